@@ -1,0 +1,33 @@
+PY := .venv/bin/python
+PROTO_DIR := protos/ostraka/v1
+
+.PHONY: install demo test lint protos bench clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml
+	test -x $(PY) || python3 -m venv .venv
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --editable '.[dev,postgres]'
+	touch $@
+
+demo: install
+	.venv/bin/ostraka simulate --config examples/demo.toml
+
+test: install
+	$(PY) -m pytest
+
+lint: install
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+protos: install
+	$(PY) -m deploy.protos
+
+bench: install
+	$(PY) -m benchmarks
+
+clean:
+	rm -rf .venv build dist *.egg-info

@@ -1,0 +1,1 @@
+"""The querying party: labelling, retraining, reports."""

@@ -1,0 +1,1 @@
+"""Provisioning, the local simulation and the command line."""

@@ -1,0 +1,25 @@
+"""Generate the committed protocol stubs; run as `make protos`."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = "protos/ostraka/v1"
+
+
+def generate(out: Path, root: Path = ROOT) -> None:
+    """Write the Python stubs and their types for every .proto file below `root` into `out`.
+
+    Raises:
+        RuntimeError: protoc refused a file.
+    """
+    from grpc_tools import protoc
+
+    files = sorted(str(p.relative_to(root)) for p in (root / SOURCES).glob("*.proto"))
+    targets = [f"--{name}_out={out}" for name in ("python", "pyi", "grpc_python", "mypy_grpc")]
+    if protoc.main(["protoc", f"--proto_path={root}", *targets, *files]) != 0:
+        raise RuntimeError("protoc refused the definitions; its message is above.")
+
+
+if __name__ == "__main__":
+    generate(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)

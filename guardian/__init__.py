@@ -1,0 +1,1 @@
+"""The privacy guardian: tallies, noise, accounting, budgets."""

@@ -1,0 +1,1 @@
+"""The wire protocol: versioned definitions and their generated stubs."""

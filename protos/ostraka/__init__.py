@@ -1,0 +1,1 @@
+"""The ostraka protocol package."""

@@ -1,0 +1,196 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Tally(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TALLY_UNSPECIFIED: _ClassVar[Tally]
+    TALLY_AGGREGATE: _ClassVar[Tally]
+    TALLY_BLIND: _ClassVar[Tally]
+
+class Encoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENCODING_UNSPECIFIED: _ClassVar[Encoding]
+    ENCODING_PLAIN: _ClassVar[Encoding]
+    ENCODING_CKKS: _ClassVar[Encoding]
+TALLY_UNSPECIFIED: Tally
+TALLY_AGGREGATE: Tally
+TALLY_BLIND: Tally
+ENCODING_UNSPECIFIED: Encoding
+ENCODING_PLAIN: Encoding
+ENCODING_CKKS: Encoding
+
+class GnMax(_message.Message):
+    __slots__ = ("sigma",)
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    def __init__(self, sigma: _Optional[float] = ...) -> None: ...
+
+class Confident(_message.Message):
+    __slots__ = ("sigma1", "sigma2", "threshold")
+    SIGMA1_FIELD_NUMBER: _ClassVar[int]
+    SIGMA2_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    sigma1: float
+    sigma2: float
+    threshold: float
+    def __init__(self, sigma1: _Optional[float] = ..., sigma2: _Optional[float] = ..., threshold: _Optional[float] = ...) -> None: ...
+
+class Mechanism(_message.Message):
+    __slots__ = ("gnmax", "confident")
+    GNMAX_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENT_FIELD_NUMBER: _ClassVar[int]
+    gnmax: GnMax
+    confident: Confident
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ...) -> None: ...
+
+class Plan(_message.Message):
+    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency")
+    NONCE_FIELD_NUMBER: _ClassVar[int]
+    TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    MULTI_LABEL_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    TALLY_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    PARTIES_FIELD_NUMBER: _ClassVar[int]
+    QUORUM_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    RING_BITS_FIELD_NUMBER: _ClassVar[int]
+    FRACTION_BITS_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    nonce: bytes
+    task_digest: bytes
+    classes: int
+    multi_label: bool
+    mechanism: Mechanism
+    tally: Tally
+    encoding: Encoding
+    parties: _containers.RepeatedScalarFieldContainer[str]
+    quorum: int
+    queries: int
+    batch_size: int
+    ring_bits: int
+    fraction_bits: int
+    adjacency: str
+    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ...) -> None: ...
+
+class Participant(_message.Message):
+    __slots__ = ("site", "teachers", "max_votes_per_person")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    teachers: int
+    max_votes_per_person: int
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ...) -> None: ...
+
+class Grant(_message.Message):
+    __slots__ = ("session_id", "plan_digest", "querier", "key_id", "protocol_version", "ring_bits", "participants", "max_batch", "max_queries", "not_before_unix_s", "expires_unix_s", "allowed_skew_s", "enforce", "bound")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    PLAN_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    QUERIER_FIELD_NUMBER: _ClassVar[int]
+    KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RING_BITS_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_BATCH_FIELD_NUMBER: _ClassVar[int]
+    MAX_QUERIES_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_UNIX_S_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_UNIX_S_FIELD_NUMBER: _ClassVar[int]
+    ALLOWED_SKEW_S_FIELD_NUMBER: _ClassVar[int]
+    ENFORCE_FIELD_NUMBER: _ClassVar[int]
+    BOUND_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    plan_digest: bytes
+    querier: str
+    key_id: bytes
+    protocol_version: str
+    ring_bits: int
+    participants: _containers.RepeatedCompositeFieldContainer[Participant]
+    max_batch: int
+    max_queries: int
+    not_before_unix_s: int
+    expires_unix_s: int
+    allowed_skew_s: int
+    enforce: str
+    bound: str
+    def __init__(self, session_id: _Optional[str] = ..., plan_digest: _Optional[bytes] = ..., querier: _Optional[str] = ..., key_id: _Optional[bytes] = ..., protocol_version: _Optional[str] = ..., ring_bits: _Optional[int] = ..., participants: _Optional[_Iterable[_Union[Participant, _Mapping]]] = ..., max_batch: _Optional[int] = ..., max_queries: _Optional[int] = ..., not_before_unix_s: _Optional[int] = ..., expires_unix_s: _Optional[int] = ..., allowed_skew_s: _Optional[int] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ...) -> None: ...
+
+class Ticket(_message.Message):
+    __slots__ = ("session_id", "batch_id", "size", "schedule", "freeze_unix_ms")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULE_FIELD_NUMBER: _ClassVar[int]
+    FREEZE_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    size: int
+    schedule: _containers.RepeatedCompositeFieldContainer[Schedule]
+    freeze_unix_ms: int
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., size: _Optional[int] = ..., schedule: _Optional[_Iterable[_Union[Schedule, _Mapping]]] = ..., freeze_unix_ms: _Optional[int] = ...) -> None: ...
+
+class Schedule(_message.Message):
+    __slots__ = ("participant", "queries")
+    PARTICIPANT_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    participant: Participant
+    queries: bytes
+    def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[bytes] = ...) -> None: ...
+
+class Manifest(_message.Message):
+    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
+    TRAINING_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    task_digest: bytes
+    groups: _containers.RepeatedCompositeFieldContainer[Group]
+    max_votes_per_person: int
+    training: str
+    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ...) -> None: ...
+
+class Group(_message.Message):
+    __slots__ = ("name", "records", "teachers")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
+    TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    records: int
+    teachers: int
+    def __init__(self, name: _Optional[str] = ..., records: _Optional[int] = ..., teachers: _Optional[int] = ...) -> None: ...
+
+class Signed(_message.Message):
+    __slots__ = ("payload", "signature", "certificate_der")
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    CERTIFICATE_DER_FIELD_NUMBER: _ClassVar[int]
+    payload: bytes
+    signature: bytes
+    certificate_der: bytes
+    def __init__(self, payload: _Optional[bytes] = ..., signature: _Optional[bytes] = ..., certificate_der: _Optional[bytes] = ...) -> None: ...
+
+class Chunk(_message.Message):
+    __slots__ = ("data",)
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    def __init__(self, data: _Optional[bytes] = ...) -> None: ...
+
+class AuditHead(_message.Message):
+    __slots__ = ("sequence", "hash", "signed")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    SIGNED_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    hash: bytes
+    signed: Signed
+    def __init__(self, sequence: _Optional[int] = ..., hash: _Optional[bytes] = ..., signed: _Optional[_Union[Signed, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,158 @@
+from protos.ostraka.v1 import common_pb2 as _common_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class RegisterRequest(_message.Message):
+    __slots__ = ("manifest",)
+    MANIFEST_FIELD_NUMBER: _ClassVar[int]
+    manifest: _common_pb2.Signed
+    def __init__(self, manifest: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+
+class RegisterReply(_message.Message):
+    __slots__ = ("audit_head",)
+    AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    audit_head: _common_pb2.AuditHead
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
+
+class OpenSessionRequest(_message.Message):
+    __slots__ = ("plan",)
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    plan: bytes
+    def __init__(self, plan: _Optional[bytes] = ...) -> None: ...
+
+class OpenSessionReply(_message.Message):
+    __slots__ = ("grant",)
+    GRANT_FIELD_NUMBER: _ClassVar[int]
+    grant: _common_pb2.Signed
+    def __init__(self, grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+
+class OpenBatchRequest(_message.Message):
+    __slots__ = ("session_id", "batch_id", "size", "unavailable")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    size: int
+    unavailable: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., size: _Optional[int] = ..., unavailable: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class OpenBatchReply(_message.Message):
+    __slots__ = ("ticket",)
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    ticket: _common_pb2.Signed
+    def __init__(self, ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+
+class SubmitBallotsRequest(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: BallotsHeader
+    chunk: _common_pb2.Chunk
+    def __init__(self, header: _Optional[_Union[BallotsHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
+
+class BallotsHeader(_message.Message):
+    __slots__ = ("session_id", "batch_id", "rows", "width", "sha256")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    rows: int
+    width: int
+    sha256: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+
+class SubmitBallotsReply(_message.Message):
+    __slots__ = ("audit_head",)
+    AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    audit_head: _common_pb2.AuditHead
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
+
+class PrepareRequest(_message.Message):
+    __slots__ = ("session_id", "batch_id", "parties")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTIES_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    parties: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., parties: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PrepareReply(_message.Message):
+    __slots__ = ("frozen", "retry_after_ms")
+    FROZEN_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
+    frozen: _containers.RepeatedScalarFieldContainer[str]
+    retry_after_ms: int
+    def __init__(self, frozen: _Optional[_Iterable[str]] = ..., retry_after_ms: _Optional[int] = ...) -> None: ...
+
+class ReleaseRequest(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: ReleaseHeader
+    chunk: _common_pb2.Chunk
+    def __init__(self, header: _Optional[_Union[ReleaseHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
+
+class ReleaseHeader(_message.Message):
+    __slots__ = ("session_id", "batch_id", "rows", "width", "sha256")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    rows: int
+    width: int
+    sha256: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+
+class ReleaseReply(_message.Message):
+    __slots__ = ("answers",)
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    answers: _containers.RepeatedCompositeFieldContainer[Answer]
+    def __init__(self, answers: _Optional[_Iterable[_Union[Answer, _Mapping]]] = ...) -> None: ...
+
+class Answer(_message.Message):
+    __slots__ = ("answered", "label")
+    ANSWERED_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    answered: bool
+    label: int
+    def __init__(self, answered: _Optional[bool] = ..., label: _Optional[int] = ...) -> None: ...
+
+class SettleBatchRequest(_message.Message):
+    __slots__ = ("session_id", "batch_id")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ...) -> None: ...
+
+class SettleBatchReply(_message.Message):
+    __slots__ = ("released", "answers")
+    RELEASED_FIELD_NUMBER: _ClassVar[int]
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    released: bool
+    answers: _containers.RepeatedCompositeFieldContainer[Answer]
+    def __init__(self, released: _Optional[bool] = ..., answers: _Optional[_Iterable[_Union[Answer, _Mapping]]] = ...) -> None: ...
+
+class CloseSessionRequest(_message.Message):
+    __slots__ = ("session_id",)
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    def __init__(self, session_id: _Optional[str] = ...) -> None: ...
+
+class CloseSessionReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
