@@ -1,0 +1,132 @@
+"""Worst-case costs, conversion to epsilon, and the integer amounts of the ledger.
+
+Everything here is a function of public plans alone and never of votes (DESIGN sections 5 and 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Confident, GnMax, Mechanism
+
+ORDERS: tuple[float, ...] = (
+    *(half / 2 for half in range(3, 129)),
+    *(64 * 2 ** (step / 8) for step in range(1, 33)),
+)
+"""Renyi orders a budget may be made with: half-integers from 1.5 to 64, then geometric to 1024."""
+
+AMOUNT_UNIT = 1e-12
+"""The rdp that one unit of the ledger's integer amounts stands for."""
+
+_UNITS_PER_RDP = 10**12
+_PROBE_RDP = 64.0
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """Worst-case rdp of one query: `check` for every query asked, `answer` for each one answered."""
+
+    check: float
+    answer: float
+
+    @property
+    def total(self) -> float:
+        """Rdp to reserve for a query before its outcome is known."""
+        return self.check + self.answer
+
+
+def worst_case(mechanism: Mechanism, order: float, sensitivity: float = 1.0) -> WorstCase:
+    """Return the rdp of one query at `order` that holds for every histogram.
+
+    `sensitivity` is what a unit can change in one query, in votes; the cost grows with its square.
+    One vote moved changes two counts by one each (002, Lemma 8) and the largest count by at most one.
+    Raises ValueError for an order of 1 or less, or a sensitivity that is not positive.
+    """
+    if not 1 < order < math.inf:
+        raise ValueError(f"order: must be a finite number above 1, is {order}")
+    if not 0 < sensitivity < math.inf:
+        raise ValueError(f"sensitivity: must be a finite number above 0, is {sensitivity}")
+    match mechanism:
+        case GnMax(sigma=sigma):
+            return WorstCase(check=0.0, answer=order * (sensitivity / sigma) ** 2)
+        case Confident(sigma1=sigma1, sigma2=sigma2):
+            return WorstCase(
+                check=order * (sensitivity / sigma1) ** 2 / 2,
+                answer=order * (sensitivity / sigma2) ** 2,
+            )
+
+
+def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta: float) -> float:
+    """Return the least epsilon that `rdp` at `orders` (same length) gives at `delta`.
+
+    The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting.
+    Raises ValueError for negative or NaN rdp, orders not above 1, or a delta outside (0, 1).
+    """
+    from dp_accounting.rdp import compute_epsilon
+
+    costs = [float(rdp)] if isinstance(rdp, int | float) else [float(value) for value in rdp]
+    at = [float(orders)] if isinstance(orders, int | float) else [float(value) for value in orders]
+    _check_delta(delta)
+    if len(costs) != len(at) or not costs:
+        raise ValueError(f"rdp: has {len(costs)} values for {len(at)} orders")
+    for index, (cost, order) in enumerate(zip(costs, at, strict=True)):
+        if not cost >= 0:
+            raise ValueError(f"rdp[{index}]: must be 0 or more, is {cost}")
+        if not 1 < order < math.inf:
+            raise ValueError(f"orders[{index}]: must be a finite number above 1, is {order}")
+    return float(compute_epsilon(at, costs, delta)[0])
+
+
+def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
+    """Return the largest rdp at `order` whose epsilon at `delta` is at most `epsilon_budget`.
+
+    The conversion adds a constant to the rdp, which is read off from `epsilon` at one large rdp.
+    It is 0.0 where nothing fits. Raises ValueError for an epsilon that is not positive.
+    """
+    if not 0 < epsilon_budget < math.inf:
+        raise ValueError(f"epsilon: must be a finite number above 0, is {epsilon_budget}")
+    rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)
+    while rdp > 0 and epsilon(rdp, order, delta) > epsilon_budget:
+        rdp = math.nextafter(rdp, 0.0)
+    return max(rdp, 0.0)
+
+
+def propose_order(epsilon_budget: float, delta: float) -> float:
+    """Return the order at which (epsilon, delta) buys the most queries of a Gaussian-like cost.
+
+    Such a cost is proportional to the order, so this maximises budget over order among ORDERS.
+    Raises budget.too_small where no order leaves anything to spend.
+    """
+    best = max(ORDERS, key=lambda order: budget_rdp(epsilon_budget, delta, order) / order)
+    if budget_rdp(epsilon_budget, delta, best) <= 0:
+        raise OstrakaError(
+            ErrorCode.BUDGET_TOO_SMALL,
+            f"A budget of epsilon {epsilon_budget} at delta {delta} pays for no query at any order; "
+            "set a larger epsilon or a larger delta.",
+        )
+    return best
+
+
+def amount(rdp: float) -> int:
+    """Return a cost as an integer amount of AMOUNT_UNIT, rounded up so that no cost is lost."""
+    return math.ceil(_exact(rdp) * _UNITS_PER_RDP)
+
+
+def budget_amount(rdp: float) -> int:
+    """Return a budget as an integer amount of AMOUNT_UNIT, rounded down so that none is gained."""
+    return math.floor(_exact(rdp) * _UNITS_PER_RDP)
+
+
+def _exact(rdp: float) -> Fraction:
+    if not 0 <= rdp < math.inf:
+        raise ValueError(f"rdp: must be a finite number, 0 or more, is {rdp}")
+    return Fraction(rdp)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta: must lie between 0 and 1, is {delta}")

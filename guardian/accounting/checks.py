@@ -1,0 +1,84 @@
+"""Validation of what the accountant is given."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from common.plan import BOUND
+
+Floats = NDArray[np.float64]
+
+
+class InputError(ValueError):
+    """An argument of the accountant is malformed; the message names it and the first offending index."""
+
+    def __init__(self, argument: str, message: str, index: tuple[int, ...] = ()) -> None:
+        """Say that `argument` is wrong, at `index` where it is an array."""
+        where = f"{argument}[{', '.join(map(str, index))}]" if index else argument
+        super().__init__(f"{where}: {message}")
+        self.argument = argument
+        self.index = index
+
+
+def check_votes(votes: ArrayLike) -> Floats:
+    """Return votes as float64 (Q, k), k at least 2, finite and not negative."""
+    array = np.asarray(votes, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InputError("votes", f"must have shape (queries, classes >= 2), has {array.shape}")
+    _refuse("votes", ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
+    return array
+
+
+def check_orders(orders: ArrayLike) -> Floats:
+    """Return orders as float64 (R,), finite and above 1."""
+    array = np.atleast_1d(np.asarray(orders, dtype=np.float64))
+    if array.ndim != 1:
+        raise InputError("orders", f"must have one dimension, has {array.ndim}")
+    _refuse("orders", ~(np.isfinite(array) & (array > 1)), "must be a finite number above 1")
+    return array
+
+
+def check_answered(answered: ArrayLike, queries: int) -> NDArray[np.bool_]:
+    """Return the answered mask as bool (Q,)."""
+    array = np.asarray(answered)
+    if array.dtype != np.bool_ or array.shape != (queries,):
+        raise InputError("answered", f"must be {queries} booleans, is {array.dtype} of shape {array.shape}")
+    return array
+
+
+def check_scalar(argument: str, value: float, *, positive: bool = True) -> float:
+    """Return a finite number, above 0 where `positive`."""
+    if not math.isfinite(value) or (positive and value <= 0):
+        raise InputError(argument, f"must be a finite number{' above 0' if positive else ''}, is {value}")
+    return float(value)
+
+
+def check_lattice(lattice: float) -> float:
+    """Return the lattice step in votes; 0 stands for continuous noise."""
+    if not 0 <= lattice < math.inf:
+        raise InputError("lattice", f"must be a finite number, 0 or more, is {lattice}")
+    return lattice
+
+
+def check_bound(bound: BOUND) -> BOUND:
+    """Return the bound's name where it is a known one."""
+    if bound not in get_args(BOUND):
+        raise InputError("bound", f"must be one of {', '.join(get_args(BOUND))}, is {bound}")
+    return bound
+
+
+def histograms(votes: ArrayLike, teachers: ArrayLike) -> NDArray[np.bool_]:
+    """Return which rows (Q,) are whole, non-negative counts of `teachers` votes, a number or (Q,)."""
+    array = np.asarray(votes, dtype=np.float64)
+    whole = np.isfinite(array) & (array >= 0) & (np.floor(array) == array)
+    total = np.where(whole, array, 0.0).sum(axis=1)
+    return np.asarray(whole.all(axis=1) & (total == np.asarray(teachers, dtype=np.float64)), dtype=np.bool_)
+
+
+def _refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
+    if wrong.any():
+        raise InputError(argument, message, tuple(int(i) for i in np.argwhere(wrong)[0]))

@@ -1,0 +1,81 @@
+"""The cost of Confident GNMax: the check for every query asked, the argmax for each one answered."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from common.plan import BOUND
+from guardian.accounting.checks import (
+    Floats,
+    check_answered,
+    check_bound,
+    check_lattice,
+    check_orders,
+    check_scalar,
+    check_votes,
+)
+from guardian.accounting.gnmax import gnmax_rdp, with_lattice
+from guardian.accounting.theorem6 import theorem6
+
+
+def threshold_rdp(
+    votes: ArrayLike,
+    threshold: float,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    bound: BOUND,
+    sensitivity: float = 1.0,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of saying whether max_j n_j + N(0, sigma^2) >= threshold.
+
+    One vote moves the largest count by at most one, half of what it moves between two classes, so the
+    worst case is orders * (sensitivity/sigma)^2 / 2. Arguments and errors are those of `gnmax_rdp`.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    check_scalar("threshold", threshold, positive=False)
+    scale = math.sqrt(2) * check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
+    if check_bound(bound) == "worst_case":
+        return np.broadcast_to(at / scale**2, (len(counts), len(at))).copy()
+    return theorem6(log_q_check(counts, threshold, sigma, check_lattice(lattice)), scale, at)
+
+
+def log_q_check(votes: Floats, threshold: float, sigma: float, lattice: float) -> Floats:
+    """Bound (Q,) the log probability of the check's less likely outcome.
+
+    On a lattice the threshold lies one step closer on either side (docs/accounting.md).
+    """
+    distance = np.abs(votes.max(axis=1) - threshold)
+    log_q = np.asarray(log_ndtr((lattice - distance) / sigma), dtype=np.float64)
+    return with_lattice(log_q, sigma, lattice, draws=1)
+
+
+def confident_rdp(
+    votes: ArrayLike,
+    threshold: float,
+    sigma1: float,
+    sigma2: float,
+    orders: ArrayLike,
+    answered: ArrayLike,
+    *,
+    bound: BOUND,
+    sensitivity: float = 1.0,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of Confident GNMax: the check's, plus GNMax's where `answered` (Q,).
+
+    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2).
+    """
+    rdp = threshold_rdp(
+        votes, threshold, sigma1, orders, bound=bound, sensitivity=sensitivity, lattice=lattice
+    )
+    mask = check_answered(answered, len(rdp))
+    rdp[mask] += gnmax_rdp(
+        np.asarray(votes)[mask], sigma2, orders, bound=bound, sensitivity=sensitivity, lattice=lattice
+    )
+    return rdp

@@ -1,0 +1,83 @@
+"""The cost of GNMax: argmax_j n_j + N(0, sigma^2)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from common.plan import BOUND
+from guardian.accounting.checks import (
+    Floats,
+    check_bound,
+    check_lattice,
+    check_orders,
+    check_scalar,
+    check_votes,
+)
+from guardian.accounting.theorem6 import theorem6
+
+LEAST_STEPS = 4.0
+"""Noise narrower than this many lattice steps is charged the worst case."""
+
+_LOG_FAR = float(log_ndtr(-11.75))
+
+
+def gnmax_rdp(
+    votes: ArrayLike,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    bound: BOUND,
+    sensitivity: float = 1.0,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of releasing the noisy argmax of each histogram.
+
+    Args:
+        votes: counts (Q, k), not negative.
+        sigma: standard deviation of the noise on each count, in votes.
+        orders: Renyi orders (R,), above 1.
+        bound: "worst_case", orders * (sensitivity/sigma)^2 (002, Lemma 8), or "theorem6", which bounds
+            D(M(D) || M(D')) alone and never exceeds it.
+        sensitivity: what one unit can change in one query, in votes.
+        lattice: step of the noise in votes; 0 for the papers' continuous noise.
+
+    Raises:
+        InputError: where an argument is malformed.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    scale = check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
+    if check_bound(bound) == "worst_case":
+        return np.broadcast_to(at / scale**2, (len(counts), len(at))).copy()
+    return theorem6(log_q_argmax(counts, sigma, check_lattice(lattice)), scale, at)
+
+
+def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:
+    """Bound (Q,) the log probability that another class than the plurality is released.
+
+    The union bound of 002, Lemma 3, and at most 1 - 1/k because the plurality is the likeliest outcome.
+    On a lattice every gap is taken one step smaller, which covers discreteness and ties, and the chance
+    that a count wraps around the ring is added (docs/accounting.md).
+    """
+    gaps = votes.max(axis=1, keepdims=True) - votes
+    tails = log_ndtr((lattice - gaps) / (math.sqrt(2) * sigma))
+    tails[np.arange(len(votes)), votes.argmax(axis=1)] = -np.inf
+    log_q = np.minimum(_log_sum(tails), math.log1p(-1 / votes.shape[1]))
+    return with_lattice(log_q, sigma, lattice, draws=votes.shape[1])
+
+
+def with_lattice(log_q: Floats, sigma: float, lattice: float, draws: int) -> Floats:
+    """Add to `log_q` that one of `draws` lies beyond 12 sigma; 0 (no bound) where sigma is too narrow."""
+    if lattice == 0:
+        return log_q
+    if sigma < LEAST_STEPS * lattice:
+        return np.zeros_like(log_q)
+    return np.minimum(np.logaddexp(log_q, math.log(2 * draws) + _LOG_FAR), 0.0)
+
+
+def _log_sum(logs: Floats) -> Floats:
+    largest = logs.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(logs - largest[:, None]).sum(axis=1)), dtype=np.float64)
