@@ -1,0 +1,1 @@
+"""Records as arrays: read from files, split, written."""

@@ -1,0 +1,233 @@
+"""Plans: what a querying party asks for, checked before anything acts on it."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
+
+from google.protobuf.message import DecodeError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from common.errors import ErrorCode, OstrakaError
+from common.sharing.fixed_point import FRACTION_BITS
+from protos.ostraka.v1 import common_pb2
+
+ENFORCE = Literal["worst_case", "data_dependent"]
+BOUND = Literal["worst_case", "theorem6"]
+
+NONCE_BYTES = 16
+DIGEST_BYTES = 32
+NOISE_TAIL = 12
+"""Standard deviations of noise that a ring must hold beside the votes."""
+
+_TALLIES = {common_pb2.TALLY_AGGREGATE: "aggregate", common_pb2.TALLY_BLIND: "blind"}
+_ENCODINGS = {common_pb2.ENCODING_PLAIN: "plain", common_pb2.ENCODING_CKKS: "ckks"}
+_COPIED = {
+    "nonce",
+    "task_digest",
+    "classes",
+    "quorum",
+    "queries",
+    "batch_size",
+    "multi_label",
+    "ring_bits",
+    "fraction_bits",
+    "adjacency",
+}
+_UINT32 = 2**32 - 1
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(gt=0, le=_UINT32)]
+Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+def invalid_plan(problem: str) -> OstrakaError:
+    """The error for a plan that cannot be run, in one sentence."""
+    return OstrakaError(ErrorCode.PLAN_INVALID, f"The plan is invalid: {problem}.")
+
+
+class _Value(BaseModel):
+    """A frozen value whose construction fails with `plan.invalid`, never with pydantic's own error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(data)
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            problem = first["msg"].removeprefix("Value error, ")
+            raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
+
+
+class GnMax(_Value):
+    """Release the class with the most votes after noise of standard deviation `sigma` votes."""
+
+    kind: Literal["gnmax"] = "gnmax"
+    sigma: Positive
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """Every noise scale the mechanism uses, in votes."""
+        return (self.sigma,)
+
+
+class Confident(_Value):
+    """Release GNMax with `sigma2` where the largest count and noise of `sigma1` reach `threshold` votes."""
+
+    kind: Literal["confident"] = "confident"
+    sigma1: Positive
+    sigma2: Positive
+    threshold: Positive
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """Every noise scale the mechanism uses, in votes."""
+        return (self.sigma1, self.sigma2)
+
+
+Mechanism = Annotated[GnMax | Confident, Field(discriminator="kind")]
+
+
+class Plan(_Value):
+    """What a querying party asks for; mirrors `ostraka.v1.Plan`.
+
+    Raises `plan.invalid` on construction where a field is out of range or not offered by this version.
+    """
+
+    nonce: Annotated[bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
+    task_digest: Annotated[bytes, Field(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
+    classes: Annotated[int, Field(ge=2, le=_UINT32)]
+    mechanism: Mechanism
+    parties: Annotated[tuple[Site, ...], Field(min_length=1, strict=False)]
+    quorum: Count
+    queries: Count
+    batch_size: Count
+    multi_label: bool = False
+    tally: Literal["aggregate", "blind"] = "aggregate"
+    encoding: Literal["plain", "ckks"] = "plain"
+    ring_bits: Literal[32, 64] = 64
+    fraction_bits: Literal[16] = 16
+    adjacency: Literal["record", "label"] = "record"
+
+    @field_validator("parties")
+    @classmethod
+    def _sorted_and_unique(cls, parties: tuple[str, ...]) -> tuple[str, ...]:
+        if list(parties) != sorted(set(parties)):
+            raise ValueError("name every party once, in sorted order")
+        return parties
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.quorum > len(self.parties):
+            raise ValueError(f"a quorum of {self.quorum} is more than the {len(self.parties)} parties named")
+        if self.batch_size > self.queries:
+            raise ValueError(f"a batch of {self.batch_size} is larger than the {self.queries} queries asked")
+        if self.tally != "aggregate" or self.encoding != "plain" or self.multi_label:
+            raise ValueError(
+                "this version tallies in the aggregate, takes plain queries and single labels; "
+                "choose tally aggregate, encoding plain and multi_label false"
+            )
+        return self
+
+    @classmethod
+    def parse(cls, data: bytes) -> Self:
+        """Reads a serialized `ostraka.v1.Plan`; raises `plan.invalid`, also for fields unknown here."""
+        message = _decode(data)
+        fields: dict[str, Any] = {name: getattr(message, name) for name in _COPIED}
+        return cls(
+            mechanism=_mechanism_of(message.mechanism),
+            parties=tuple(message.parties),
+            tally=_known(_TALLIES, message.tally, "tally"),
+            encoding=_known(_ENCODINGS, message.encoding, "encoding"),
+            **fields,
+        )
+
+    def serialize(self) -> bytes:
+        """The plan as bytes to be sent and digested once, by whoever makes the plan."""
+        message = common_pb2.Plan(
+            parties=self.parties,
+            mechanism=_mechanism_message(self.mechanism),
+            tally=_number(_TALLIES, self.tally),
+            encoding=_number(_ENCODINGS, self.encoding),
+            **self.model_dump(include=_COPIED),
+        )
+        return message.SerializeToString(deterministic=True)
+
+
+def digest(data: bytes) -> bytes:
+    """SHA-256 of a serialized plan as it was sent; 32 bytes."""
+    return hashlib.sha256(data).digest()
+
+
+def check_ring(plan: Plan, teachers_total: int, votes_max: float = 1) -> None:
+    """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
+
+    Two conditions: votes plus twelve standard deviations of noise stay below half the ring (DESIGN.md
+    section 4), and votes alone stay below the quarter at which `Ring.distance` clips.
+    """
+    votes = teachers_total * votes_max * 2**FRACTION_BITS
+    noise = NOISE_TAIL * max(plan.mechanism.sigmas) * 2**FRACTION_BITS
+    if votes + noise < 2 ** (plan.ring_bits - 1) and votes < 2 ** (plan.ring_bits - 2):
+        return
+    raise OstrakaError(
+        ErrorCode.PLAN_RING_TOO_SMALL,
+        f"A ring of {plan.ring_bits} bits cannot hold the votes of {teachers_total} teachers and the noise: "
+        + ("open the session with ring_bits 64." if plan.ring_bits == 32 else "ask for less noise."),
+    )
+
+
+def _decode(data: bytes) -> common_pb2.Plan:
+    message = common_pb2.Plan()
+    try:
+        message.ParseFromString(data)
+    except DecodeError as exc:
+        raise invalid_plan("its bytes are not an ostraka.v1.Plan") from exc
+    size = message.ByteSize()
+    message.DiscardUnknownFields()  # type: ignore[no-untyped-call, unused-ignore]
+    if message.ByteSize() != size:
+        raise invalid_plan("it holds fields that this version does not know; use the same version everywhere")
+    return message
+
+
+def _mechanism_of(message: common_pb2.Mechanism) -> GnMax | Confident:
+    match message.WhichOneof("kind"):
+        case "gnmax":
+            return GnMax(sigma=message.gnmax.sigma)
+        case "confident":
+            asked = message.confident
+            return Confident(sigma1=asked.sigma1, sigma2=asked.sigma2, threshold=asked.threshold)
+        case _:
+            raise invalid_plan("it names no mechanism; choose gnmax or confident")
+
+
+def _mechanism_message(mechanism: GnMax | Confident) -> common_pb2.Mechanism:
+    parameters = mechanism.model_dump(exclude={"kind"})
+    if isinstance(mechanism, GnMax):
+        return common_pb2.Mechanism(gnmax=common_pb2.GnMax(**parameters))
+    return common_pb2.Mechanism(confident=common_pb2.Confident(**parameters))
+
+
+def _known(names: dict[Any, str], number: int, field: str) -> Any:
+    if number not in names:
+        raise invalid_plan(f"{field}: choose one of {_listed(names.values())}")
+    return names[number]
+
+
+def _number(names: dict[Any, str], name: str) -> Any:
+    return next(number for number, known in names.items() if known == name)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)

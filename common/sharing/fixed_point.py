@@ -1,0 +1,30 @@
+"""Votes as fixed-point ring values with 16 fractional bits, also where every vote is whole."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.sharing.ring import Ring, RingArray
+
+FRACTION_BITS = 16
+"""Fractional bits of every ballot and every draw of noise: one vote is 2^16."""
+
+
+def encode(values: NDArray[np.number[Any]], ring: Ring) -> RingArray:
+    """Votes as ring values, exact for whole votes and rounded toward zero otherwise.
+
+    Raises ValueError where a value is not finite or does not fit between minus half and half the ring.
+    """
+    votes = np.asarray(values)
+    limit = 2 ** (ring.bits - 1 - FRACTION_BITS)
+    if not bool(np.all((votes > -limit) & (votes < limit))):
+        raise ValueError(f"votes must be finite and smaller than {limit}")
+    if np.issubdtype(votes.dtype, np.integer):
+        return ring.wrap(votes.astype(np.int64) << FRACTION_BITS)
+    return ring.wrap(np.trunc(votes.astype(np.float64) * 2**FRACTION_BITS).astype(np.int64))
+
+
+def decode(values: RingArray, ring: Ring) -> NDArray[np.float64]:
+    """Ring values lifted to votes; float64, exact below 2^53 units."""
+    return np.ldexp(ring.lift(values).astype(np.float64), -FRACTION_BITS)
