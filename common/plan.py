@@ -131,11 +131,15 @@ class Plan(_Value):
     @model_validator(mode="after")
     def _coherent(self) -> Self:
         if self.quorum > len(self.parties):
-            raise ValueError(f"a quorum of {self.quorum} is more than the {len(self.parties)} parties named")
+            raise invalid_plan(
+                f"a quorum of {self.quorum} is more than the {len(self.parties)} parties named"
+            )
         if self.batch_size > self.queries:
-            raise ValueError(f"a batch of {self.batch_size} is larger than the {self.queries} queries asked")
+            raise invalid_plan(
+                f"a batch of {self.batch_size} is larger than the {self.queries} queries asked"
+            )
         if self.tally != "aggregate" or self.encoding != "plain" or self.multi_label:
-            raise ValueError(
+            raise invalid_plan(
                 "this version tallies in the aggregate, takes plain queries and single labels; "
                 "choose tally aggregate, encoding plain and multi_label false"
             )

@@ -1,1 +1,91 @@
 """Records as arrays: read from files, split, written."""
+
+from pathlib import Path
+
+import numpy as np
+
+from common.datasets import npz
+from common.datasets.classes import require_in_range
+from common.datasets.dataset import Dataset, from_arrays
+from common.errors import ErrorCode, OstrakaError
+
+__all__ = ["Dataset", "digits", "from_arrays", "load", "load_splits", "save"]
+
+TEST_FRACTION = 0.2
+
+
+def load(path: Path | str, label: str = "label", classes: tuple[str, ...] | None = None) -> Dataset:
+    """The records of one .npz (X, y), .csv or .parquet file; unlabelled where there is no y or label column.
+
+    Args:
+        path: the file; its suffix says its kind.
+        label: name of the label column of a table.
+        classes: the task's class names, which labels are then looked up in.
+
+    Raises:
+        OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
+            `data.label_range`, naming the file, and the column and row where there is one.
+    """
+    file = _existing(path)
+    if file.suffix == ".npz":
+        return npz.dataset_of(npz.read_arrays(file), "", classes, str(file))
+    from common.datasets import tables
+
+    return tables.dataset_of(tables.read_table(file), label, classes, str(file))
+
+
+def load_splits(path: Path | str, label: str = "label", seed: int = 0) -> tuple[Dataset, Dataset]:
+    """Training and test records of one labelled file, as in `load`.
+
+    An .npz with X_train, y_train, X_test and y_test is split already; of anything else a fifth, drawn by
+    `seed`, is for testing.
+    """
+    file = _existing(path)
+    if file.suffix == ".npz":
+        arrays = npz.read_arrays(file)
+        if "X" not in arrays:
+            return _stored_splits(arrays, str(file))
+    data = load(file, label)
+    data.labels()
+    order = np.random.default_rng(seed).permutation(len(data))
+    held_out = max(1, round(TEST_FRACTION * len(data)))
+    return data.take(order[held_out:]), data.take(order[:held_out])
+
+
+def save(dataset: Dataset, path: Path | str) -> None:
+    """Writes an .npz that `load` reads back the same."""
+    npz.write(dataset, Path(path))
+
+
+def digits() -> Dataset:
+    """scikit-learn's 1,797 handwritten digits: 8x8 pixels of 0..16, ten classes; comes with the package."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    names = tuple(str(name) for name in data.target_names)
+    return from_arrays(data.images, data.target, classes=names, source="digits")
+
+
+def _stored_splits(arrays: npz.Arrays, source: str) -> tuple[Dataset, Dataset]:
+    train = npz.dataset_of(arrays, "_train", None, source)
+    test = npz.dataset_of(arrays, "_test", train.classes, source)
+    require_in_range(test.labels(), int(train.labels().max()) + 1, f"{source}, y_test,")
+    if test.columns != train.columns or test.shape != train.shape:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has {len(train.columns)} features to train with and {len(test.columns)} to test with: "
+            "give X_train and X_test records of one shape.",
+        )
+    return train, test
+
+
+def _existing(path: Path | str) -> Path:
+    file = Path(path)
+    if file.suffix not in (".npz", ".csv", ".parquet"):
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{file} is no data file of a known kind: give an .npz, .csv or .parquet.",
+        )
+    if not file.is_file():
+        raise OstrakaError(ErrorCode.DATA_MISSING, f"There is no data file {file}: check the path.")
+    return file

@@ -1,0 +1,117 @@
+"""A site's records in memory."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.datasets.classes import require_in_range
+from common.errors import ErrorCode, OstrakaError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Records with their columns and, where they are labelled, their class indices.
+
+    Attributes:
+        columns: feature names in order, F of them.
+        X: float32, shape (N, F), finite; images are flat.
+        y: int64 class indices, shape (N,), or None for an unlabelled pool.
+        classes: class names by index, or None where the file has only indices.
+        shape: shape of one record before it was flattened, or None for a table.
+    """
+
+    columns: tuple[str, ...]
+    X: NDArray[np.float32]
+    y: NDArray[np.int64] | None = None
+    classes: tuple[str, ...] | None = None
+    shape: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        """Number of records."""
+        return len(self.X)
+
+    def take(self, rows: NDArray[np.integer[Any]] | slice) -> Self:
+        """The records at these rows, in that order."""
+        y = None if self.y is None else self.y[rows]
+        return type(self)(self.columns, self.X[rows], y, self.classes, self.shape)
+
+    def labels(self) -> NDArray[np.int64]:
+        """The class indices; raises `data.missing` where the records have none."""
+        if self.y is None:
+            raise OstrakaError(
+                ErrorCode.DATA_MISSING,
+                "The data have no labels: add a label column, or an array y to the .npz.",
+            )
+        return self.y
+
+
+def from_arrays(
+    X: NDArray[Any],
+    y: NDArray[Any] | None = None,
+    *,
+    columns: tuple[str, ...] | None = None,
+    classes: tuple[str, ...] | None = None,
+    source: str = "the data",
+) -> Dataset:
+    """A dataset from arrays as they come; records of more than one axis are flattened and keep their shape.
+
+    Columns without names are called x0, x1, ... Raises `data.shape`, `data.nan`, `data.label_range` and
+    `data.not_numeric`, naming `source`, the column and the row.
+    """
+    features, shape = _features(X, source)
+    names = columns or tuple(f"x{i}" for i in range(features.shape[1]))
+    if len(names) != features.shape[1]:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} names {len(names)} columns but X has {features.shape[1]}: give every column one name.",
+        )
+    require_finite(features, names, source)
+    labels = None if y is None else _labels(y, len(features), classes, source)
+    return Dataset(names, features, labels, classes, shape)
+
+
+def require_finite(X: NDArray[np.float32], columns: tuple[str, ...], source: str) -> None:
+    """Raises `data.nan` naming the first row and column of X (N, F) that is not a finite number."""
+    finite = np.isfinite(X)
+    if finite.all():
+        return
+    row, column = np.unravel_index(int(np.argmin(finite)), X.shape)
+    raise OstrakaError(
+        ErrorCode.DATA_NAN,
+        f"{source} has no finite number in row {row}, column '{columns[column]}': fill it in or drop it.",
+        column=columns[column],
+        row=str(row),
+    )
+
+
+def _features(X: NDArray[Any], source: str) -> tuple[NDArray[np.float32], tuple[int, ...] | None]:
+    if X.dtype.kind not in "biuf":
+        raise OstrakaError(
+            ErrorCode.DATA_NOT_NUMERIC, f"{source} has features of type {X.dtype}: turn them into numbers."
+        )
+    if X.ndim < 2 or 0 in X.shape:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has features of shape {X.shape}: give at least one record and one feature, "
+            "as (records, features) or (records, height, width).",
+        )
+    with np.errstate(over="ignore"):
+        flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
+    return flat, (tuple(X.shape[1:]) if X.ndim > 2 else None)
+
+
+def _labels(y: NDArray[Any], records: int, classes: tuple[str, ...] | None, source: str) -> NDArray[np.int64]:
+    if y.shape != (records,):
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has labels of shape {y.shape} for {records} records: give one class index per record.",
+        )
+    if y.dtype.kind not in "biu":
+        raise OstrakaError(
+            ErrorCode.DATA_LABEL_RANGE,
+            f"{source} has labels of type {y.dtype}: give class indices as integers from 0.",
+        )
+    require_in_range(y, len(classes) if classes else None, source)
+    return y.astype(np.int64)

@@ -1,0 +1,77 @@
+"""Records in NumPy's .npz files: X, optionally y, columns (or feature_names) and classes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.datasets.classes import index_labels
+from common.datasets.dataset import Dataset, from_arrays
+from common.errors import ErrorCode, OstrakaError
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Every array of an .npz; raises `data.unreadable` for other files and for pickled objects."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (ValueError, OSError, EOFError, BadZipFile, AttributeError, TypeError) as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{path} is no .npz of plain arrays: write it with numpy.savez, without Python objects.",
+        ) from exc
+
+
+def dataset_of(arrays: Arrays, suffix: str, classes: tuple[str, ...] | None, source: str) -> Dataset:
+    """The dataset in arrays X<suffix> and y<suffix>; y is None where there is no such array."""
+    columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
+    y, names = arrays.get(f"y{suffix}"), _strings(arrays, "classes")
+    if y is not None:
+        y, names = _indices(y, names, classes, source)
+    return from_arrays(
+        _required(arrays, f"X{suffix}", source), y, columns=columns, classes=names, source=source
+    )
+
+
+def write(dataset: Dataset, path: Path) -> None:
+    """Writes X in its records' own shape, columns, and y and classes where there are any."""
+    arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
+    arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
+    if dataset.y is not None:
+        arrays["y"] = dataset.y
+    if dataset.classes is not None:
+        arrays["classes"] = np.array(dataset.classes)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def _indices(
+    y: NDArray[Any], stored: tuple[str, ...] | None, classes: tuple[str, ...] | None, source: str
+) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """Integers are indices into the classes that the file stores, else into those asked for."""
+    if y.ndim != 1 or y.dtype.kind in "cOV":
+        return y, classes
+    if y.dtype.kind in "US":
+        return index_labels(y.astype(str), stored or classes, source)
+    if stored and classes and stored != classes and y.dtype.kind in "biu":
+        checked = from_arrays(np.zeros((len(y), 1)), y, classes=stored, source=source).labels()
+        return index_labels(np.array(stored)[checked], classes, source)
+    return y, stored or classes
+
+
+def _required(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
+    if name in arrays:
+        return arrays[name]
+    raise OstrakaError(
+        ErrorCode.DATA_MISSING,
+        f"{source} lacks array {name}, has {', '.join(sorted(arrays)) or 'none'}: add it or name another file.",
+    )
+
+
+def _strings(arrays: Arrays, name: str) -> tuple[str, ...] | None:
+    return tuple(str(value) for value in arrays[name].ravel().tolist()) if name in arrays else None

@@ -1,0 +1,79 @@
+"""Records in .csv and .parquet files: one column per feature, and one that holds the label."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from common.datasets.classes import index_labels
+from common.datasets.dataset import Dataset, from_arrays
+from common.errors import ErrorCode, OstrakaError
+
+
+def read_table(path: Path) -> pa.Table:
+    """The file's table; raises `data.unreadable` where it cannot be parsed."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    reader = pyarrow.csv.read_csv if path.suffix == ".csv" else pyarrow.parquet.read_table
+    try:
+        return reader(path)
+    except (pa.ArrowException, OSError) as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{path} cannot be read as {path.suffix[1:]}: check its rows and header.",
+        ) from exc
+
+
+def dataset_of(table: pa.Table, label: str, classes: tuple[str, ...] | None, source: str) -> Dataset:
+    """The dataset in a table, without labels where it has no column `label`."""
+    columns = tuple(name for name in table.column_names if name != label)
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    if repeated or table.column_names.count(label) > 1:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has two columns '{(repeated or [label])[0]}': give every column its own name.",
+        )
+    features = [_numbers(table, name, source) for name in columns]
+    y = None
+    if label in table.column_names:
+        y, classes = index_labels(_values(table, label, source), classes, source)
+    X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
+    return from_arrays(X, y, columns=columns, classes=classes, source=source)
+
+
+def _numbers(table: pa.Table, name: str, source: str) -> NDArray[np.float32]:
+    """One column as float32, missing values as NaN so that they are reported like any other."""
+    column = table[name]
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        if column.null_count == len(column):
+            return np.full(len(column), np.nan, np.float32)
+        raise OstrakaError(
+            ErrorCode.DATA_NOT_NUMERIC,
+            f"{source} has {kind} in column '{name}': turn it into numbers, or drop the column.",
+            column=name,
+        )
+    with np.errstate(over="ignore"):
+        numbers: NDArray[np.float32] = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
+    return numbers
+
+
+def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
+    column = table[label]
+    if column.null_count:
+        row = column.is_null().to_pylist().index(True)
+        raise OstrakaError(
+            ErrorCode.DATA_NAN,
+            f"{source} has no label in row {row}, column '{label}': fill it in or drop the row.",
+            column=label,
+            row=str(row),
+        )
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    values: NDArray[Any] = column.to_numpy()
+    return values

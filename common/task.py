@@ -1,0 +1,130 @@
+"""Tasks: what is classified, agreed on by every site of a federation in one file, `task.toml`."""
+
+import hashlib
+import json
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError, model_validator
+
+from common.datasets import Dataset, load
+from common.datasets.dataset import require_finite
+from common.errors import ErrorCode, OstrakaError
+from common.task_check import check_classes, check_columns, check_values
+from common.task_inference import infer_classes, infer_input
+from common.task_input import Column, Name, Part, TableInput, TensorInput
+
+__all__ = ["Column", "TableInput", "Task", "TensorInput", "infer_task", "load_task", "write_task"]
+
+
+class Task(Part):
+    """What is classified: features, classes and public preprocessing; its digest is part of every plan."""
+
+    name: Name
+    label: Name = "label"
+    classes: Annotated[tuple[Name, ...], Field(min_length=2)]
+    input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        repeated = [name for name in self.classes if self.classes.count(name) > 1]
+        if repeated:
+            raise ValueError(f"class '{repeated[0]}' is named twice")
+        if isinstance(self.input, TableInput) and self.label in self.columns:
+            raise ValueError(f"column '{self.label}' is both a feature and the label")
+        return self
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes."""
+        fields = self.model_dump(mode="json")
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).digest()
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Feature names in the order in which records hold them."""
+        return self.input.names
+
+    def load(self, path: Path | str) -> Dataset:
+        """A site's records for this task, labels looked up in its classes, checked."""
+        data = load(path, self.label, self.classes)
+        self.check(data)
+        return data
+
+    def prepare(self, X: NDArray[Any]) -> NDArray[np.float32]:
+        """Raw features (Q, ...) as models take them: flat float32 (Q, F), after the public preprocessing.
+
+        "range" maps each declared range onto [0, 1], values beyond it to its ends, and a range of one value
+        to 0. Raises `data.shape` and `data.nan`.
+        """
+        flat = np.asarray(X, dtype=np.float32).reshape(len(X), -1)
+        if flat.shape[1] != len(self.columns):
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"Records have {flat.shape[1]} features but the task '{self.name}' has {len(self.columns)}: "
+                "give records of the task's columns.",
+            )
+        require_finite(flat, self.columns, "The data")
+        if self.input.preprocessing == "none":
+            return flat
+        low, high = self.input.bounds()
+        width = np.where(high > low, high - low, 1.0)
+        return np.clip((flat - low) / width, 0.0, 1.0).astype(np.float32)
+
+    def check(self, dataset: Dataset) -> None:
+        """Raises `task.mismatch`, `data.nan` or `data.label_range` naming the first thing that is off."""
+        check_columns(self.input, dataset)
+        check_classes(self.classes, dataset)
+        check_values(self.input, dataset)
+
+
+def load_task(path: Path | str) -> Task:
+    """Reads `task.toml`; raises `config.invalid` naming the key that is off."""
+    try:
+        return Task.model_validate(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+    except OSError as exc:
+        raise _invalid_file(path, "it cannot be read; check the path") from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise _invalid_file(path, f"it is no TOML: {exc}") from exc
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "task"
+        raise _invalid_file(path, f"{where}: {first['msg'].removeprefix('Value error, ')}") from exc
+
+
+def write_task(task: Task, path: Path | str) -> None:
+    """Writes a `task.toml` that `load_task` reads back the same."""
+    lines = [f"{key} = {_toml(getattr(task, key))}" for key in ("name", "label", "classes")]
+    fields = task.input.model_dump(exclude={"columns"})
+    lines += ["", "[input]", *(f"{key} = {_toml(value)}" for key, value in fields.items())]
+    if isinstance(task.input, TableInput):
+        rows = (
+            ", ".join(f"{k} = {_toml(v)}" for k, v in column.model_dump().items())
+            for column in task.input.columns
+        )
+        lines += ["columns = [", *(f"    {{ {row} }}," for row in rows), "]"]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label") -> Task:
+    """A task that fits these labelled records: their columns or shape, observed ranges and classes.
+
+    The ranges become public with the task, so infer it from public records or correct them by hand. Raises
+    `data.missing` without labels and `data.label_range` where class indices leave a gap.
+    """
+    datasets = (dataset, *more)
+    return Task(name=name, label=label, classes=infer_classes(datasets), input=infer_input(datasets))
+
+
+def _toml(value: Any) -> str:
+    """JSON writes strings, numbers and arrays of them as TOML does."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _invalid_file(path: Path | str, problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"The task file {path} is invalid: {problem}.")

@@ -1,0 +1,102 @@
+"""Whether a site's records are the task's: columns in order, classes, ranges."""
+
+from itertools import zip_longest
+
+import numpy as np
+
+from common.datasets import Dataset
+from common.datasets.classes import require_in_range
+from common.datasets.dataset import require_finite
+from common.errors import ErrorCode, OstrakaError
+from common.task_input import TableInput, TensorInput
+
+
+def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
+    """Raises `task.mismatch` naming the first column, or the shape, in which records and task differ."""
+    if isinstance(expected, TensorInput):
+        _check_shape(expected, dataset)
+    elif dataset.columns != expected.names:
+        raise _column_mismatch(expected.names, dataset.columns)
+
+
+def check_classes(classes: tuple[str, ...], dataset: Dataset) -> None:
+    """Raises `task.mismatch` for other class names and `data.label_range` for an index beyond them."""
+    for index, (ours, named) in enumerate(zip_longest(dataset.classes or classes, classes)):
+        if ours != named:
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"Class {index} is {_quoted(named)} in the task but {_quoted(ours)} in the data: "
+                "give the data the task's classes, in its order.",
+                **{"class": str(index)},
+            )
+    if dataset.y is not None:
+        require_in_range(dataset.y, len(classes), "The data")
+
+
+def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
+    """Raises `data.nan`, or `task.mismatch` naming column, row and range of the first value that is off."""
+    require_finite(dataset.X, dataset.columns, "The data")
+    low, high = (bound.astype(np.float32) for bound in expected.bounds())
+    outside = (low > dataset.X) | (high < dataset.X)
+    if outside.any():
+        row, column = _first(outside)
+        raise _value_mismatch(
+            dataset, row, column, f"the task's range is {low[column]:g} to {high[column]:g}"
+        )
+    broken = expected.whole() & (np.trunc(dataset.X) != dataset.X)
+    if broken.any():
+        raise _value_mismatch(dataset, *_first(broken), "the task takes whole numbers")
+
+
+def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
+    """A flat file of the right number of values passes: its records have no shape of their own."""
+    flat = dataset.shape is None and len(dataset.columns) == len(expected.names)
+    if dataset.shape == expected.shape or flat:
+        return
+    shape = dataset.shape or (len(dataset.columns),)
+    raise OstrakaError(
+        ErrorCode.TASK_MISMATCH,
+        f"The task takes records of shape {_by(expected.shape)} but these are {_by(shape)}: reshape them.",
+    )
+
+
+def _column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> OstrakaError:
+    index, (ours, named) = next(
+        (index, pair) for index, pair in enumerate(zip_longest(found, expected)) if pair[0] != pair[1]
+    )
+    missing = [name for name in expected if name not in set(found)]
+    extra = [name for name in found if name not in set(expected)]
+    advice = "put the columns in the task's order"
+    if missing:
+        advice = f"add the missing column {_quoted(missing[0])}"
+    elif extra:
+        advice = f"drop the column {_quoted(extra[0])}, which the task does not have"
+    return OstrakaError(
+        ErrorCode.TASK_MISMATCH,
+        f"Column {index} is {_quoted(named)} in the task but {_quoted(ours)} in the data: {advice}.",
+        column=named or ours or "",
+    )
+
+
+def _value_mismatch(dataset: Dataset, row: int, column: int, expected: str) -> OstrakaError:
+    name = dataset.columns[column]
+    return OstrakaError(
+        ErrorCode.TASK_MISMATCH,
+        f"Column '{name}' has {dataset.X[row, column]:g} in row {row} but {expected}: "
+        "correct the data, or agree on a new task.",
+        column=name,
+        row=str(row),
+    )
+
+
+def _first(wrong: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[int, int]:
+    row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    return int(row), int(column)
+
+
+def _quoted(name: str | None) -> str:
+    return "absent" if name is None else f"'{name}'"
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))

@@ -1,0 +1,98 @@
+"""What one record of a task looks like: named columns, or a numeric array of one shape."""
+
+import math
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Dtype = Literal["float32", "int32", "uint8"]
+Preprocessing = Literal["none", "range"]
+
+
+class Part(BaseModel):
+    """A frozen part of a task that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Column(Part):
+    """One feature of a table: its name, what its values are, and their public range, both ends included."""
+
+    name: Name
+    dtype: Dtype = "float32"
+    min: Number
+    max: Number
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(f"column '{self.name}' ranges from {self.min:g} to {self.max:g}: swap them")
+        return self
+
+
+class TableInput(Part):
+    """Records as ordered, named columns."""
+
+    kind: Literal["table"] = "table"
+    preprocessing: Preprocessing = "none"
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = self.names
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise ValueError(f"column '{repeated[0]}' is named twice")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Feature names in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one record."""
+        return (len(self.columns),)
+
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and largest value by column, each of shape (F,)."""
+        return np.array([c.min for c in self.columns]), np.array([c.max for c in self.columns])
+
+    def whole(self) -> NDArray[np.bool_]:
+        """Which columns hold whole numbers only, shape (F,)."""
+        return np.array([c.dtype != "float32" for c in self.columns])
+
+
+class TensorInput(Part):
+    """Records as numeric arrays of one shape, such as images, with one range for all values."""
+
+    kind: Literal["tensor"] = "tensor"
+    preprocessing: Preprocessing = "none"
+    shape: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
+    dtype: Dtype = "float32"
+    range: tuple[Number, Number]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.range[0] > self.range[1]:
+            raise ValueError(f"the range goes from {self.range[0]:g} to {self.range[1]:g}: swap them")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the flattened values, x0, x1, ..."""
+        return tuple(f"x{index}" for index in range(math.prod(self.shape)))
+
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The range repeated for every value, each of shape (F,)."""
+        features = math.prod(self.shape)
+        return np.full(features, self.range[0]), np.full(features, self.range[1])
+
+    def whole(self) -> NDArray[np.bool_]:
+        """Which values are whole numbers only, shape (F,)."""
+        return np.full(math.prod(self.shape), self.dtype != "float32")
