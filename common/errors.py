@@ -1,0 +1,117 @@
+"""Errors with stable codes: what was wrong and what to do, in one sentence, over the wire and on the screen."""
+
+from enum import StrEnum
+
+
+class ErrorCode(StrEnum):
+    """Every code that a person or a program may meet; codes are added, never renamed."""
+
+    BATCH_ALTERED = "batch.altered"
+    BATCH_DEAD = "batch.dead"
+    BATCH_FROZEN = "batch.frozen"
+    BATCH_NOT_FROZEN = "batch.not_frozen"
+    BATCH_RESTARTED = "batch.restarted"
+    BATCH_TOO_LARGE = "batch.too_large"
+    BUDGET_ALREADY_SET = "budget.already_set"
+    BUDGET_MISSING = "budget.missing"
+    BUDGET_RAISE_REFUSED = "budget.raise_refused"
+    BUDGET_TOO_SMALL = "budget.too_small"
+    CONFIG_INVALID = "config.invalid"
+    DATA_LABEL_RANGE = "data.label_range"
+    DATA_MISSING = "data.missing"
+    DATA_NAN = "data.nan"
+    DATA_SHAPE = "data.shape"
+    GRANT_EXPIRED = "grant.expired"
+    GRANT_INVALID = "grant.invalid"
+    GRANT_NOT_YET_VALID = "grant.not_yet_valid"
+    IDENTITY_EXPIRED = "identity.expired"
+    IDENTITY_FOREIGN = "identity.foreign"
+    IDENTITY_INVALID = "identity.invalid"
+    IDENTITY_NOT_YET_VALID = "identity.not_yet_valid"
+    IDENTITY_WRONG_ROLE = "identity.wrong_role"
+    IDENTITY_WRONG_SERVER = "identity.wrong_server"
+    INTERNAL = "internal"
+    LEDGER_FENCED = "ledger.fenced"
+    LEDGER_LOCKED = "ledger.locked"
+    LEDGER_NEWER = "ledger.newer"
+    LEDGER_READ_ONLY = "ledger.read_only"
+    LEDGER_TAMPERED = "ledger.tampered"
+    MANIFEST_INVALID = "manifest.invalid"
+    MESSAGE_INVALID = "message.invalid"
+    MESSAGE_TOO_LARGE = "message.too_large"
+    MODEL_INVALID = "model.invalid"
+    PARTY_CAP_REACHED = "party.cap_reached"
+    PARTY_UNKNOWN = "party.unknown"
+    PARTY_UNREACHABLE = "party.unreachable"
+    PLAN_INVALID = "plan.invalid"
+    PLAN_RING_TOO_SMALL = "plan.ring_too_small"
+    POLICY_REFUSED = "policy.refused"
+    QUORUM_LOST = "quorum.lost"
+    SERVER_INSECURE_REFUSED = "server.insecure_refused"
+    SERVER_PORT_IN_USE = "server.port_in_use"
+    SERVER_TIMEOUT = "server.timeout"
+    SERVER_UNREACHABLE = "server.unreachable"
+    SESSION_CLOSED = "session.closed"
+    SESSION_ENDED = "session.ended"
+    SESSION_UNKNOWN = "session.unknown"
+    TASK_MISMATCH = "task.mismatch"
+    TICKET_INVALID = "ticket.invalid"
+
+
+_STATUS_OF_GROUP = {
+    "batch": "FAILED_PRECONDITION",
+    "budget": "FAILED_PRECONDITION",
+    "config": "INVALID_ARGUMENT",
+    "data": "INVALID_ARGUMENT",
+    "grant": "PERMISSION_DENIED",
+    "identity": "PERMISSION_DENIED",
+    "internal": "INTERNAL",
+    "ledger": "FAILED_PRECONDITION",
+    "manifest": "INVALID_ARGUMENT",
+    "message": "INVALID_ARGUMENT",
+    "model": "FAILED_PRECONDITION",
+    "party": "FAILED_PRECONDITION",
+    "plan": "INVALID_ARGUMENT",
+    "policy": "PERMISSION_DENIED",
+    "quorum": "FAILED_PRECONDITION",
+    "server": "UNAVAILABLE",
+    "session": "FAILED_PRECONDITION",
+    "task": "FAILED_PRECONDITION",
+    "ticket": "PERMISSION_DENIED",
+}
+
+_STATUS_OF_CODE = {
+    ErrorCode.BATCH_ALTERED: "ALREADY_EXISTS",
+    ErrorCode.BATCH_TOO_LARGE: "INVALID_ARGUMENT",
+    ErrorCode.BUDGET_ALREADY_SET: "ALREADY_EXISTS",
+    ErrorCode.BUDGET_TOO_SMALL: "RESOURCE_EXHAUSTED",
+    ErrorCode.DATA_MISSING: "NOT_FOUND",
+    ErrorCode.IDENTITY_EXPIRED: "UNAUTHENTICATED",
+    ErrorCode.IDENTITY_FOREIGN: "UNAUTHENTICATED",
+    ErrorCode.IDENTITY_INVALID: "UNAUTHENTICATED",
+    ErrorCode.IDENTITY_NOT_YET_VALID: "UNAUTHENTICATED",
+    ErrorCode.LEDGER_LOCKED: "UNAVAILABLE",
+    ErrorCode.MESSAGE_TOO_LARGE: "RESOURCE_EXHAUSTED",
+    ErrorCode.PARTY_CAP_REACHED: "RESOURCE_EXHAUSTED",
+    ErrorCode.PARTY_UNKNOWN: "NOT_FOUND",
+    ErrorCode.PARTY_UNREACHABLE: "UNAVAILABLE",
+    ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
+    ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",
+    ErrorCode.SESSION_UNKNOWN: "NOT_FOUND",
+}
+
+
+def status_of(code: ErrorCode) -> str:
+    """The name of the gRPC status that carries `code`."""
+    return _STATUS_OF_CODE.get(code) or _STATUS_OF_GROUP[code.partition(".")[0]]
+
+
+class OstrakaError(Exception):
+    """A refusal: a stable code, a sentence that says what was wrong and what to do, and its public details."""
+
+    def __init__(self, code: ErrorCode, message: str, **details: str) -> None:
+        """Keep `message` for people and `code` and `details` for programs; all three may cross the wire."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
