@@ -1,0 +1,32 @@
+"""Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
+
+from guardian.ledger.cipher import Cipher, load_or_create_key
+from guardian.ledger.ledger import Ledger
+from guardian.ledger.reader import LedgerReader
+from guardian.ledger.values import (
+    Budget,
+    Charge,
+    RecordedCharge,
+    SessionSummary,
+    StoredBatch,
+    StoredManifest,
+    StoredSession,
+    UnitKey,
+)
+from guardian.ledger.verify import verify
+
+__all__ = [
+    "Budget",
+    "Charge",
+    "Cipher",
+    "Ledger",
+    "LedgerReader",
+    "RecordedCharge",
+    "SessionSummary",
+    "StoredBatch",
+    "StoredManifest",
+    "StoredSession",
+    "UnitKey",
+    "load_or_create_key",
+    "verify",
+]

@@ -1,0 +1,68 @@
+"""The audit log: hash-chained rows with signed heads, written with what they record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from guardian.ledger.schema import audit
+from protos.ostraka.v1 import common_pb2
+
+SignHead = Callable[[bytes], common_pb2.Signed]
+"""Signs a head's payload with the guardian's key under common.protocol.AUDIT_CONTEXT."""
+
+GENESIS = bytes(32)
+_DOMAIN = b"ostraka/v1/audit/row\0"
+
+
+def append(connection: Connection, now_ms: int, sign_head: SignHead, kind: str, **details: Any) -> None:
+    """Add a row to the log in the caller's transaction. `details` may hold worst-case amounts only."""
+    sequence, previous = _last(connection)
+    sequence += 1
+    payload = json.dumps({"kind": kind, **details}, sort_keys=True, separators=(",", ":"))
+    digest = row_hash(sequence, now_ms, previous, payload)
+    connection.execute(
+        insert(audit).values(
+            sequence=sequence,
+            time_unix_ms=now_ms,
+            payload=payload,
+            previous=previous,
+            hash=digest,
+            signed=sign_head(head_payload(sequence, digest)).SerializeToString(),
+        )
+    )
+
+
+def head(connection: Connection) -> common_pb2.AuditHead:
+    """The latest row's sequence, hash and signature."""
+    row = connection.execute(select(audit).order_by(audit.c.sequence.desc()).limit(1)).one()
+    return common_pb2.AuditHead(
+        sequence=row.sequence, hash=row.hash, signed=common_pb2.Signed.FromString(row.signed)
+    )
+
+
+def row_hash(sequence: int, time_unix_ms: int, previous: bytes, payload: str) -> bytes:
+    """SHA-256 over a row and the hash of the row before it."""
+    numbers = sequence.to_bytes(8, "big") + time_unix_ms.to_bytes(8, "big")
+    return hashlib.sha256(_DOMAIN + numbers + previous + payload.encode()).digest()
+
+
+def head_payload(sequence: int, digest: bytes) -> bytes:
+    """What the guardian signs: the sequence (8 bytes, big endian) and the hash (32 bytes)."""
+    return sequence.to_bytes(8, "big") + digest
+
+
+def sha256(content: bytes) -> str:
+    """What stands for `content` in a row."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _last(connection: Connection) -> tuple[int, bytes]:
+    row = connection.execute(
+        select(audit.c.sequence, audit.c.hash).order_by(audit.c.sequence.desc()).limit(1)
+    ).one_or_none()
+    return (row.sequence, row.hash) if row else (0, GENESIS)

@@ -1,0 +1,87 @@
+"""Encryption at rest of what depends on votes."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from common.errors import ErrorCode, OstrakaError
+
+KEY_FILE = "ledger.key"
+_KEY_BYTES = 32
+_NONCE_BYTES = 12
+_AMOUNT_BYTES = 16
+
+
+class Cipher:
+    """AES-256-GCM over single amounts, each bound to the row it belongs to."""
+
+    def __init__(self, key: bytes, *, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
+        """Take a 32-byte key, and a source of nonces."""
+        self._aead = AESGCM(key)
+        self._random = random
+
+    def seal(self, amount: int, *row: str | int) -> bytes:
+        """Encrypt an amount for `row`; the length says nothing about the amount."""
+        nonce = self._random(_NONCE_BYTES)
+        return nonce + self._aead.encrypt(nonce, amount.to_bytes(_AMOUNT_BYTES, "big"), _bind(row))
+
+    def unseal(self, sealed: bytes, *row: str | int) -> int:
+        """Decrypt an amount of `row`.
+
+        Raises:
+            OstrakaError: `ledger.tampered` for another key, another row or altered bytes.
+        """
+        try:
+            plain = self._aead.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bind(row))
+        except (InvalidTag, ValueError) as exc:
+            raise OstrakaError(
+                ErrorCode.LEDGER_TAMPERED,
+                f"An encrypted amount of the ledger does not open with its key ({'/'.join(map(str, row))}); "
+                f"put back the {KEY_FILE} that belongs to this ledger, or restore a backup of both.",
+            ) from exc
+        return int.from_bytes(plain, "big")
+
+
+def load_or_create_key(folder: Path) -> bytes:
+    """Read `folder`/ledger.key (32 bytes, mode 0600), made at the first call.
+
+    Raises:
+        OstrakaError: `config.invalid` for a file of another size, or one that others may read.
+    """
+    path = folder / KEY_FILE
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _load_key(path)
+    key = secrets.token_bytes(_KEY_BYTES)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def _load_key(path: Path) -> bytes:
+    if path.stat().st_mode & 0o077:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"Others may read the ledger's key {path}; run: chmod 600 {path}"
+        )
+    key = path.read_bytes()
+    if len(key) != _KEY_BYTES:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"The ledger's key {path} has {len(key)} bytes in place of {_KEY_BYTES};"
+            " restore it from a backup.",
+        )
+    return key
+
+
+def _bind(row: tuple[str | int, ...]) -> bytes:
+    return json.dumps(["ostraka/v1/ledger", *row], separators=(",", ":")).encode()

@@ -1,0 +1,166 @@
+"""Whether a ledger's tables are what its audit log says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, inspect, select
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger import audit
+from guardian.ledger.audit import sha256
+from guardian.ledger.replay import Books
+from guardian.ledger.schema import (
+    SCHEMA_VERSION,
+    batches,
+    charges,
+    manifests,
+    meta,
+    metadata,
+    sessions,
+    units,
+)
+from guardian.ledger.schema import audit as audit_table
+
+AuditRow = Row[Any]
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether the file has no tables yet."""
+    return not inspect(connection).get_table_names()
+
+
+def check_pages(connection: Connection) -> None:
+    """Raise `ledger.tampered` if SQLite finds its own file inconsistent."""
+    found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+    if found != "ok":
+        raise tampered(f"the file is damaged ({found})")
+
+
+def check_schema(connection: Connection, path: Path) -> None:
+    """Raise `ledger.newer` or `ledger.tampered` unless this version can read the file."""
+    names = set(inspect(connection).get_table_names())
+    version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise OstrakaError(
+            ErrorCode.LEDGER_NEWER,
+            f"The ledger {path} was written by a newer Ostraka (schema {version}, this one knows"
+            f" {SCHEMA_VERSION}); upgrade this one.",
+        )
+    if version != SCHEMA_VERSION or not names >= set(metadata.tables):
+        raise OstrakaError(
+            ErrorCode.LEDGER_TAMPERED, f"The file {path} is no ledger; check the path, or restore a backup."
+        )
+
+
+def chain(connection: Connection) -> Iterator[AuditRow]:
+    """Audit rows in order, each one after its place and hash are checked.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that is missing, moved or altered.
+    """
+    expected, previous = 1, audit.GENESIS
+    for row in connection.execute(select(audit_table).order_by(audit_table.c.sequence)):
+        if row.sequence != expected:
+            raise tampered(f"audit row {expected} is missing")
+        if row.previous != previous:
+            raise tampered(f"audit row {expected} does not follow the row before it")
+        if row.hash != audit.row_hash(row.sequence, row.time_unix_ms, row.previous, row.payload):
+            raise tampered(f"audit row {expected} was altered")
+        yield row
+        expected, previous = expected + 1, row.hash
+    if expected == 1:
+        raise tampered("audit row 1 is missing")
+
+
+def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
+    """Compare every table with what the audit `rows` add up to.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first row that differs.
+    """
+    books = _replay(rows)
+    _compare("row of meta", {"1": books.head}, {"1": _head(connection)})
+    _compare("unit", books.units, _units(connection))
+    _compare("manifest", books.manifests, _manifests(connection))
+    _compare("session", books.sessions, _sessions(connection))
+    _compare("batch", books.batches, _batches(connection))
+    _compare("charge", books.charges, _charges(connection))
+
+
+def tampered(what: str) -> OstrakaError:
+    """The error of a ledger that contradicts itself."""
+    return OstrakaError(
+        ErrorCode.LEDGER_TAMPERED,
+        f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"
+        " restore a backup.",
+    )
+
+
+def _replay(rows: Iterable[AuditRow]) -> Books:
+    books = Books()
+    for row in rows:
+        try:
+            books.apply(json.loads(row.payload))
+        except (LookupError, TypeError, ValueError):
+            raise tampered(f"audit row {row.sequence} is none that Ostraka writes") from None
+    return books
+
+
+def _compare(what: str, logged: Mapping[Any, Any], stored: Mapping[Any, Any]) -> None:
+    for key in [*logged, *stored]:
+        if logged.get(key) != stored.get(key):
+            name = "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
+            raise tampered(f"{what} {name} is not what the audit log says")
+
+
+def _head(connection: Connection) -> tuple[str, int]:
+    row = connection.execute(select(meta)).one()
+    return row.ledger_id.hex(), row.fence
+
+
+def _units(connection: Connection) -> dict[tuple[str, ...], list[Any]]:
+    return {
+        (row.party, row.group_name, row.adjacency): [
+            *(row.epsilon, row.delta, row.renyi_order, row.enforce),
+            *(row.budget, row.spent, row.reserved),
+        ]
+        for row in connection.execute(select(units))
+    }
+
+
+def _manifests(connection: Connection) -> dict[int, Any]:
+    rows = connection.execute(select(manifests).order_by(manifests.c.id))
+    return {number: (row.site, sha256(row.manifest)) for number, row in enumerate(rows, start=1)}
+
+
+def _sessions(connection: Connection) -> dict[str, list[Any]]:
+    return {
+        row.session_id: [
+            *(row.querier, row.plan_digest.hex(), sha256(row.plan), sha256(row.grant_bytes)),
+            *(row.queries, row.state),
+        ]
+        for row in connection.execute(select(sessions))
+    }
+
+
+def _batches(connection: Connection) -> dict[tuple[str, int], list[Any]]:
+    return {
+        (row.session_id, row.batch_id): [
+            *(row.size, sha256(row.ticket), row.state),
+            *(row.request_digest and row.request_digest.hex(), row.answers and sha256(row.answers)),
+            row.answered,
+        ]
+        for row in connection.execute(select(batches))
+    }
+
+
+def _charges(connection: Connection) -> dict[tuple[Any, ...], list[int]]:
+    statement = select(
+        *(batches.c.session_id, batches.c.batch_id, units.c.party, units.c.group_name, units.c.adjacency),
+        *(charges.c.reserved, charges.c.worst_case),
+    ).select_from(charges.join(batches).join(units))
+    return {tuple(row[:5]): list(row[5:]) for row in connection.execute(statement)}

@@ -1,0 +1,155 @@
+"""Reading a ledger without the right to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Connection, select
+
+from guardian.ledger import audit, batches, integrity, sessions, units
+from guardian.ledger.cipher import Cipher
+from guardian.ledger.schema import batches as batch_table
+from guardian.ledger.schema import charges as charge_table
+from guardian.ledger.schema import units as unit_table
+from guardian.ledger.storage import Storage
+from guardian.ledger.values import (
+    Budget,
+    RecordedCharge,
+    SessionSummary,
+    StoredBatch,
+    StoredManifest,
+    StoredSession,
+    UnitKey,
+)
+from protos.ostraka.v1 import common_pb2
+
+
+class LedgerReader:
+    """What may be read of a ledger, beside a guardian that serves from it or without one."""
+
+    def __init__(self, storage: Storage, cipher: Cipher | None) -> None:
+        """Use `LedgerReader.open_read_only` or `Ledger.open` instead."""
+        self._storage = storage
+        self._cipher = cipher
+
+    @classmethod
+    def open_read_only(cls, path: Path, *, cipher: Cipher | None = None) -> LedgerReader:
+        """Open `path` for reading; with its `cipher` data-dependent amounts can be read too.
+
+        Raises:
+            OstrakaError: `ledger.missing`, `ledger.newer`, `ledger.tampered` (not a ledger), or
+                `ledger.locked`.
+        """
+        storage = Storage(path, read_only=True)
+        try:
+            with storage.read() as connection:
+                integrity.check_schema(connection, path)
+        except BaseException:
+            storage.close()
+            raise
+        return LedgerReader(storage, cipher)
+
+    def close(self) -> None:
+        """Close the file; the ledger cannot be used any more."""
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def budgets(self, party: str | None = None) -> list[Budget]:
+        """Every unit's budget with what it spent in the worst case, or one party's, in unit order."""
+        with self._read() as connection:
+            return units.all_budgets(connection, party)
+
+    def manifests(self, sites: Sequence[str] | None = None) -> dict[str, StoredManifest]:
+        """The latest manifest of each of `sites` (None: of all) that registered."""
+        with self._read() as connection:
+            return sessions.latest_manifests(connection, sites)
+
+    def session(self, session_id: str) -> StoredSession:
+        """A session as stored.
+
+        Raises:
+            OstrakaError: `session.unknown`.
+        """
+        with self._read() as connection:
+            return sessions.find_session(connection, session_id)
+
+    def sessions(self) -> list[SessionSummary]:
+        """All sessions in the order they were opened; a batch counts as asked until it is dead."""
+        with self._read() as connection:
+            return sessions.summaries(connection)
+
+    def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
+        """A batch as stored, or None if its id was never used in the session."""
+        with self._read() as connection:
+            row = batches.find(connection, session_id, batch_id)
+            return None if row is None else batches.stored(row)
+
+    def head(self) -> common_pb2.AuditHead:
+        """The audit log's latest row, signed."""
+        with self._read() as connection:
+            return audit.head(connection)
+
+    def charges(self, session_id: str | None = None) -> list[RecordedCharge]:
+        """What every released batch (or those of one session) was charged, oldest first.
+
+        Data-dependent amounts are read with the ledger's key alone and belong in confidential
+        reports.
+
+        Raises:
+            OstrakaError: `ledger.tampered` where the key does not open an amount.
+        """
+        statement = (
+            select(batch_table, charge_table, unit_table.c.party, unit_table.c.group_name)
+            .add_columns(unit_table.c.adjacency, charge_table.c.data_dependent.label("sealed"))
+            .join(charge_table, charge_table.c.batch == batch_table.c.id)
+            .join(unit_table, unit_table.c.id == charge_table.c.unit)
+            .where(batch_table.c.state == "released")
+            .order_by(batch_table.c.released_unix_ms, batch_table.c.id, unit_table.c.id)
+        )
+        if session_id is not None:
+            statement = statement.where(batch_table.c.session_id == session_id)
+        with self._read() as connection:
+            return [
+                RecordedCharge(
+                    session_id=row.session_id,
+                    batch_id=row.batch_id,
+                    unit=units.key_of(row),
+                    worst_case=row.worst_case,
+                    data_dependent=self._unseal(row.sealed, row.session_id, row.batch_id, units.key_of(row)),
+                    released_unix_ms=row.released_unix_ms,
+                )
+                for row in connection.execute(statement)
+            ]
+
+    def data_dependent_totals(self) -> dict[UnitKey, int]:
+        """Every unit's data-dependent total, in amounts; confidential, never to leave the guardian.
+
+        Raises:
+            ValueError: the ledger was opened without its cipher.
+            OstrakaError: `ledger.tampered` where the key does not open an amount.
+        """
+        if self._cipher is None:
+            raise ValueError("data-dependent totals need the ledger's cipher")
+        with self._read() as connection:
+            rows = connection.execute(select(unit_table).order_by(unit_table.c.id)).all()
+            return {units.key_of(row): units.data_dependent_total(self._cipher, row) for row in rows}
+
+    def _unseal(self, sealed: bytes, session_id: str, batch_id: int, key: UnitKey) -> int | None:
+        if self._cipher is None:
+            return None
+        return self._cipher.unseal(sealed, *batches.sealed_row(session_id, batch_id, key))
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with self._storage.read() as connection:
+            yield connection

@@ -1,0 +1,137 @@
+"""Sessions and the parties' manifests as the ledger keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, case, func, insert, select, update
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger.audit import sha256
+from guardian.ledger.schema import batches, manifests, sessions
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.values import SessionSummary, StoredManifest, StoredSession
+
+
+def register(tx: Transaction, site: str, manifest: bytes, signed: bytes) -> None:
+    """Keep a party's manifest as its latest; the same one again changes nothing."""
+    latest = latest_manifests(tx.connection, [site]).get(site)
+    if latest == StoredManifest(site, manifest, signed):
+        return
+    tx.connection.execute(
+        insert(manifests).values(site=site, manifest=manifest, signed=signed, registered_unix_ms=tx.now_ms)
+    )
+    tx.record("party_registered", site=site, manifest_sha256=sha256(manifest))
+
+
+def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dict[str, StoredManifest]:
+    """The latest manifest of each of `sites` (None: of all) that has one."""
+    latest = select(func.max(manifests.c.id)).group_by(manifests.c.site)
+    statement = select(manifests).where(manifests.c.id.in_(latest)).order_by(manifests.c.site)
+    if sites is not None:
+        statement = statement.where(manifests.c.site.in_(sites))
+    return {
+        row.site: StoredManifest(row.site, row.manifest, row.signed) for row in connection.execute(statement)
+    }
+
+
+def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
+    """Store a session, or return the one that its querier opened with the same plan."""
+    same = (sessions.c.querier == asked.querier) & (sessions.c.plan_digest == asked.plan_digest)
+    row = tx.connection.execute(select(sessions).where(same)).one_or_none()
+    if row is not None:
+        return _session(row)
+    tx.connection.execute(
+        insert(sessions).values(
+            session_id=asked.session_id,
+            querier=asked.querier,
+            plan=asked.plan,
+            plan_digest=asked.plan_digest,
+            grant_bytes=asked.grant,
+            state="open",
+            queries=asked.queries,
+            opened_unix_ms=tx.now_ms,
+        )
+    )
+    tx.record(
+        "session_opened",
+        session=asked.session_id,
+        querier=asked.querier,
+        plan_digest=asked.plan_digest.hex(),
+        plan_sha256=sha256(asked.plan),
+        grant_sha256=sha256(asked.grant),
+        queries=asked.queries,
+    )
+    return asked
+
+
+def find_session(connection: Connection, session_id: str) -> StoredSession:
+    """A session by its id, or `session.unknown`."""
+    row = connection.execute(select(sessions).where(sessions.c.session_id == session_id)).one_or_none()
+    if row is None:
+        raise OstrakaError(
+            ErrorCode.SESSION_UNKNOWN, f"There is no session {session_id}; open one with OpenSession."
+        )
+    return _session(row)
+
+
+def require_open(session: StoredSession) -> None:
+    """Raise `session.ended` or `session.closed` unless the session is open."""
+    if session.state == "ended":
+        raise session_ended(session.session_id)
+    if session.state == "closed":
+        raise OstrakaError(
+            ErrorCode.SESSION_CLOSED, f"Session {session.session_id} is closed; open a new one to ask more."
+        )
+
+
+def session_ended(session_id: str) -> OstrakaError:
+    """The error of an ended session, which must not say more than that it ended."""
+    return OstrakaError(
+        ErrorCode.SESSION_ENDED, f"Session {session_id} has ended; the labels released before stay valid."
+    )
+
+
+def set_state(tx: Transaction, session_id: str, state: str) -> None:
+    """Store a session's state."""
+    tx.connection.execute(update(sessions).where(sessions.c.session_id == session_id).values(state=state))
+
+
+def summaries(connection: Connection) -> list[SessionSummary]:
+    """All sessions in the order they were opened."""
+    live = case((batches.c.state != "dead", batches.c.size), else_=0)
+    statement = (
+        select(
+            sessions,
+            func.coalesce(func.sum(live), 0).label("asked"),
+            func.coalesce(func.sum(batches.c.answered), 0).label("answered"),
+        )
+        .outerjoin(batches)
+        .group_by(sessions.c.session_id)
+        .order_by(sessions.c.opened_unix_ms, sessions.c.session_id)
+    )
+    return [
+        SessionSummary(
+            session_id=row.session_id,
+            querier=row.querier,
+            state=row.state,
+            queries=row.queries,
+            asked=int(row.asked),
+            answered=int(row.answered),
+            opened_unix_s=row.opened_unix_ms // 1000,
+        )
+        for row in connection.execute(statement)
+    ]
+
+
+def _session(row: Row[Any]) -> StoredSession:
+    return StoredSession(
+        session_id=row.session_id,
+        querier=row.querier,
+        plan=row.plan,
+        plan_digest=row.plan_digest,
+        grant=row.grant_bytes,
+        state=row.state,
+        queries=row.queries,
+    )

@@ -1,0 +1,135 @@
+"""SQLite as the ledger's embedded storage: one writer at a time, durable before a call returns."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.pool import QueuePool
+
+from common.errors import ErrorCode, OstrakaError
+
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_UNWRITABLE = {
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+}
+_DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+
+
+class Storage:
+    """Read and write transactions on one SQLite file."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, busy_timeout_s: float = 5.0) -> None:
+        """Prepare for `path`, which is made (mode 0600) unless `read_only`."""
+        self.path = path
+        if read_only:
+            self._require()
+        else:
+            self._make()
+        self._mode = "ro" if read_only else "rw"
+        self._busy_timeout_s = busy_timeout_s
+        self._writing = threading.Lock()
+        self._engine = self._make_engine()
+        self._reading_engine = self._engine.execution_options(begin="BEGIN")
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that alone may write, committed (and on disk) at the end of the block."""
+        with self._writing, self._translated(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the ledger while others write."""
+        with self._translated(), self._reading_engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    def _make_engine(self) -> Engine:
+        engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool, hide_parameters=True)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"file:{quote(str(self.path.absolute()))}?mode={self._mode}",
+            uri=True,
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            if self._mode == "rw":
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _make(self) -> None:
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as exc:
+            raise _unwritable(self.path, exc.strerror or "error") from exc
+
+    def _require(self) -> None:
+        if not self.path.is_file():
+            raise OstrakaError(
+                ErrorCode.LEDGER_MISSING, f"There is no ledger at {self.path}; check the path of --ledger."
+            )
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except DBAPIError as exc:
+            known = _translate(self.path, exc.orig)
+            if known is None:
+                raise
+            raise known from exc
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE"))
+
+
+def _translate(path: Path, error: BaseException | None) -> OstrakaError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _LOCKED:
+        return OstrakaError(
+            ErrorCode.LEDGER_LOCKED,
+            f"Another process holds the ledger {path}; stop it or wait until it is done, then try again.",
+        )
+    if code in _UNWRITABLE:
+        return _unwritable(path, str(error))
+    if code in _DAMAGED or str(error).startswith("no such "):
+        return OstrakaError(
+            ErrorCode.LEDGER_TAMPERED,
+            f"The ledger {path} is damaged or no ledger at all ({error}); restore it from a backup.",
+        )
+    return None
+
+
+def _unwritable(path: Path, reason: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_READ_ONLY,
+        f"The ledger {path} cannot be written ({reason}); check its owner, permissions and free space.",
+    )

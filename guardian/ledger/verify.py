@@ -1,0 +1,105 @@
+"""Verification of a ledger by someone who does not trust who held it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+from sqlalchemy import Connection
+
+from common.clock import ManualClock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Role, verify_signed
+from common.protocol import AUDIT_CONTEXT
+from guardian.ledger import audit, integrity
+from guardian.ledger.storage import Storage
+from protos.ostraka.v1 import common_pb2
+
+
+def verify(
+    path: Path,
+    *,
+    ca_pem: bytes,
+    federation: str,
+    heads: Sequence[common_pb2.AuditHead] = (),
+) -> common_pb2.AuditHead:
+    """Check the whole ledger at `path`, also while a guardian serves from it, and return its head.
+
+    Every audit row's place, hash and signature; every table against what the log adds up to; and that
+    `heads`, which parties kept from acknowledgements, are on the chain. Signatures are checked as of the
+    time their row names, so that certificates may have expired since.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row, `ledger.missing`, `ledger.newer`,
+            `ledger.locked`; `message.invalid` for a kept head that no guardian signed.
+    """
+    storage = Storage(path, read_only=True)
+    try:
+        with storage.read() as connection:
+            integrity.check_schema(connection, path)
+            integrity.check_pages(connection)
+            rows = _signed_rows(connection, ca_pem, federation, heads)
+            integrity.check_tables(connection, rows)
+            return audit.head(connection)
+    finally:
+        storage.close()
+
+
+def _signed_rows(
+    connection: Connection, ca_pem: bytes, federation: str, heads: Sequence[common_pb2.AuditHead]
+) -> Iterator[integrity.AuditRow]:
+    kept = sorted(heads, key=lambda head: head.sequence)
+    for row in integrity.chain(connection):
+        _check_signature(row, ca_pem, federation)
+        while kept and kept[0].sequence <= row.sequence:
+            _check_kept(kept.pop(0), row, ca_pem, federation)
+        yield row
+    for head in kept:
+        _check_kept(head, row, ca_pem, federation)
+
+
+def _check_signature(row: integrity.AuditRow, ca_pem: bytes, federation: str) -> None:
+    try:
+        signed = common_pb2.Signed.FromString(row.signed)
+    except DecodeError:
+        raise integrity.tampered(f"audit row {row.sequence} has no signature") from None
+    if signed.payload != audit.head_payload(row.sequence, row.hash):
+        raise integrity.tampered(f"audit row {row.sequence} carries the signature of another row")
+    try:
+        _verify(signed, row.time_unix_ms, ca_pem, federation)
+    except OstrakaError as exc:
+        raise integrity.tampered(f"audit row {row.sequence} is not signed by the guardian") from exc
+
+
+def _check_kept(head: common_pb2.AuditHead, row: integrity.AuditRow, ca_pem: bytes, federation: str) -> None:
+    if (head.sequence, head.hash) == (row.sequence, row.hash):
+        return
+    if head.signed.payload != audit.head_payload(head.sequence, head.hash):
+        raise _kept_invalid(head)
+    try:
+        _verify(head.signed, row.time_unix_ms, ca_pem, federation)
+    except OstrakaError as exc:
+        raise _kept_invalid(head) from exc
+    what = "was rewritten" if head.sequence <= row.sequence else "is missing"
+    raise integrity.tampered(f"audit row {head.sequence}, whose signed head a party kept, {what}")
+
+
+def _kept_invalid(head: common_pb2.AuditHead) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID,
+        f"The kept audit head {head.sequence} is not signed by the guardian; leave it out, or give the"
+        " file as the party wrote it.",
+    )
+
+
+def _verify(signed: common_pb2.Signed, time_unix_ms: int, ca_pem: bytes, federation: str) -> None:
+    verify_signed(
+        signed,
+        AUDIT_CONTEXT,
+        ca_pem=ca_pem,
+        clock=ManualClock(time_unix_ms / 1000),
+        federation=federation,
+        role=Role.GUARDIAN,
+        invalid=ErrorCode.LEDGER_TAMPERED,
+    )
