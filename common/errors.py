@@ -20,7 +20,10 @@ class ErrorCode(StrEnum):
     DATA_LABEL_RANGE = "data.label_range"
     DATA_MISSING = "data.missing"
     DATA_NAN = "data.nan"
+    DATA_NOT_NUMERIC = "data.not_numeric"
     DATA_SHAPE = "data.shape"
+    DATA_TOO_FEW = "data.too_few"
+    DATA_UNREADABLE = "data.unreadable"
     GRANT_EXPIRED = "grant.expired"
     GRANT_INVALID = "grant.invalid"
     GRANT_NOT_YET_VALID = "grant.not_yet_valid"
@@ -33,6 +36,7 @@ class ErrorCode(StrEnum):
     INTERNAL = "internal"
     LEDGER_FENCED = "ledger.fenced"
     LEDGER_LOCKED = "ledger.locked"
+    LEDGER_MISSING = "ledger.missing"
     LEDGER_NEWER = "ledger.newer"
     LEDGER_READ_ONLY = "ledger.read_only"
     LEDGER_TAMPERED = "ledger.tampered"
@@ -46,6 +50,7 @@ class ErrorCode(StrEnum):
     PLAN_INVALID = "plan.invalid"
     PLAN_RING_TOO_SMALL = "plan.ring_too_small"
     POLICY_REFUSED = "policy.refused"
+    PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
     SERVER_INSECURE_REFUSED = "server.insecure_refused"
     SERVER_PORT_IN_USE = "server.port_in_use"
@@ -73,6 +78,7 @@ _STATUS_OF_GROUP = {
     "party": "FAILED_PRECONDITION",
     "plan": "INVALID_ARGUMENT",
     "policy": "PERMISSION_DENIED",
+    "process": "INTERNAL",
     "quorum": "FAILED_PRECONDITION",
     "server": "UNAVAILABLE",
     "session": "FAILED_PRECONDITION",
@@ -91,6 +97,7 @@ _STATUS_OF_CODE = {
     ErrorCode.IDENTITY_INVALID: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_NOT_YET_VALID: "UNAUTHENTICATED",
     ErrorCode.LEDGER_LOCKED: "UNAVAILABLE",
+    ErrorCode.LEDGER_MISSING: "NOT_FOUND",
     ErrorCode.MESSAGE_TOO_LARGE: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_CAP_REACHED: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_UNKNOWN: "NOT_FOUND",
