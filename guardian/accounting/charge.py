@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from common.plan import BOUND, Confident, GnMax, Mechanism
 from common.privacy import worst_case
@@ -54,7 +54,12 @@ def charge(
 
 
 def _theorem6(
-    mechanism: Mechanism, votes: Floats, answered: Floats, order: float, sensitivity: float, lattice: float
+    mechanism: Mechanism,
+    votes: Floats,
+    answered: NDArray[np.bool_],
+    order: float,
+    sensitivity: float,
+    lattice: float,
 ) -> Floats:
     match mechanism:
         case GnMax(sigma=sigma):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from common.plan import Confident, GnMax, Mechanism
-from common.sharing.ring import Ring
+from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers
 from guardian.mechanisms.confident import confident
 from guardian.mechanisms.gnmax import gnmax
 from guardian.noise.source import NoiseSource
 
 
-def release(sums: NDArray[Any], mechanism: Mechanism, noise: NoiseSource, ring: Ring) -> Answers:
+def release(sums: RingArray, mechanism: Mechanism, noise: NoiseSource, ring: Ring) -> Answers:
     """Return the answers of one batch.
 
     `sums` are the ballots summed over all parties and both halves of the shares, values of `ring` of

@@ -1,0 +1,143 @@
+import math
+from itertools import pairwise
+
+import pytest
+from common.errors import ErrorCode, OstrakaError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.plan import Confident, GnMax
+from common.privacy import (
+    AMOUNT_UNIT,
+    ORDERS,
+    amount,
+    budget_amount,
+    budget_rdp,
+    epsilon,
+    propose_order,
+    worst_case,
+)
+
+orders = st.sampled_from(ORDERS)
+epsilons = st.floats(0.05, 50)
+deltas = st.floats(1e-12, 0.1)
+
+
+def test_orders_are_half_integers_to_64_then_geometric_to_1024() -> None:
+    assert ORDERS[:4] == (1.5, 2.0, 2.5, 3.0)
+    assert 63.5 in ORDERS
+    assert 64.0 in ORDERS
+    assert ORDERS[-1] == pytest.approx(1024, rel=1e-12)
+    assert list(ORDERS) == sorted(set(ORDERS))
+    tail = [order for order in ORDERS if order >= 64]
+    ratios = [after / before for before, after in pairwise(tail)]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-12)
+
+
+def test_worst_case_of_gnmax_is_the_order_over_the_variance() -> None:
+    cost = worst_case(GnMax(sigma=20), 8)
+    assert cost.check == 0
+    assert cost.answer == pytest.approx(8 / 400)
+    assert cost.total == pytest.approx(0.02)
+
+
+def test_worst_case_of_confident_charges_the_check_for_every_query() -> None:
+    cost = worst_case(Confident(sigma1=150, sigma2=40, threshold=200), 8)
+    assert cost.check == pytest.approx(8 / (2 * 150**2))
+    assert cost.answer == pytest.approx(8 / 40**2)
+
+
+@given(orders, st.floats(0.1, 20))
+def test_worst_case_grows_with_the_square_of_the_sensitivity(order: float, sensitivity: float) -> None:
+    mechanism = Confident(sigma1=10, sigma2=5, threshold=25)
+    one, many = worst_case(mechanism, order), worst_case(mechanism, order, sensitivity)
+    assert many.check == pytest.approx(one.check * sensitivity**2)
+    assert many.answer == pytest.approx(one.answer * sensitivity**2)
+
+
+@pytest.mark.parametrize(("order", "sensitivity"), [(1.0, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, math.inf)])
+def test_worst_case_refuses_what_has_no_cost(order: float, sensitivity: float) -> None:
+    with pytest.raises(ValueError, match="must be a finite number"):
+        worst_case(GnMax(sigma=1), order, sensitivity)
+
+
+def test_epsilon_takes_one_order_or_many_and_is_the_least() -> None:
+    many = epsilon([0.1, 0.2, 0.5], [2, 8, 32], 1e-5)
+    assert many == min(epsilon(rdp, order, 1e-5) for rdp, order in [(0.1, 2), (0.2, 8), (0.5, 32)])
+
+
+def test_epsilon_is_tighter_than_the_classic_conversion() -> None:
+    assert epsilon(0.5, 16, 1e-5) < 0.5 + math.log(1e5) / 15
+
+
+@pytest.mark.parametrize(
+    ("rdp", "order", "delta", "message"),
+    [
+        ([0.1, -1.0], [2, 3], 1e-5, r"rdp\[1\]"),
+        ([math.nan], [2], 1e-5, r"rdp\[0\]"),
+        ([0.1], [1], 1e-5, r"orders\[0\]"),
+        ([0.1], [2, 3], 1e-5, "1 values for 2 orders"),
+        ([], [], 1e-5, "0 values"),
+        ([0.1], [2], 0.0, "delta"),
+        ([0.1], [2], 1.0, "delta"),
+    ],
+)
+def test_epsilon_names_the_argument_that_is_wrong(
+    rdp: list[float], order: list[float], delta: float, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        epsilon(rdp, order, delta)
+
+
+@settings(deadline=None)
+@given(epsilons, deltas, orders)
+def test_budget_rdp_is_the_largest_that_fits(target: float, delta: float, order: float) -> None:
+    rdp = budget_rdp(target, delta, order)
+    if rdp > 0:
+        assert epsilon(rdp, order, delta) <= target
+        assert epsilon(rdp + 1e-9 * max(1.0, target), order, delta) > target
+
+
+def test_budget_rdp_is_zero_where_nothing_fits() -> None:
+    assert budget_rdp(0.1, 1e-5, 1.5) == 0.0
+
+
+@pytest.mark.parametrize("target", [0.0, -1.0, math.nan, math.inf])
+def test_budget_rdp_refuses_an_epsilon_that_is_none(target: float) -> None:
+    with pytest.raises(ValueError, match="epsilon"):
+        budget_rdp(target, 1e-5, 8)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.floats(0.1, 20), st.floats(1e-9, 1e-3))
+def test_no_order_buys_more_queries_than_the_proposed_one(target: float, delta: float) -> None:
+    mechanism = GnMax(sigma=5)
+
+    def queries(order: float) -> float:
+        return budget_rdp(target, delta, order) / worst_case(mechanism, order).answer
+
+    assert queries(propose_order(target, delta)) == max(queries(order) for order in ORDERS)
+
+
+def test_a_budget_that_pays_for_nothing_is_refused_with_a_code() -> None:
+    with pytest.raises(OstrakaError, match="larger epsilon") as refusal:
+        propose_order(1e-6, 1e-12)
+    assert refusal.value.code == ErrorCode.BUDGET_TOO_SMALL
+
+
+@given(st.floats(0, 1e6))
+def test_costs_round_up_and_budgets_down(rdp: float) -> None:
+    assert budget_amount(rdp) <= amount(rdp) <= budget_amount(rdp) + 1
+    assert amount(rdp) * AMOUNT_UNIT >= rdp * (1 - 1e-15)
+    assert budget_amount(rdp) * AMOUNT_UNIT <= rdp * (1 + 1e-15)
+
+
+def test_the_smallest_cost_is_one_unit_and_nothing_is_free_but_nothing() -> None:
+    assert amount(5e-324) == 1
+    assert amount(0.0) == 0
+
+
+@pytest.mark.parametrize("rdp", [math.nan, math.inf, -1e-9])
+def test_what_is_no_cost_is_no_amount(rdp: float) -> None:
+    with pytest.raises(ValueError, match="rdp"):
+        amount(rdp)
