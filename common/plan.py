@@ -5,20 +5,14 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from google.protobuf.message import DecodeError
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    StringConstraints,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import Confident, GnMax, Mechanism, Value, from_message, invalid_plan, to_message
 from common.sharing.fixed_point import FRACTION_BITS
 from protos.ostraka.v1 import common_pb2
+
+__all__ = ["BOUND", "ENFORCE", "Confident", "GnMax", "Mechanism", "Plan", "check_ring", "digest"]
 
 ENFORCE = Literal["worst_case", "data_dependent"]
 BOUND = Literal["worst_case", "theorem6"]
@@ -44,63 +38,11 @@ _COPIED = {
 }
 _UINT32 = 2**32 - 1
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(gt=0, le=_UINT32)]
 Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
 
-def invalid_plan(problem: str) -> OstrakaError:
-    """The error for a plan that cannot be run, in one sentence."""
-    return OstrakaError(ErrorCode.PLAN_INVALID, f"The plan is invalid: {problem}.")
-
-
-class _Value(BaseModel):
-    """A frozen value whose construction fails with `plan.invalid`, never with pydantic's own error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return handler(data)
-        except ValidationError as exc:
-            first = exc.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            problem = first["msg"].removeprefix("Value error, ")
-            raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
-
-
-class GnMax(_Value):
-    """Release the class with the most votes after noise of standard deviation `sigma` votes."""
-
-    kind: Literal["gnmax"] = "gnmax"
-    sigma: Positive
-
-    @property
-    def sigmas(self) -> tuple[float, ...]:
-        """Every noise scale the mechanism uses, in votes."""
-        return (self.sigma,)
-
-
-class Confident(_Value):
-    """Release GNMax with `sigma2` where the largest count and noise of `sigma1` reach `threshold` votes."""
-
-    kind: Literal["confident"] = "confident"
-    sigma1: Positive
-    sigma2: Positive
-    threshold: Positive
-
-    @property
-    def sigmas(self) -> tuple[float, ...]:
-        """Every noise scale the mechanism uses, in votes."""
-        return (self.sigma1, self.sigma2)
-
-
-Mechanism = Annotated[GnMax | Confident, Field(discriminator="kind")]
-
-
-class Plan(_Value):
+class Plan(Value):
     """What a querying party asks for; mirrors `ostraka.v1.Plan`.
 
     Raises `plan.invalid` on construction where a field is out of range or not offered by this version.
@@ -151,7 +93,7 @@ class Plan(_Value):
         message = _decode(data)
         fields: dict[str, Any] = {name: getattr(message, name) for name in _COPIED}
         return cls(
-            mechanism=_mechanism_of(message.mechanism),
+            mechanism=from_message(message.mechanism),
             parties=tuple(message.parties),
             tally=_known(_TALLIES, message.tally, "tally"),
             encoding=_known(_ENCODINGS, message.encoding, "encoding"),
@@ -162,7 +104,7 @@ class Plan(_Value):
         """The plan as bytes to be sent and digested once, by whoever makes the plan."""
         message = common_pb2.Plan(
             parties=self.parties,
-            mechanism=_mechanism_message(self.mechanism),
+            mechanism=to_message(self.mechanism),
             tally=_number(_TALLIES, self.tally),
             encoding=_number(_ENCODINGS, self.encoding),
             **self.model_dump(include=_COPIED),
@@ -203,24 +145,6 @@ def _decode(data: bytes) -> common_pb2.Plan:
     if message.ByteSize() != size:
         raise invalid_plan("it holds fields that this version does not know; use the same version everywhere")
     return message
-
-
-def _mechanism_of(message: common_pb2.Mechanism) -> GnMax | Confident:
-    match message.WhichOneof("kind"):
-        case "gnmax":
-            return GnMax(sigma=message.gnmax.sigma)
-        case "confident":
-            asked = message.confident
-            return Confident(sigma1=asked.sigma1, sigma2=asked.sigma2, threshold=asked.threshold)
-        case _:
-            raise invalid_plan("it names no mechanism; choose gnmax or confident")
-
-
-def _mechanism_message(mechanism: GnMax | Confident) -> common_pb2.Mechanism:
-    parameters = mechanism.model_dump(exclude={"kind"})
-    if isinstance(mechanism, GnMax):
-        return common_pb2.Mechanism(gnmax=common_pb2.GnMax(**parameters))
-    return common_pb2.Mechanism(confident=common_pb2.Confident(**parameters))
 
 
 def _known(names: dict[Any, str], number: int, field: str) -> Any:

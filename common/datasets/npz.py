@@ -69,7 +69,7 @@ def _required(arrays: Arrays, name: str, source: str) -> NDArray[Any]:
         return arrays[name]
     raise OstrakaError(
         ErrorCode.DATA_MISSING,
-        f"{source} lacks array {name}, has {', '.join(sorted(arrays)) or 'none'}: add it or name another file.",
+        f"{source} has no array {name}, only {', '.join(sorted(arrays)) or 'none'}: add it.",
     )
 
 
