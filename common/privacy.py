@@ -38,6 +38,13 @@ class WorstCase:
         """Rdp to reserve for a query before its outcome is known."""
         return self.check + self.answer
 
+    def amount(self, asked: int, answered: int) -> int:
+        """Return what a batch costs in ledger amounts, each query rounded up.
+
+        In whole numbers, so that a charge never exceeds the reservation `amount(asked, asked)`.
+        """
+        return asked * amount(self.check) + answered * amount(self.answer)
+
 
 def worst_case(mechanism: Mechanism, order: float, sensitivity: float = 1.0) -> WorstCase:
     """Return the rdp of one query at `order` that holds for every histogram.

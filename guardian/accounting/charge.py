@@ -46,10 +46,10 @@ def charge(
     worst = worst_case(mechanism, order, sensitivity)
     costs = worst.check + np.where(mask, worst.answer, 0.0)
     if check_bound(bound) == "theorem6":
-        rows = histograms(counts, teachers)
-        costs[rows] = np.minimum(
-            costs[rows], _theorem6(mechanism, counts[rows], mask[rows], order, sensitivity, lattice)
-        )
+        real = histograms(counts, teachers)
+        stand_in = np.where(real[:, None], counts, 0.0)
+        paid = _theorem6(mechanism, stand_in, mask, order, sensitivity, lattice)
+        costs = np.where(real, np.minimum(costs, paid), costs)
     return math.fsum(costs)
 
 
@@ -63,11 +63,9 @@ def _theorem6(
 ) -> Floats:
     match mechanism:
         case GnMax(sigma=sigma):
-            return gnmax_rdp(votes, sigma, order, bound="theorem6", sensitivity=sensitivity, lattice=lattice)[
-                :, 0
-            ]
+            rdp = gnmax_rdp(votes, sigma, order, bound="theorem6", sensitivity=sensitivity, lattice=lattice)
         case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
-            return confident_rdp(
+            rdp = confident_rdp(
                 votes,
                 threshold,
                 sigma1,
@@ -77,4 +75,5 @@ def _theorem6(
                 bound="theorem6",
                 sensitivity=sensitivity,
                 lattice=lattice,
-            )[:, 0]
+            )
+    return rdp[:, 0]

@@ -2,10 +2,10 @@ import math
 from itertools import pairwise
 
 import pytest
-from common.errors import ErrorCode, OstrakaError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.errors import ErrorCode, OstrakaError
 from common.plan import Confident, GnMax
 from common.privacy import (
     AMOUNT_UNIT,
@@ -130,6 +130,16 @@ def test_costs_round_up_and_budgets_down(rdp: float) -> None:
     assert budget_amount(rdp) <= amount(rdp) <= budget_amount(rdp) + 1
     assert amount(rdp) * AMOUNT_UNIT >= rdp * (1 - 1e-15)
     assert budget_amount(rdp) * AMOUNT_UNIT <= rdp * (1 + 1e-15)
+
+
+@given(orders, st.floats(0.5, 100), st.integers(0, 10_000), st.data())
+def test_a_charge_never_exceeds_its_reservation(
+    order: float, sigma: float, asked: int, data: st.DataObject
+) -> None:
+    cost = worst_case(Confident(sigma1=2 * sigma, sigma2=sigma, threshold=10), order)
+    answered = data.draw(st.integers(0, asked))
+    assert cost.amount(asked, answered) <= cost.amount(asked, asked)
+    assert cost.amount(asked, answered) >= amount(asked * cost.check + answered * cost.answer) - 1
 
 
 def test_the_smallest_cost_is_one_unit_and_nothing_is_free_but_nothing() -> None:

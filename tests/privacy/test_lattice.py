@@ -28,7 +28,7 @@ def pmf(steps: float, reach: int) -> dict[int, Any]:
 @pytest.mark.parametrize("shift", [1, 2, 5])
 @pytest.mark.parametrize("order", [1.5, 4, 32])
 def test_a_whole_shift_obeys_the_continuous_bound(steps: float, shift: int, order: float) -> None:
-    """Canonne, Kamath and Steinke 2020, Proposition 5."""
+    """Canonne, Kamath and Steinke 2020."""
     reach = int(30 * steps + 40 * shift)
     noise = pmf(steps, reach)
     here = [noise[x] for x in range(-reach + shift, reach + 1)]
