@@ -3,6 +3,7 @@
 from guardian.ledger.cipher import Cipher, load_or_create_key
 from guardian.ledger.ledger import Ledger
 from guardian.ledger.reader import LedgerReader
+from guardian.ledger.site import open_guardian_ledger, read_guardian_ledger
 from guardian.ledger.values import (
     Budget,
     Charge,
@@ -28,5 +29,7 @@ __all__ = [
     "StoredSession",
     "UnitKey",
     "load_or_create_key",
+    "open_guardian_ledger",
+    "read_guardian_ledger",
     "verify",
 ]

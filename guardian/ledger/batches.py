@@ -88,6 +88,15 @@ def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list
     return [[row.session_id, row.batch_id] for row in rows]
 
 
+def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
+    """What a row answered to this request; `batch.altered` if it answered another one."""
+    if row is None or row.state != "released":
+        return None
+    if row.request_digest != request_digest:
+        raise altered(batch_id)
+    return bytes(row.answers)
+
+
 def stored(row: BatchRow) -> StoredBatch:
     """The public part of a batch's row."""
     return StoredBatch(
@@ -146,30 +155,22 @@ def _check_limit(connection: Connection, session: StoredSession, size: int) -> N
 def _reservable(
     connection: Connection, size: int, reservations: Mapping[UnitKey, int]
 ) -> dict[UnitKey, units.UnitRow]:
-    if not reservations:
-        raise ValueError("reservations: a batch is charged to one unit at least")
     for amount in reservations.values():
         check_amount("reservations", amount)
-    found = units.find(connection, reservations)
-    for key in sorted(reservations):
-        if key not in found:
-            raise OstrakaError(
-                ErrorCode.BUDGET_MISSING,
-                f"No budget is set for {key}; set one with `ostraka guardian budget set`.",
-            )
+    found = {
+        key: row
+        for key, row in units.require(connection, reservations).items()
+        if row.enforce == "worst_case"
+    }
     _check_fits(size, [(units.budget(row), reservations[key]) for key, row in found.items()])
     return found
 
 
 def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
-    short = [
-        (budget, amount)
-        for budget, amount in wanted
-        if budget.enforce == "worst_case" and amount > budget.remaining
-    ]
+    short = [(budget, amount) for budget, amount in wanted if amount > budget.available]
     if not short:
         return
-    fits = min(budget.remaining * size // amount for budget, amount in short)
+    fits = min(budget.available * size // amount for budget, amount in short)
     advice = f"a batch of {fits} would" if fits else "no query does any more"
     raise OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
@@ -179,7 +180,6 @@ def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
 
 
 def _reserve(tx: Transaction, batch: int, row: units.UnitRow, amount: int) -> list[str | int]:
-    held = amount if row.enforce == "worst_case" else 0
-    units.reserve(tx, row, held)
-    tx.connection.execute(insert(charges).values(batch=batch, unit=row.id, reserved=held, worst_case=0))
-    return [*units.key_of(row), held]
+    units.reserve(tx, row, amount)
+    tx.connection.execute(insert(charges).values(batch=batch, unit=row.id, reserved=amount, worst_case=0))
+    return [*units.key_of(row), amount]

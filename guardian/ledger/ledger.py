@@ -133,14 +133,14 @@ class Ledger(LedgerReader):
         """Reserve a batch's worst cost from all its units or none, and return the ticket stored for it.
 
         A repeated call with the same size returns the first call's ticket. Units whose budget is enforced
-        data-dependently are noted and reserve nothing.
+        data-dependently reserve nothing, and may be left out.
 
         Args:
             session_id: an open session.
             batch_id: at most 2^63 - 1, new in the session.
             size: queries in the batch.
             ticket: serialized Signed ticket.
-            reservations: worst-case amounts, one for every unit that the release may charge.
+            reservations: worst-case amounts for every unit that the release may charge.
 
         Raises:
             OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
@@ -176,15 +176,13 @@ class Ledger(LedgerReader):
 
         Raises:
             OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened),
-                `session.unknown`, `session.closed`, `session.ended`.
-            ValueError: charges that name a unit twice, one outside the ticket, or exceed a reservation.
+                `session.unknown`, `session.closed`, `session.ended`, `budget.missing`.
+            ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
         """
         with self._write() as tx:
-            before = releases.stored_answers(tx, session_id, batch_id, request_digest)
-            if before is not None:
-                return before
-            if releases.release(tx, session_id, batch_id, request_digest, answers, answered, charges):
-                return answers
+            stored = releases.release(tx, session_id, batch_id, request_digest, answers, answered, charges)
+            if stored is not None:
+                return stored
             self._end(tx, session_id, "ended")
         raise sessions.session_ended(session_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -69,6 +69,15 @@ class LedgerReader:
         with self._read() as connection:
             return units.all_budgets(connection, party)
 
+    def budgets_of(self, keys: Iterable[UnitKey]) -> list[Budget]:
+        """The budgets of `keys`, in unit order.
+
+        Raises:
+            OstrakaError: `budget.missing` naming the first that has none.
+        """
+        with self._read() as connection:
+            return [units.budget(row) for row in units.require(connection, keys).values()]
+
     def manifests(self, sites: Sequence[str] | None = None) -> dict[str, StoredManifest]:
         """The latest manifest of each of `sites` (None: of all) that registered."""
         with self._read() as connection:
@@ -83,6 +92,11 @@ class LedgerReader:
         with self._read() as connection:
             return sessions.find_session(connection, session_id)
 
+    def find_session(self, querier: str, plan_digest: bytes) -> StoredSession | None:
+        """The session that `querier` opened with this plan, if there is one."""
+        with self._read() as connection:
+            return sessions.find_by_plan(connection, querier, plan_digest)
+
     def sessions(self) -> list[SessionSummary]:
         """All sessions in the order they were opened; a batch counts as asked until it is dead."""
         with self._read() as connection:
@@ -93,6 +107,17 @@ class LedgerReader:
         with self._read() as connection:
             row = batches.find(connection, session_id, batch_id)
             return None if row is None else batches.stored(row)
+
+    def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
+        """The stored answers of this request, or None if the batch was not released.
+
+        Raises:
+            OstrakaError: `batch.altered` if it was released to another request.
+        """
+        with self._read() as connection:
+            return batches.answers_of(
+                batches.find(connection, session_id, batch_id), batch_id, request_digest
+            )
 
     def head(self) -> common_pb2.AuditHead:
         """The audit log's latest row, signed."""

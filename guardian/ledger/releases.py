@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import insert, select, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import batches, sessions, units
@@ -17,24 +16,6 @@ from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import Charge, UnitKey, add
 
 
-def stored_answers(tx: Transaction, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
-    """The answers of this request if it was released before; None if it may be released now."""
-    session = sessions.find_session(tx.connection, session_id)
-    row = batches.find(tx.connection, session_id, batch_id)
-    if row is not None and row.state == "released":
-        if row.request_digest != request_digest:
-            raise batches.altered(batch_id)
-        return bytes(row.answers)
-    sessions.require_open(session)
-    if row is None:
-        raise OstrakaError(
-            ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
-        )
-    if row.state == "dead":
-        raise batches.dead(batch_id)
-    return None
-
-
 def release(
     tx: Transaction,
     session_id: str,
@@ -43,17 +24,26 @@ def release(
     answers: bytes,
     answered: int,
     charges: Sequence[Charge],
-) -> bool:
-    """Store answers and charges of a ticketed batch; False if a data-dependent budget has no room."""
-    scheduled = _scheduled(tx, session_id, batch_id)
-    costs = _costs(scheduled, charges)
-    if _overspends(tx, scheduled, costs):
-        return False
-    charged = [_charge(tx, session_id, batch_id, row, costs[key]) for key, row in scheduled.items()]
-    this = (batch_table.c.session_id == session_id) & (batch_table.c.batch_id == batch_id)
+) -> bytes | None:
+    """Store a batch's answers and charges, or return the stored ones. See `Ledger.release`.
+
+    None where a data-dependent budget has no room; then nothing was stored.
+    """
+    found = batches.find(tx.connection, session_id, batch_id)
+    before = batches.answers_of(found, batch_id, request_digest)
+    if before is not None:
+        return before
+    batch = _require_ticketed(tx, found, session_id, batch_id)
+    held = _held(tx, batch.id)
+    costs = _costs(held, charges)
+    rows = units.require(tx.connection, costs)
+    _check_enforced(rows, held)
+    if _overspends(tx, rows, costs):
+        return None
+    charged = [_charge(tx, batch, row, held.get(key), costs[key]) for key, row in rows.items()]
     tx.connection.execute(
         update(batch_table)
-        .where(this)
+        .where(batch_table.c.id == batch.id)
         .values(
             state="released",
             request_digest=request_digest,
@@ -71,50 +61,71 @@ def release(
         answered=answered,
         charged=charged,
     )
-    return True
+    return answers
 
 
-def _scheduled(tx: Transaction, session_id: str, batch_id: int) -> dict[UnitKey, Row[Any]]:
+def _require_ticketed(
+    tx: Transaction, row: batches.BatchRow | None, session_id: str, batch_id: int
+) -> batches.BatchRow:
+    sessions.require_open(sessions.find_session(tx.connection, session_id))
+    if row is None:
+        raise OstrakaError(
+            ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
+        )
+    if row.state == "dead":
+        raise batches.dead(batch_id)
+    return row
+
+
+def _held(tx: Transaction, batch: int) -> dict[UnitKey, int]:
     statement = (
-        select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.batch)
+        select(unit_table, charge_table.c.reserved.label("held"))
         .join(charge_table, charge_table.c.unit == unit_table.c.id)
-        .join(batch_table, batch_table.c.id == charge_table.c.batch)
-        .where((batch_table.c.session_id == session_id) & (batch_table.c.batch_id == batch_id))
-        .order_by(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
-        .with_for_update(of=unit_table)
+        .where(charge_table.c.batch == batch)
     )
-    return {units.key_of(row): row for row in tx.connection.execute(statement).all()}
+    return {units.key_of(row): row.held for row in tx.connection.execute(statement)}
 
 
-def _costs(scheduled: Mapping[UnitKey, Row[Any]], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
+def _costs(held: Mapping[UnitKey, int], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
     costs = {charge.unit: charge for charge in charges}
-    if len(costs) != len(charges):
-        raise ValueError("charges: a unit is named twice")
+    if not charges or len(costs) != len(charges):
+        raise ValueError("charges: must name one unit at least, and none twice")
     for key, charge in costs.items():
-        if key not in scheduled:
-            raise ValueError(f"charges: {key} is not in the batch's ticket")
-        if scheduled[key].enforce == "worst_case" and charge.worst_case > scheduled[key].held:
+        if key in held and charge.worst_case > held[key]:
             raise ValueError(f"charges: {key} is charged more than was reserved")
-    return {key: costs.get(key, Charge(key, 0, 0)) for key in scheduled}
+    return {key: costs.get(key, Charge(key, 0, 0)) for key in {**held, **costs}}
+
+
+def _check_enforced(rows: Mapping[UnitKey, units.UnitRow], held: Mapping[UnitKey, int]) -> None:
+    for key, row in rows.items():
+        if row.enforce == "worst_case" and key not in held:
+            raise ValueError(f"charges: nothing was reserved for {key}")
 
 
 def _overspends(
-    tx: Transaction, scheduled: Mapping[UnitKey, Row[Any]], costs: Mapping[UnitKey, Charge]
+    tx: Transaction, rows: Mapping[UnitKey, units.UnitRow], costs: Mapping[UnitKey, Charge]
 ) -> bool:
     return any(
         add(units.data_dependent_total(tx.cipher, row), costs[key].data_dependent) > row.budget
-        for key, row in scheduled.items()
+        for key, row in rows.items()
         if row.enforce == "data_dependent"
     )
 
 
-def _charge(tx: Transaction, session_id: str, batch_id: int, row: Row[Any], cost: Charge) -> list[str | int]:
-    units.charge(tx, row, reserved=row.held, worst_case=cost.worst_case, data_dependent=cost.data_dependent)
-    worst_case = add(0, cost.worst_case)
-    sealed = tx.cipher.seal(add(0, cost.data_dependent), *batches.sealed_row(session_id, batch_id, cost.unit))
-    tx.connection.execute(
-        update(charge_table)
-        .where((charge_table.c.batch == row.batch) & (charge_table.c.unit == row.id))
-        .values(worst_case=worst_case, data_dependent=sealed)
-    )
-    return [*cost.unit, worst_case]
+def _charge(
+    tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, held: int | None, cost: Charge
+) -> list[str | int]:
+    data_dependent = add(0, cost.data_dependent)
+    units.charge(tx, row, reserved=held or 0, worst_case=cost.worst_case, data_dependent=data_dependent)
+    values = {
+        "worst_case": add(0, cost.worst_case),
+        "data_dependent": tx.cipher.seal(
+            data_dependent, *batches.sealed_row(batch.session_id, batch.batch_id, cost.unit)
+        ),
+    }
+    if held is None:
+        tx.connection.execute(insert(charge_table).values(batch=batch.id, unit=row.id, reserved=0, **values))
+    else:
+        this = (charge_table.c.batch == batch.id) & (charge_table.c.unit == row.id)
+        tx.connection.execute(update(charge_table).where(this).values(**values))
+    return [*cost.unit, add(0, cost.worst_case)]

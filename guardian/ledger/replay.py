@@ -80,7 +80,7 @@ class Books:
         for *key, amount in row["charged"]:
             unit = self.units[tuple(key)]
             unit[5] = add(unit[5], amount)
-            self.charges[(*batch, *key)][1] = amount
+            self.charges.setdefault((*batch, *key), [0, 0])[1] = amount
         self.batches[batch][2:] = [
             *("released", row["request_sha256"], row["answers_sha256"]),
             row["answered"],

@@ -131,7 +131,8 @@ charges = Table(
     Column("data_dependent", LargeBinary),
 )
 """Per batch and unit: what its ticket reserved, and once released the charge, the latter also as an
-encrypted data-dependent sum. A reservation counts while its batch is ticketed."""
+encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
+get their row with the charge."""
 
 audit = Table(
     "audit",

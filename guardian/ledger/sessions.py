@@ -38,10 +38,9 @@ def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dic
 
 def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
     """Store a session, or return the one that its querier opened with the same plan."""
-    same = (sessions.c.querier == asked.querier) & (sessions.c.plan_digest == asked.plan_digest)
-    row = tx.connection.execute(select(sessions).where(same)).one_or_none()
-    if row is not None:
-        return _session(row)
+    before = find_by_plan(tx.connection, asked.querier, asked.plan_digest)
+    if before is not None:
+        return before
     tx.connection.execute(
         insert(sessions).values(
             session_id=asked.session_id,
@@ -74,6 +73,13 @@ def find_session(connection: Connection, session_id: str) -> StoredSession:
             ErrorCode.SESSION_UNKNOWN, f"There is no session {session_id}; open one with OpenSession."
         )
     return _session(row)
+
+
+def find_by_plan(connection: Connection, querier: str, plan_digest: bytes) -> StoredSession | None:
+    """The session that `querier` opened with this plan, if there is one."""
+    same = (sessions.c.querier == querier) & (sessions.c.plan_digest == plan_digest)
+    row = connection.execute(select(sessions).where(same)).one_or_none()
+    return None if row is None else _session(row)
 
 
 def require_open(session: StoredSession) -> None:

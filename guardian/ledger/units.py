@@ -46,6 +46,19 @@ def find(connection: Connection, keys: Iterable[UnitKey]) -> dict[UnitKey, UnitR
     return {key_of(row): row for row in connection.execute(statement)}
 
 
+def require(connection: Connection, keys: Iterable[UnitKey]) -> dict[UnitKey, UnitRow]:
+    """As `find`, but raise `budget.missing` for the first of `keys` that has no budget."""
+    wanted = sorted(set(keys))
+    found = find(connection, wanted)
+    for key in wanted:
+        if key not in found:
+            raise OstrakaError(
+                ErrorCode.BUDGET_MISSING,
+                f"No budget is set for {key}; set one with `ostraka guardian budget set`.",
+            )
+    return found
+
+
 def all_budgets(connection: Connection, party: str | None = None) -> list[Budget]:
     """Every unit's budget, or one party's, in unit order."""
     statement = select(units).order_by(*_KEY)

@@ -54,7 +54,7 @@ class Budget:
     reserved: int
 
     @property
-    def remaining(self) -> int:
+    def available(self) -> int:
         """What is neither spent nor reserved in the worst case; 0 after a budget was lowered below that."""
         return max(0, self.budget - self.spent - self.reserved)
 
