@@ -116,7 +116,7 @@ def status_of(code: ErrorCode) -> str:
 class OstrakaError(Exception):
     """A refusal: a stable code, a sentence that says what was wrong and what to do, and its public details."""
 
-    def __init__(self, code: ErrorCode, message: str, **details: str) -> None:
+    def __init__(self, code: ErrorCode, message: str, /, **details: str) -> None:
         """Keep `message` for people and `code` and `details` for programs; all three may cross the wire."""
         super().__init__(message)
         self.code = code

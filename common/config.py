@@ -1,0 +1,154 @@
+"""The configuration of a site: `site.toml` in its folder, written by `ostraka provision` and edited by people."""
+
+import ipaddress
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity.identity import DnsLabel
+
+SITE_FILE = "site.toml"
+SECTIONS = frozenset({"guardian", "party", "policy", "query"})
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of `host:port`; an IPv6 host stands in brackets.
+
+    Raises:
+        OstrakaError: config.invalid for anything else.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"{address!r} is no address; write host:port, like 127.0.0.1:7000."
+        )
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether `address` (host:port) can only be reached from this machine."""
+    host = split_address(address)[0]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address(value: str) -> str:
+    try:
+        split_address(value)
+    except OstrakaError as error:
+        raise ValueError(error.message) from error
+    return value
+
+
+Address = Annotated[str, AfterValidator(_address)]
+
+
+class SiteConfig(BaseModel):
+    """What one site in one role knows about itself and whom it calls.
+
+    Attributes:
+        federation: name of the federation.
+        site: name of the site.
+        role: the role this folder acts in.
+        listen: where to serve, host:port; port 0 lets the system choose. Servers only.
+        guardian: the guardian's address. Everybody but the guardian.
+        guardian_site: the guardian's site name.
+        parties: addresses of the answering parties by site name. Querying parties only.
+        folder: the site folder, where this was read.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    federation: DnsLabel
+    site: DnsLabel
+    role: Literal["guardian", "party", "query", "admin"]
+    listen: Address | None = None
+    guardian: Address | None = None
+    guardian_site: DnsLabel = "guardian"
+    parties: dict[DnsLabel, Address] = Field(default_factory=dict)
+    folder: Path = Field(exclude=True)
+
+    @model_validator(mode="after")
+    def _complete(self) -> "SiteConfig":
+        if self.role in ("guardian", "party") and self.listen is None:
+            raise ValueError(f"listen is missing: say where this {self.role} serves")
+        if self.role != "guardian" and self.guardian is None:
+            raise ValueError("guardian is missing: give the guardian's address")
+        return self
+
+    @property
+    def listen_address(self) -> str:
+        """Where this server listens; config.invalid for a role that serves nothing."""
+        return _present(self.listen, "listen", self.folder)
+
+    @property
+    def guardian_address(self) -> str:
+        """Where the guardian is reached; config.invalid for the guardian itself."""
+        return _present(self.guardian, "guardian", self.folder)
+
+
+def load_site(folder: Path) -> SiteConfig:
+    """Read `site.toml` of a site folder, without the tables that belong to one role.
+
+    Raises:
+        OstrakaError: config.invalid naming the first key that is missing, unknown or wrong.
+    """
+    table = {key: value for key, value in _read(folder).items() if key not in SECTIONS}
+    return _validate(SiteConfig, table | {"folder": folder}, folder)
+
+
+def load_section(folder: Path, name: str, model: type[Model]) -> Model:
+    """Read the table `[name]` of a site's `site.toml` as `model`; a missing table is an empty one.
+
+    Raises:
+        OstrakaError: config.invalid naming the first key that is missing, unknown or wrong.
+    """
+    return _validate(model, _read(folder).get(name, {}), folder, name)
+
+
+def write_site(site: SiteConfig) -> None:
+    """Write `site.toml` into `site.folder`, which must exist; an existing file is replaced."""
+    values = site.model_dump(exclude_none=True, exclude={"parties"})
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    if site.parties:
+        lines += ["", "[parties]", *(f"{key} = {json.dumps(value)}" for key, value in site.parties.items())]
+    (site.folder / SITE_FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / SITE_FILE
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot read {path}: {error.strerror}; name a site folder made by `ostraka provision`.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
+
+
+def _validate(model: type[Model], table: Any, folder: Path, section: str | None = None) -> Model:
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in ((section,) if section else ()) + first["loc"])
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{folder / SITE_FILE}: {where}: {first['msg']}; correct it.".replace(": : ", ": "),
+        ) from error
+
+
+def _present(value: str | None, key: str, folder: Path) -> str:
+    if value is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{folder / SITE_FILE} has no `{key}`; add it.")
+    return value

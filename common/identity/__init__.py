@@ -1,0 +1,17 @@
+"""Certificates of a federation: who somebody is, and how that is shown and verified."""
+
+from common.identity.ca import CertificateAuthority
+from common.identity.credentials import Credentials
+from common.identity.identity import DnsLabel, Identity, Role, check_name
+from common.identity.signatures import key_id, verify_signed
+
+__all__ = [
+    "CertificateAuthority",
+    "Credentials",
+    "DnsLabel",
+    "Identity",
+    "Role",
+    "check_name",
+    "key_id",
+    "verify_signed",
+]

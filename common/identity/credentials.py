@@ -1,0 +1,109 @@
+"""A site's own keys and certificates, read from its folder."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity.identity import Identity, identity_of
+from common.identity.validity import check_certificate
+from protos.ostraka.v1 import common_pb2
+
+TLS_KEY, TLS_CERT = "tls.key", "tls.crt"
+SIGNING_KEY, SIGNING_CERT = "signing.key", "signing.crt"
+CA_CERT = "ca.crt"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What a site shows and signs with: a P-256 certificate for TLS and an Ed25519 one for signatures.
+
+    Attributes:
+        identity: who the certificates name.
+        folder: where they were read from.
+        tls_key_pem: private key of the TLS certificate.
+        tls_cert_pem: the TLS certificate.
+        signing_key_pem: private key of the signing certificate.
+        signing_cert_pem: the signing certificate.
+        ca_pem: certificate of the federation's CA.
+    """
+
+    identity: Identity
+    folder: Path
+    tls_key_pem: bytes = field(repr=False)
+    tls_cert_pem: bytes = field(repr=False)
+    signing_key_pem: bytes = field(repr=False)
+    signing_cert_pem: bytes = field(repr=False)
+    ca_pem: bytes = field(repr=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Credentials":
+        """Read the five files of a site folder.
+
+        Raises:
+            OstrakaError: config.invalid for a file that is missing, unreadable or does not fit the others.
+        """
+        names = (TLS_KEY, TLS_CERT, SIGNING_KEY, SIGNING_CERT, CA_CERT)
+        pems = [_read(folder / name) for name in names]
+        try:
+            tls, signing = (x509.load_pem_x509_certificate(pem) for pem in (pems[1], pems[3]))
+            keys = [serialization.load_pem_private_key(pem, password=None) for pem in (pems[0], pems[2])]
+            x509.load_pem_x509_certificate(pems[4])
+        except (ValueError, TypeError) as error:
+            raise _unfit(folder, "hold a key or certificate that cannot be read") from error
+        if [key.public_key() for key in keys] != [tls.public_key(), signing.public_key()]:
+            raise _unfit(folder, "hold a key that does not belong to its certificate")
+        if not isinstance(keys[1], Ed25519PrivateKey) or identity_of(tls) != identity_of(signing):
+            raise _unfit(folder, "hold certificates of different identities or kinds")
+        return cls(identity_of(tls), folder, *pems)
+
+    @cached_property
+    def _signing_key(self) -> Ed25519PrivateKey:
+        key = serialization.load_pem_private_key(self.signing_key_pem, password=None)
+        assert isinstance(key, Ed25519PrivateKey)  # noqa: S101
+        return key
+
+    @cached_property
+    def signing_cert(self) -> x509.Certificate:
+        """The signing certificate, parsed."""
+        return x509.load_pem_x509_certificate(self.signing_cert_pem)
+
+    def check_valid(self, clock: Clock) -> None:
+        """Refuse own certificates that nobody would accept now.
+
+        Raises:
+            OstrakaError: identity.foreign, identity.expired or identity.not_yet_valid.
+        """
+        ca = x509.load_pem_x509_certificate(self.ca_pem)
+        for certificate in (x509.load_pem_x509_certificate(self.tls_cert_pem), self.signing_cert):
+            check_certificate(certificate, ca, clock, whose=f"The certificate in {self.folder}")
+
+    def sign(self, context: bytes, payload: bytes) -> common_pb2.Signed:
+        """Sign `payload` for one use, named by `context`: Ed25519 over context, a zero byte, payload."""
+        return common_pb2.Signed(
+            payload=payload,
+            signature=self._signing_key.sign(context + b"\0" + payload),
+            certificate_der=self.signing_cert.public_bytes(serialization.Encoding.DER),
+        )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot read {path}: {error.strerror}; name a site folder made by `ostraka provision`.",
+        ) from error
+
+
+def _unfit(folder: Path, problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"The credentials in {folder} {problem}; copy the folder again as `ostraka provision` made it.",
+    )

@@ -1,0 +1,92 @@
+"""Verification of signed messages: by whom, for what, and unaltered."""
+
+import hashlib
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity.identity import Identity, Role, identity_of
+from common.identity.validity import check_certificate
+from protos.ostraka.v1 import common_pb2
+
+
+def verify_signed(
+    signed: common_pb2.Signed,
+    context: bytes,
+    *,
+    ca_pem: bytes,
+    clock: Clock,
+    federation: str,
+    role: Role,
+    site: str | None = None,
+    skew_s: float = 0,
+    invalid: ErrorCode = ErrorCode.MESSAGE_INVALID,
+) -> Identity:
+    """Verify a signature and its certificate, and say whose it is.
+
+    Args:
+        signed: payload, signature and the signer's certificate.
+        context: what the signature must have been made for.
+        ca_pem: certificate of the federation's CA.
+        clock: tells now, for the certificate's validity.
+        federation: the signer's federation.
+        role: the signer's role.
+        site: the signer's site; None accepts every site.
+        skew_s: how far clocks may be off, in seconds.
+        invalid: the code for a signature that does not fit, or another site's.
+
+    Raises:
+        OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.invalid,
+            identity.wrong_role, or `invalid`.
+    """
+    certificate, key = _signer(signed, invalid)
+    ca = x509.load_pem_x509_certificate(ca_pem)
+    check_certificate(certificate, ca, clock, whose="The signer's certificate", skew_s=skew_s)
+    identity = identity_of(certificate)
+    _check_identity(identity, federation, role, site, invalid)
+    try:
+        key.verify(signed.signature, context + b"\0" + signed.payload)
+    except InvalidSignature as error:
+        raise _refusal(invalid, f"The signature of {identity.uri} does not fit") from error
+    return identity
+
+
+def key_id(certificate_der: bytes) -> bytes:
+    """SHA-256 of the raw Ed25519 public key in a signing certificate; message.invalid for another key."""
+    _, key = _signer(common_pb2.Signed(certificate_der=certificate_der), ErrorCode.MESSAGE_INVALID)
+    return hashlib.sha256(key.public_bytes_raw()).digest()
+
+
+def _signer(signed: common_pb2.Signed, invalid: ErrorCode) -> tuple[x509.Certificate, Ed25519PublicKey]:
+    try:
+        certificate = x509.load_der_x509_certificate(signed.certificate_der)
+        key = certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise _refusal(invalid, "The signer's certificate cannot be read") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise _refusal(invalid, "The signer's certificate is not for signing")
+    return certificate, key
+
+
+def _check_identity(
+    identity: Identity, federation: str, role: Role, site: str | None, invalid: ErrorCode
+) -> None:
+    if identity.federation != federation:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_FOREIGN,
+            f"{identity.uri} signed, which is not of federation {federation}; ask a member of {federation}.",
+        )
+    if identity.role is not role:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_WRONG_ROLE,
+            f"{identity.uri} signed where a {role} must; have it signed with a {role} certificate.",
+        )
+    if site is not None and identity.site != site:
+        raise _refusal(invalid, f"{identity.uri} signed, not site {site}")
+
+
+def _refusal(code: ErrorCode, problem: str) -> OstrakaError:
+    return OstrakaError(code, f"{problem}; send the message exactly as its signer made it.")

@@ -1,0 +1,48 @@
+"""Whether a certificate was issued by the federation's CA and is valid now."""
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+
+
+def check_certificate(
+    certificate: x509.Certificate, ca: x509.Certificate, clock: Clock, *, whose: str, skew_s: float = 0
+) -> None:
+    """Refuse a certificate that the CA did not issue, or that is not valid within `skew_s` seconds of now.
+
+    Args:
+        certificate: what was shown.
+        ca: the federation's CA.
+        clock: tells now.
+        whose: how the sentence names the certificate, like "This site's certificate".
+        skew_s: how far clocks may be off, in seconds.
+
+    Raises:
+        OstrakaError: identity.foreign, identity.expired or identity.not_yet_valid.
+    """
+    _check_issuer(certificate, ca, whose)
+    now = clock.now()
+    if now - skew_s > certificate.not_valid_after_utc.timestamp():
+        raise OstrakaError(
+            ErrorCode.IDENTITY_EXPIRED,
+            f"{whose} expired at {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC; have the federation's"
+            " CA issue a new one, or correct the clock.",
+        )
+    if now + skew_s < certificate.not_valid_before_utc.timestamp():
+        raise OstrakaError(
+            ErrorCode.IDENTITY_NOT_YET_VALID,
+            f"{whose} begins at {certificate.not_valid_before_utc:%Y-%m-%d %H:%M} UTC; correct the clock.",
+        )
+
+
+def _check_issuer(certificate: x509.Certificate, ca: x509.Certificate, whose: str) -> None:
+    try:
+        certificate.verify_directly_issued_by(ca)
+    except (InvalidSignature, ValueError, TypeError) as error:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_FOREIGN,
+            f"{whose} was not issued by this federation's CA; use the folder that `ostraka provision` made"
+            " for this federation.",
+        ) from error
