@@ -1,0 +1,1 @@
+"""A whole federation on one machine: every site its own process, certificate, ports and data."""

@@ -1,0 +1,175 @@
+"""Child processes of a simulation: started with a log each, waited for, and always stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from common.errors import ErrorCode, OstrakaError
+
+CHILD = Path(__file__).with_name("child.py")
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+OSTRAKA = (sys.executable, "-m", "deploy.cli")
+POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command line of ``ostraka`` under a name that its log file carries."""
+
+    name: str
+    arguments: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Child:
+    """A started process and where its output goes."""
+
+    name: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def require_success(self) -> None:
+        """Raise ``process.failed`` with the log's last line unless the process ended with status 0."""
+        if self.process.returncode != 0:
+            raise self._failure("failed")
+
+    def require_alive(self) -> None:
+        """Raise ``process.failed`` with the log's last line if the process has ended."""
+        if self.process.poll() is not None:
+            raise self._failure("ended early")
+
+    def _failure(self, what: str) -> OstrakaError:
+        lines = self.log.read_text(errors="replace").strip().splitlines()
+        said = lines[-1] if lines else "nothing"
+        return OstrakaError(
+            ErrorCode.PROCESS_FAILED,
+            f"{self.name} {what} (status {self.process.returncode}) and said: {said}. Its log is {self.log}.",
+            name=self.name,
+        )
+
+
+class Supervisor:
+    """Starts ``ostraka`` processes; leaving its context stops every one of them.
+
+    Children run in their own process groups, so a Ctrl-C in the terminal reaches only the simulator, which
+    then stops them in order; on Linux the kernel kills them if the simulator itself is killed.
+    """
+
+    def __init__(
+        self,
+        logs: Path,
+        environment: Mapping[str, str] | None = None,
+        grace_s: float = 10.0,
+        program: Sequence[str] = OSTRAKA,
+    ) -> None:
+        """Keep logs in ``logs``; ``grace_s`` is how long a child may take to stop before it is killed."""
+        self._logs = logs
+        self._program = program
+        self._environment = dict(os.environ) | dict(environment or {})
+        self._grace_s = grace_s
+        self._children: list[Child] = []
+        logs.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> "Supervisor":
+        """Return this supervisor."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop every child, whatever happened."""
+        self.stop()
+
+    def start(self, job: Job) -> Child:
+        """Start one process in the background, its output in ``<name>.log``."""
+        log = self._logs / f"{job.name}.log"
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-IS", str(CHILD), str(os.getpid()), *self._program, *job.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                start_new_session=True,
+            )
+        child = Child(job.name, process, log)
+        self._children.append(child)
+        return child
+
+    def run_all(self, jobs: Sequence[Job], at_once: int) -> None:
+        """Run every job to its end, at most ``at_once`` together; the first failure is ``process.failed``."""
+        waiting, running = list(jobs), list[Child]()
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                running.append(self.start(waiting.pop(0)))
+            ended = [child for child in running if child.process.poll() is not None]
+            for child in ended:
+                child.require_success()
+                running.remove(child)
+            if not ended:
+                time.sleep(POLL_S)
+
+    def wait_ready(self, child: Child, ready: Path, timeout_s: float) -> str:
+        """Wait until a server has written its ready file, and return the address in it.
+
+        Raises ``process.failed`` if the server ends first or is not ready after ``timeout_s`` seconds.
+        """
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            child.require_alive()
+            if ready.exists():
+                return str(json.loads(ready.read_text())["address"])
+            time.sleep(POLL_S)
+        raise OstrakaError(
+            ErrorCode.PROCESS_FAILED,
+            f"{child.name} was not ready after {timeout_s:.0f} s. Its log is {child.log}.",
+            name=child.name,
+        )
+
+    def stop(self) -> None:
+        """Ask every child to stop, wait, and kill what is left; stop signals wait until this is done."""
+        with _ignoring(STOP_SIGNALS):
+            alive = [child.process for child in self._children if child.process.poll() is None]
+            for process in alive:
+                process.terminate()
+            deadline = time.monotonic() + self._grace_s
+            for process in alive:
+                try:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+            self._children.clear()
+
+
+@contextmanager
+def exit_on_signals() -> Iterator[None]:
+    """Turn the stop signals into an orderly exit (status 128 + signal) that runs every ``finally``."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _ignoring(signals: Sequence[signal.Signals]) -> Iterator[None]:
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

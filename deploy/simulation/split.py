@@ -1,0 +1,94 @@
+"""Who holds which records: a shard for every party; labelled records, a pool and test records to ask with."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from zipfile import ZipFile, is_zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
+from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.settings import Settings
+
+DIGITS = "digits"
+
+
+@dataclass(frozen=True)
+class Split:
+    """Disjoint records of one data set.
+
+    Attributes:
+        shards: one for each party, in the order of the settings' sites.
+        labelled: what the querying party starts with.
+        pool: its queries, without labels.
+        truth: int64 labels of the pool, (Q,), which only the report may see.
+        test: what students are measured on.
+    """
+
+    shards: tuple[Dataset, ...]
+    labelled: Dataset
+    pool: Dataset
+    truth: NDArray[np.int64]
+    test: Dataset
+
+
+def split_data(settings: Settings) -> Split:
+    """Read the settings' data and share them out, at random by the seed.
+
+    A file that brings its own test records (X_test) keeps the two apart: parties share the training records,
+    the querying party draws on the test records. Any other data give a fifth to the test, then the querying
+    party its records, then the parties the rest. Raises the codes of `common.datasets.load`, and
+    ``data.too_few`` where the records do not go round.
+    """
+    random = np.random.default_rng(settings.seed)
+    ours, theirs = _sources(settings, random)
+    wanted = settings.labelled + settings.queries
+    if wanted >= len(ours):
+        raise _too_few(
+            f"{wanted} labelled and unlabeled records were asked for and {len(ours)} are there", "queries"
+        )
+    if len(theirs) < settings.votes:
+        raise _too_few(f"{settings.votes} teachers share {len(theirs)} records", "teachers or parties")
+    labelled, pool, test = np.split(random.permutation(len(ours)), [settings.labelled, wanted])
+    shards = np.array_split(random.permutation(len(theirs)), settings.parties)
+    asked = ours.take(pool)
+    return Split(
+        shards=tuple(theirs.take(np.sort(rows)) for rows in shards),
+        labelled=ours.take(labelled),
+        pool=replace(asked, y=None),
+        truth=asked.labels(),
+        test=ours.take(test),
+    )
+
+
+def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, Dataset]:
+    """The records that the querying party and the answering parties draw on."""
+    if _has_test_records(settings.data):
+        train, test = load_splits(settings.data, settings.label)
+        return test, train
+    whole = digits() if settings.data == DIGITS else load(settings.data, settings.label)
+    whole.labels()
+    whole = replace(whole, classes=whole.classes or _class_names(whole))
+    ours = settings.labelled + settings.queries + round(TEST_FRACTION * len(whole))
+    order = random.permutation(len(whole))
+    return whole.take(order[:ours]), whole.take(order[ours:])
+
+
+def _class_names(data: Dataset) -> tuple[str, ...]:
+    return tuple(str(index) for index in range(int(data.labels().max()) + 1))
+
+
+def _has_test_records(data: str) -> bool:
+    """Whether this is an .npz with an array X_test; what the file is else is for `load` to say."""
+    path = Path(data)
+    if path.suffix != ".npz" or not path.is_file() or not is_zipfile(path):
+        return False
+    with ZipFile(path) as arrays:
+        return "X_test.npy" in arrays.namelist()
+
+
+def _too_few(what: str, ask: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.DATA_TOO_FEW, f"The data are too few: {what}. Ask for fewer {ask}, or bring more."
+    )

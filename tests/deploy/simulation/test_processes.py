@@ -1,0 +1,118 @@
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.processes import CHILD, Job, Supervisor, exit_on_signals
+
+PYTHON = (sys.executable, "-c")
+WAIT = "import signal; signal.pause()"
+DEAF = """
+import signal, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(sys.argv[1], "w").write('{"address": "x"}')
+signal.pause()
+"""
+
+
+def supervisor(logs: Path, grace_s: float = 5.0) -> Supervisor:
+    return Supervisor(logs, grace_s=grace_s, program=PYTHON)
+
+
+def test_leaving_stops_every_child(tmp_path: Path) -> None:
+    with supervisor(tmp_path) as processes:
+        children = [processes.start(Job(f"site-{n}", [WAIT])).process for n in range(3)]
+        assert all(child.poll() is None for child in children)
+    assert all(child.returncode == -signal.SIGTERM for child in children)
+
+
+def test_an_error_stops_every_child(tmp_path: Path) -> None:
+    processes = supervisor(tmp_path)
+    child = processes.start(Job("site", [WAIT])).process
+    with pytest.raises(RuntimeError), processes:
+        raise RuntimeError
+    assert child.returncode == -signal.SIGTERM
+
+
+def test_a_child_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    with supervisor(tmp_path, grace_s=0.1) as processes:
+        child = processes.start(Job("deaf", [DEAF, str(ready)]))
+        assert processes.wait_ready(child, ready, 30) == "x"
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_server_that_ends_before_it_is_ready_is_quoted(tmp_path: Path) -> None:
+    with supervisor(tmp_path) as processes:
+        child = processes.start(Job("party-1", ["import sys; sys.exit('no model here')"]))
+        with pytest.raises(OstrakaError, match=r"party-1 ended early.*no model here") as caught:
+            processes.wait_ready(child, tmp_path / "ready", 30)
+    assert caught.value.code == ErrorCode.PROCESS_FAILED
+
+
+def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path) -> None:
+    with supervisor(tmp_path) as processes:
+        child = processes.start(Job("slow", [WAIT]))
+        with pytest.raises(OstrakaError, match="slow was not ready after 0 s"):
+            processes.wait_ready(child, tmp_path / "ready", 0.0)
+
+
+def test_jobs_run_a_few_at_once(tmp_path: Path) -> None:
+    script = """
+import os, sys
+mine = sys.argv[1]
+open(mine, "w").close()
+together = len(os.listdir(os.path.dirname(mine)))
+os.remove(mine)
+sys.exit(together > 2)
+"""
+    running = tmp_path / "running"
+    running.mkdir()
+    with supervisor(tmp_path / "logs") as processes:
+        processes.run_all([Job(f"job-{n}", [script, str(running / str(n))]) for n in range(5)], at_once=2)
+
+
+def test_the_first_failing_job_is_named(tmp_path: Path) -> None:
+    jobs = [Job("fine", ["pass"]), Job("broken", ["raise SystemExit('labels out of range')"])]
+    with supervisor(tmp_path) as processes, pytest.raises(OstrakaError, match=r"broken failed.*out of range"):
+        processes.run_all(jobs, at_once=2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
+def test_children_die_with_a_killed_simulator(tmp_path: Path) -> None:
+    simulator = f"""
+import json, pathlib, signal, sys
+from deploy.simulation.processes import Job, Supervisor
+processes = Supervisor(pathlib.Path({str(tmp_path)!r}), program=(sys.executable, "-c"))
+print(json.dumps([processes.start(Job(str(n), [{WAIT!r}])).process.pid for n in range(2)]), flush=True)
+signal.pause()
+"""
+    with subprocess.Popen([sys.executable, "-c", simulator], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        children = [os.pidfd_open(pid) for pid in json.loads(process.stdout.readline())]
+        process.kill()
+    assert all(select.select([child], [], [], 30)[0] for child in children)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
+def test_a_child_whose_parent_is_gone_already_does_not_start() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-IS", str(CHILD), "1", "/bin/echo", "started"], capture_output=True
+    )
+    assert (ended.returncode, ended.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stop_signals_leave_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    processes = supervisor(tmp_path)
+    child = processes.start(Job("site", [WAIT])).process
+    with pytest.raises(SystemExit) as left, exit_on_signals(), processes:
+        os.kill(os.getpid(), number)
+    assert left.value.code == 128 + number
+    assert child.returncode == -signal.SIGTERM

@@ -1,0 +1,113 @@
+import base64
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from deploy.simulation.html import render
+from deploy.simulation.report import Charge, Report, Throughput, Unit, count_classes, label_accuracy, notions
+from deploy.simulation.settings import Settings
+
+TRUTH = np.array([0, 0, 1, 1, 2, 2])
+LABELS = np.array([0, -1, 1, 2, -1, -1])
+
+
+def unit(party: str) -> Unit:
+    history = tuple(
+        Charge(batch=n, epsilon_worst_case=6.0 * n, epsilon_data_dependent=1.5 * n) for n in (1, 2, 3)
+    )
+    return Unit(
+        party=party,
+        group="all",
+        adjacency="record",
+        epsilon_worst_case=18.0,
+        epsilon_data_dependent=4.5,
+        bound="theorem6",
+        order=9.5,
+        enforce="data_dependent",
+        epsilon_budget=10.0,
+        delta=1e-5,
+        history=history,
+    )
+
+
+def report(**changes: object) -> Report:
+    settings = Settings(parties=7, enforce="data_dependent", label="<b>kind</b>")
+    counts = count_classes(("a", "b", "c"), TRUTH, LABELS)
+    made = Report(
+        id="test",
+        version="0",
+        settings=settings,
+        enforce="data_dependent",
+        bound="theorem6",
+        notions=notions("theorem6"),
+        teachers=70,
+        threshold=35.0,
+        queries=6,
+        asked=6,
+        answered=3,
+        ended_early=False,
+        label_accuracy=label_accuracy(counts),
+        student_accuracy_before=0.8,
+        student_accuracy_after=0.9,
+        classes=counts,
+        units=tuple(unit(site) for site in settings.sites),
+        seconds={"train": 1.0, "label": 2.0},
+        throughput=Throughput(queries_per_second=3.0, answers_per_second=1.5, votes_per_second=210.0),
+    )
+    return made.model_copy(update=changes)
+
+
+def test_answers_are_counted_by_true_class() -> None:
+    counts = count_classes(("a", "b", "c"), TRUTH, LABELS)
+    assert [(c.right, c.wrong, c.unanswered) for c in counts] == [(1, 0, 1), (1, 1, 0), (0, 0, 2)]
+    assert label_accuracy(counts) == pytest.approx(2 / 3)
+
+
+def test_no_answers_have_no_accuracy() -> None:
+    assert label_accuracy(count_classes(("a", "b", "c"), TRUTH, np.full(6, -1))) is None
+
+
+def test_the_page_needs_no_network() -> None:
+    fetched: list[str] = []
+
+    class Page(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            fetched.extend(value or "" for name, value in attrs if name in ("src", "href"))
+
+    Page().feed(render(report()))
+    assert len(fetched) == 5
+    assert all(address.startswith("data:image/svg+xml;base64,") for address in fetched)
+
+
+def test_every_plot_is_an_svg_document() -> None:
+    for image in re.findall(r'base64,([^"]+)"', render(report())):
+        assert ElementTree.fromstring(base64.b64decode(image)).tag.endswith("svg")  # noqa: S314
+
+
+def test_epsilons_say_their_notion() -> None:
+    page = render(report())
+    assert "data-dependent epsilon (theorem6, one direction)" in page
+    assert "worst-case epsilon" in page
+    assert page.count("epsilon</b>") == 0
+
+
+def test_values_are_escaped() -> None:
+    page = render(report())
+    assert "<b>kind</b>" not in page
+    assert "&lt;b&gt;kind&lt;/b&gt;" in page
+
+
+def test_a_session_cut_short_says_so() -> None:
+    assert "ended after 4 queries" in render(report(asked=4, ended_early=True))
+
+
+@pytest.mark.parametrize("changes", [{"units": ()}, {"answered": 0, "label_accuracy": None}])
+def test_a_poor_run_still_has_a_page(changes: dict[str, object]) -> None:
+    assert "Ostraka simulation test" in render(report(**changes))
+
+
+def test_json_is_read_back_the_same() -> None:
+    assert Report.model_validate_json(report().model_dump_json()) == report()

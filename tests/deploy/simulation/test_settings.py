@@ -1,0 +1,70 @@
+from pathlib import Path
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import Confident, GnMax
+from deploy.simulation.settings import Settings, load_settings
+
+DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
+
+
+def test_the_demo_is_as_published() -> None:
+    demo = load_settings(DEMO, {})
+    assert (demo.parties, demo.teachers, demo.labelled, demo.queries) == (5, 10, 40, 300)
+    assert demo.plan_mechanism == Confident(sigma1=10, sigma2=5, threshold=25)
+    assert (demo.epsilon, demo.delta, demo.enforce, demo.bound) == (10, 1e-5, "data_dependent", "theorem6")
+
+
+def test_options_override_the_file() -> None:
+    assert load_settings(DEMO, {"parties": 3, "epsilon": None}).parties == 3
+    assert load_settings(DEMO, {"parties": 3, "epsilon": None}).epsilon == 10
+
+
+def test_the_threshold_defaults_to_half_the_teachers() -> None:
+    mechanism = Settings(parties=4, teachers=25).plan_mechanism
+    assert isinstance(mechanism, Confident)
+    assert mechanism.threshold == 50
+
+
+def test_gnmax_draws_at_sigma2() -> None:
+    assert Settings(mechanism="gnmax", sigma2=40).plan_mechanism == GnMax(sigma=40.0)
+
+
+@pytest.mark.parametrize(
+    ("parties", "quorum", "least"), [(2, None, 2), (5, None, 3), (10, None, 6), (5, 5, 5)]
+)
+def test_a_majority_is_the_quorum(parties: int, quorum: int | None, least: int) -> None:
+    assert Settings(parties=parties, quorum=quorum).least_parties == least
+
+
+def test_sites_sort_as_they_are_numbered() -> None:
+    sites = Settings(parties=12).sites
+    assert list(sites) == sorted(sites)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"sigma1": -1.0}, "sigma1"),
+        ({"delta": 1.0}, "delta"),
+        ({"parties": 1}, "parties"),
+        ({"parties": 3, "quorum": 4}, "quorum 4"),
+        ({"mechanism": "lottery"}, "mechanism"),
+        ({"epsilon": float("inf")}, "epsilon"),
+    ],
+)
+def test_a_setting_that_is_off_is_named(given: dict[str, object], named: str) -> None:
+    with pytest.raises(OstrakaError, match=named) as caught:
+        load_settings(None, given)
+    assert caught.value.code == ErrorCode.CONFIG_INVALID
+
+
+@pytest.mark.parametrize("text", ["partys = 3", "parties = [", None])
+def test_a_file_that_is_off_is_refused(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "simulation.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(OstrakaError) as caught:
+        load_settings(file, {})
+    assert caught.value.code == ErrorCode.CONFIG_INVALID

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from common.datasets import Dataset
+from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.settings import Settings
+from deploy.simulation.split import Split, split_data
+
+
+def ids(data: Dataset) -> set[float]:
+    return set(data.X[:, 0].tolist())
+
+
+def parts(split: Split) -> list[Dataset]:
+    return [*split.shards, split.labelled, split.pool, split.test]
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> str:
+    """200 records whose first column is their number."""
+    file = tmp_path / "single.csv"
+    rows = "".join(f"{n},{n % 7},{'abc'[n % 3]}\n" for n in range(200))
+    file.write_text("id,x,kind\n" + rows)
+    return str(file)
+
+
+def settings(data: str, **changes: object) -> Settings:
+    base = {"data": data, "label": "kind", "parties": 3, "teachers": 2, "labelled": 20, "queries": 40}
+    return Settings.model_validate(base | changes)
+
+
+def test_every_record_has_one_holder(single: str) -> None:
+    split = split_data(settings(single))
+    held = parts(split)
+    assert sum(map(len, held)) == 200
+    assert set().union(*map(ids, held)) == set(map(float, range(200)))
+
+
+def test_everyone_gets_their_share(single: str) -> None:
+    split = split_data(settings(single))
+    assert (len(split.labelled), len(split.pool), len(split.test)) == (20, 40, 40)
+    assert [len(shard) for shard in split.shards] == [34, 33, 33]
+
+
+def test_the_pool_has_no_labels_and_the_truth_fits_it(single: str) -> None:
+    split = split_data(settings(single))
+    assert split.pool.y is None
+    np.testing.assert_array_equal(split.truth, split.pool.X[:, 0].astype(int) % 3)
+
+
+def test_the_seed_fixes_the_split(single: str) -> None:
+    first, again, other = (split_data(settings(single, seed=seed)) for seed in (1, 1, 2))
+    assert ids(first.pool) == ids(again.pool) != ids(other.pool)
+
+
+def test_a_files_own_test_records_are_the_querying_partys(tmp_path: Path) -> None:
+    numbers, file = np.arange(300.0), tmp_path / "split.npz"
+    train, test = numbers[:200, None], numbers[200:, None]
+    np.savez(file, X_train=train, y_train=np.arange(200) % 3, X_test=test, y_test=np.arange(100) % 3)
+    split = split_data(settings(str(file)))
+    assert set().union(*map(ids, split.shards)) == set(range(200))
+    assert ids(split.labelled) | ids(split.pool) | ids(split.test) == set(range(200, 300))
+
+
+def test_digits_need_no_file() -> None:
+    split = split_data(Settings())
+    assert sum(map(len, parts(split))) == 1797
+    assert split.labelled.classes == tuple("0123456789")
+
+
+@pytest.mark.parametrize("changes", [{"queries": 160}, {"teachers": 1000}, {"labelled": 200}])
+def test_data_that_do_not_go_round_are_refused(single: str, changes: dict[str, int]) -> None:
+    with pytest.raises(OstrakaError, match="too few") as caught:
+        split_data(settings(single, **changes))
+    assert caught.value.code == ErrorCode.DATA_TOO_FEW
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match=r"gone\.npz") as caught:
+        split_data(settings(str(tmp_path / "gone.npz")))
+    assert caught.value.code == ErrorCode.DATA_MISSING
