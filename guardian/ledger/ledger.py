@@ -186,6 +186,16 @@ class Ledger(LedgerReader):
             self._end(tx, session_id, "ended")
         raise sessions.session_ended(session_id)
 
+    def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
+        """Return what this request was answered with before, or None if nothing was released yet.
+
+        Raises:
+            OstrakaError: `batch.altered` where the batch was released for another request.
+        """
+        with self._read() as connection:
+            row = batches.find(connection, session_id, batch_id)
+            return batches.answers_of(row, batch_id, request_digest)
+
     def settle(self, session_id: str, batch_id: int) -> bytes | None:
         """Return a batch's stored answers, or None and make it dead for good, uncharged.
 

@@ -1,0 +1,7 @@
+"""Constants that both ends of the protocol must agree on."""
+
+PROTOCOL_VERSION = "ostraka.v1"
+GRANT_CONTEXT = b"ostraka/v1/grant"
+TICKET_CONTEXT = b"ostraka/v1/ticket"
+MANIFEST_CONTEXT = b"ostraka/v1/manifest"
+AUDIT_CONTEXT = b"ostraka/v1/audit"

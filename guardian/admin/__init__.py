@@ -1,0 +1,1 @@
+"""What administrators may see and set: budgets, sessions, the audit log."""

@@ -1,0 +1,59 @@
+"""Registers what a party declares about its records and teachers."""
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, Role, verify_signed
+from common.protocol import MANIFEST_CONTEXT
+from guardian.ledger import Ledger
+from protos.ostraka.v1 import common_pb2
+
+
+class Registrar:
+    """Checks signed manifests and keeps them in the ledger."""
+
+    def __init__(self, ledger: Ledger, ca_pem: bytes, federation: str, clock: Clock) -> None:
+        """Take the ledger and what a signature is verified against."""
+        self._ledger = ledger
+        self._ca_pem = ca_pem
+        self._federation = federation
+        self._clock = clock
+
+    def register(self, party: Identity, signed: common_pb2.Signed) -> common_pb2.AuditHead:
+        """Keep `party`'s manifest and return the audit head; a new one resets no budget.
+
+        Raises:
+            OstrakaError: `manifest.invalid` where signature, site or contents are wrong.
+        """
+        verify_signed(
+            signed,
+            MANIFEST_CONTEXT,
+            ca_pem=self._ca_pem,
+            clock=self._clock,
+            federation=self._federation,
+            role=Role.PARTY,
+            site=party.site,
+            invalid=ErrorCode.MANIFEST_INVALID,
+        )
+        manifest = common_pb2.Manifest.FromString(signed.payload)
+        problem = _problem(manifest, party.site)
+        if problem is not None:
+            raise OstrakaError(
+                ErrorCode.MANIFEST_INVALID,
+                f"The manifest of {party.site} {problem}; correct it and register again.",
+            )
+        return self._ledger.register(party.site, signed.payload, signed.SerializeToString())
+
+
+def _problem(manifest: common_pb2.Manifest, site: str) -> str | None:
+    names = [group.name for group in manifest.groups]
+    if manifest.site != site:
+        return f"names site {manifest.site!r}"
+    if len(manifest.task_digest) != 32:
+        return "lacks the digest of its task"
+    if not names or len(set(names)) != len(names) or not all(names):
+        return "needs at least one group, each with a name of its own"
+    if any(group.teachers < 1 or group.records < group.teachers for group in manifest.groups):
+        return "needs at least one teacher a group and one record a teacher"
+    if manifest.max_votes_per_person < 1:
+        return "must say what one person can change in one query (max_votes_per_person >= 1)"
+    return None

@@ -1,0 +1,79 @@
+"""Wires the guardian together and serves it until told to stop."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+
+from common.clock import Clock, SystemClock
+from common.config import load_site
+from common.identity import Credentials
+from common.protocol import AUDIT_CONTEXT
+from common.rpc import make_server
+from common.serving import DRAIN_S, stop_on_signal, write_ready
+from guardian.admin.service import ROLES as ADMIN_ROLES
+from guardian.admin.service import AdminService
+from guardian.ledger import Cipher, Ledger, load_or_create_key
+from guardian.noise import NoiseSource, OpenDpNoise
+from guardian.policy import load_policy
+from guardian.registration import Registrar
+from guardian.service import ROLES, GuardianService
+from guardian.sessions import Coordinator
+from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
+
+LEDGER_FILE = "ledger.db"
+
+
+def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
+    """Serve the guardian of site folder `folder` until SIGTERM or SIGINT, then drain.
+
+    Args:
+        folder: the provisioned site; the ledger is `ledger.db` in it.
+        ready_file: where to write {"address": ...} once requests are taken.
+        insecure: no TLS; loopback only.
+
+    Raises:
+        OstrakaError: `config.invalid`, `ledger.*`, `server.port_in_use`, `server.insecure_refused`.
+    """
+    stop = stop_on_signal()
+    with running(folder, insecure=insecure) as address:
+        structlog.get_logger().info("guardian.serving", address=address)
+        if ready_file is not None:
+            write_ready(ready_file, address)
+        stop.wait()
+
+
+@contextmanager
+def running(
+    folder: Path, *, insecure: bool = False, clock: Clock | None = None, noise: NoiseSource | None = None
+) -> Iterator[str]:
+    """A guardian that has recovered its ledger and serves within the block, which gets its address."""
+    clock = clock or SystemClock()
+    site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
+    with Ledger.open(
+        folder / LEDGER_FILE,
+        clock=clock,
+        cipher=Cipher(load_or_create_key(folder)),
+        sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
+    ) as ledger:
+        coordinator = Coordinator(ledger, credentials, policy, clock, noise or OpenDpNoise())
+        registrar = Registrar(ledger, credentials.ca_pem, site.federation, clock)
+        service = GuardianService(coordinator, registrar, ledger)
+        admin = AdminService(ledger, policy)
+        bound = make_server(
+            None if insecure else credentials,
+            site.listen_address,
+            [
+                lambda server: guardian_pb2_grpc.add_GuardianServicer_to_server(service, server),
+                lambda server: admin_pb2_grpc.add_AdminServicer_to_server(admin, server),
+            ],
+            {**ROLES, **ADMIN_ROLES},
+            clock,
+            insecure=insecure,
+        )
+        bound.server.start()
+        try:
+            yield bound.address
+        finally:
+            bound.server.stop(DRAIN_S).wait()

@@ -1,0 +1,126 @@
+"""The guardian's gRPC service: validates each message, then calls the coordinator."""
+
+from collections.abc import Iterator, Mapping
+
+import grpc
+from common.rpc.chunks import join
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Role
+from common.rpc import peer_identity
+from common.sharing.ring import Ring, RingArray
+from guardian.ledger import Ledger
+from guardian.registration import Registrar
+from guardian.sessions import Coordinator
+from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
+
+ANSWERS_PER_MESSAGE = 100_000
+_SERVICE = "/ostraka.v1.Guardian/"
+_PARTY = frozenset({Role.PARTY})
+_QUERY = frozenset({Role.QUERY})
+ROLES: Mapping[str, frozenset[Role]] = {
+    f"{_SERVICE}{method}": roles
+    for methods, roles in (
+        (("Register", "SubmitBallots"), _PARTY),
+        (("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _QUERY),
+    )
+    for method in methods
+}
+
+
+class GuardianService(guardian_pb2_grpc.GuardianServicer):
+    """Serves querying and answering parties; roles are checked before a method runs."""
+
+    def __init__(self, coordinator: Coordinator, registrar: Registrar, ledger: Ledger) -> None:
+        """Take the session machinery and the ledger whose audit head every acknowledgement carries."""
+        self._coordinator = coordinator
+        self._registrar = registrar
+        self._ledger = ledger
+
+    def Register(  # noqa: N802
+        self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.RegisterReply:
+        """Keep a party's signed manifest."""
+        head = self._registrar.register(peer_identity(context), request.manifest)
+        return guardian_pb2.RegisterReply(audit_head=head)
+
+    def OpenSession(  # noqa: N802
+        self, request: guardian_pb2.OpenSessionRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.OpenSessionReply:
+        """Grant a plan."""
+        grant = self._coordinator.open_session(peer_identity(context), request.plan)
+        return guardian_pb2.OpenSessionReply(grant=grant)
+
+    def OpenBatch(  # noqa: N802
+        self, request: guardian_pb2.OpenBatchRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.OpenBatchReply:
+        """Sign a batch's ticket."""
+        ticket = self._coordinator.open_batch(
+            peer_identity(context),
+            request.session_id,
+            request.batch_id,
+            request.size,
+            list(request.unavailable),
+        )
+        return guardian_pb2.OpenBatchReply(ticket=ticket)
+
+    def SubmitBallots(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
+        """Keep a party's share."""
+        header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
+        values = self._read(header, (part.chunk for part in request_iterator))
+        self._coordinator.submit(peer_identity(context), header.session_id, header.batch_id, values)
+        return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.head())
+
+    def Prepare(  # noqa: N802
+        self, request: guardian_pb2.PrepareRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.PrepareReply:
+        """Freeze the party set of a batch."""
+        return self._coordinator.prepare(
+            peer_identity(context), request.session_id, request.batch_id, list(request.parties)
+        )
+
+    def Release(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.ReleaseRequest], context: grpc.ServicerContext
+    ) -> Iterator[guardian_pb2.ReleaseReply]:
+        """Release a batch; the answers are durable before the first message leaves."""
+        header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
+        values = self._read(header, (part.chunk for part in request_iterator))
+        stored = self._coordinator.release(peer_identity(context), header.session_id, header.batch_id, values)
+        answers = guardian_pb2.ReleaseReply.FromString(stored).answers
+        for start in range(0, len(answers), ANSWERS_PER_MESSAGE):
+            yield guardian_pb2.ReleaseReply(answers=answers[start : start + ANSWERS_PER_MESSAGE])
+
+    def SettleBatch(  # noqa: N802
+        self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.SettleBatchReply:
+        """Say what became of a batch, for good."""
+        stored = self._coordinator.settle(peer_identity(context), request.session_id, request.batch_id)
+        if stored is None:
+            return guardian_pb2.SettleBatchReply(released=False)
+        answers = guardian_pb2.ReleaseReply.FromString(stored).answers
+        return guardian_pb2.SettleBatchReply(released=True, answers=answers)
+
+    def CloseSession(  # noqa: N802
+        self, request: guardian_pb2.CloseSessionRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.CloseSessionReply:
+        """Close a session."""
+        self._coordinator.close_session(peer_identity(context), request.session_id)
+        return guardian_pb2.CloseSessionReply()
+
+    def _read(
+        self,
+        header: guardian_pb2.BallotsHeader | guardian_pb2.ReleaseHeader,
+        chunks: Iterator[common_pb2.Chunk],
+    ) -> RingArray:
+        plan, size = self._coordinator.shape(header.session_id, header.batch_id)
+        if (header.rows, header.width) != (size, plan.classes):
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"This batch takes {size} rows of {plan.classes} counts, not {header.rows} rows of"
+                f" {header.width}.",
+            )
+        ring = Ring(plan.ring_bits)
+        data = join(chunks, expected=size * plan.classes * ring.bits // 8, sha256=header.sha256)
+        return ring.from_bytes(data, size, plan.classes)

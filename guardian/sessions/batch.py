@@ -1,0 +1,102 @@
+"""One open batch in memory: its shares until release, and the party set once frozen."""
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from common.errors import ErrorCode, OstrakaError
+from common.sharing.ring import RingArray
+from common.sharing.shares import add
+from guardian.sessions.outcome import Outcome
+from protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Share:
+    """One sender's ring elements (rows x width) with the digest of their bytes."""
+
+    values: RingArray
+    sha256: bytes
+
+    @classmethod
+    def of(cls, values: RingArray) -> "Share":
+        """The share of `values`, rows x width."""
+        return cls(values, hashlib.sha256(repr(values.shape).encode() + values.tobytes()).digest())
+
+    def same(self, other: "Share") -> bool:
+        """Whether both carry the same bytes."""
+        return hmac.compare_digest(self.sha256, other.sha256)
+
+
+@dataclass
+class Batch:
+    """Shares of one batch. Guard every use with `lock`; shares never leave memory."""
+
+    ticket: common_pb2.Ticket
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    shares: dict[str, Share] = field(default_factory=dict)
+    frozen: frozenset[str] | None = None
+    request: Share | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def scheduled(self) -> dict[str, common_pb2.Participant]:
+        """The participants of the ticket, by site."""
+        return {s.participant.site: s.participant for s in self.ticket.schedule}
+
+    def submit(self, site: str, share: Share) -> None:
+        """Keep `site`'s share; the same bytes again are accepted.
+
+        Raises:
+            OstrakaError: `ticket.invalid` if the site is not scheduled, `batch.altered` for other
+                bytes, `batch.frozen` when the party set is frozen without this site.
+        """
+        if site not in self.scheduled:
+            raise OstrakaError(ErrorCode.TICKET_INVALID, f"Site {site} is not scheduled for this batch.")
+        kept = self.shares.get(site)
+        if kept is not None:
+            if not kept.same(share):
+                raise OstrakaError(
+                    ErrorCode.BATCH_ALTERED,
+                    "This batch already holds another share of yours; a retry must send the same bytes.",
+                )
+        elif self.frozen is not None:
+            raise OstrakaError(
+                ErrorCode.BATCH_FROZEN, "The party set of this batch is frozen; the share came too late."
+            )
+        else:
+            self.shares[site] = share
+
+    def freeze(self, held: Collection[str], quorum: int, *, due: bool) -> frozenset[str] | None:
+        """Freeze the parties whose shares both sides hold, or None while others may still come.
+
+        Args:
+            held: sites whose shares the querying party holds.
+            quorum: the least number of parties that may be frozen.
+            due: whether the ticket's freeze time has come.
+
+        Raises:
+            OstrakaError: `quorum.lost` when the time has come and too few are in.
+        """
+        if self.frozen is None:
+            both = frozenset(self.shares) & frozenset(held)
+            if both != frozenset(self.scheduled) and not due:
+                return None
+            if len(both) < quorum:
+                raise OstrakaError(
+                    ErrorCode.QUORUM_LOST,
+                    f"Only {len(both)} of the {quorum} parties that the quorum asks for sent this batch;"
+                    " ask again when more parties are up.",
+                )
+            self.frozen = both
+        return self.frozen
+
+    def total(self, request: Share) -> RingArray:
+        """The ring sum of the frozen parties' shares and the querying party's own sum."""
+        if self.frozen is None:
+            raise OstrakaError(
+                ErrorCode.BATCH_NOT_FROZEN, "The party set is not frozen yet; send Prepare before Release."
+            )
+        return add([request.values, *(self.shares[site].values for site in sorted(self.frozen))])

@@ -1,0 +1,80 @@
+"""Sessions as the ledger holds them, and the batches that are open in this process."""
+
+import threading
+from dataclasses import dataclass
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.plan import Plan
+from guardian.ledger import Ledger
+from guardian.sessions.batch import Batch
+from protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session with its plan and grant parsed."""
+
+    session_id: str
+    querier: str
+    state: str
+    plan: Plan
+    grant: common_pb2.Grant
+
+    def check_querier(self, querier: Identity) -> None:
+        """Raise `session.unknown` for anyone but the party that opened the session."""
+        if querier.uri != self.querier:
+            raise unknown(self.session_id)
+
+    def check_open(self, now: float) -> None:
+        """Raise `session.ended`, `session.closed` or `grant.expired` unless batches may be asked."""
+        if self.state == "ended":
+            raise OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")
+        if self.state == "closed":
+            raise OstrakaError(ErrorCode.SESSION_CLOSED, "The session is closed; open a new one.")
+        if now > self.grant.expires_unix_s + self.grant.allowed_skew_s:
+            raise OstrakaError(ErrorCode.GRANT_EXPIRED, "The session's grant has expired; open a new one.")
+
+
+def unknown(session_id: str) -> OstrakaError:
+    """The error for a session of somebody else, the same as for one that does not exist."""
+    return OstrakaError(
+        ErrorCode.SESSION_UNKNOWN, f"Session {session_id!r} is unknown here; open one with OpenSession."
+    )
+
+
+def load_session(ledger: Ledger, session_id: str) -> Session:
+    """The session from the ledger; raises `session.unknown`."""
+    record = ledger.session(session_id)
+    grant = common_pb2.Grant.FromString(common_pb2.Signed.FromString(record.grant).payload)
+    return Session(record.session_id, record.querier, record.state, Plan.parse(record.plan), grant)
+
+
+class OpenBatches:
+    """Thread-safe map of the batches whose shares this process holds."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._lock = threading.Lock()
+        self._batches: dict[tuple[str, int], Batch] = {}
+
+    def add(self, session_id: str, batch_id: int, batch: Batch) -> None:
+        """Keep `batch` unless one is open under this id."""
+        with self._lock:
+            self._batches.setdefault((session_id, batch_id), batch)
+
+    def get(self, session_id: str, batch_id: int) -> Batch | None:
+        """The open batch, or None."""
+        with self._lock:
+            return self._batches.get((session_id, batch_id))
+
+    def drop(self, session_id: str, batch_id: int) -> None:
+        """Forget a batch and its shares."""
+        with self._lock:
+            self._batches.pop((session_id, batch_id), None)
+
+    def drop_session(self, session_id: str) -> None:
+        """Forget all batches of a session."""
+        with self._lock:
+            for key in [k for k in self._batches if k[0] == session_id]:
+                del self._batches[key]

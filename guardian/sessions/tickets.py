@@ -1,0 +1,62 @@
+"""Grants and tickets: what the guardian signs, bound to everything that a party must check."""
+
+from collections.abc import Iterable
+
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from common.identity import Credentials, Identity, key_id
+from common.plan import Plan
+from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from guardian.policy import Policy
+from protos.ostraka.v1 import common_pb2
+
+
+def sign_grant(
+    credentials: Credentials,
+    policy: Policy,
+    *,
+    session_id: str,
+    plan: Plan,
+    plan_digest: bytes,
+    querier: Identity,
+    participants: Iterable[common_pb2.Participant],
+    now: float,
+) -> common_pb2.Signed:
+    """The signed grant of a session; valid from `now` (unix seconds) for the policy's lifetime."""
+    grant = common_pb2.Grant(
+        session_id=session_id,
+        plan_digest=plan_digest,
+        querier=querier.uri,
+        key_id=key_id(credentials.signing_cert.public_bytes(Encoding.DER)),
+        protocol_version=PROTOCOL_VERSION,
+        ring_bits=plan.ring_bits,
+        participants=participants,
+        max_batch=plan.batch_size,
+        max_queries=plan.queries,
+        not_before_unix_s=int(now),
+        expires_unix_s=int(now + policy.grant_ttl_s),
+        allowed_skew_s=int(policy.allowed_skew_s),
+        enforce=policy.enforce,
+        bound=policy.bound,
+    )
+    return credentials.sign(GRANT_CONTEXT, grant.SerializeToString(deterministic=True))
+
+
+def sign_ticket(
+    credentials: Credentials,
+    *,
+    session_id: str,
+    batch_id: int,
+    size: int,
+    participants: Iterable[common_pb2.Participant],
+    freeze_at: float,
+) -> common_pb2.Signed:
+    """The signed ticket of one batch in which every participant votes on every query."""
+    ticket = common_pb2.Ticket(
+        session_id=session_id,
+        batch_id=batch_id,
+        size=size,
+        schedule=[common_pb2.Schedule(participant=p) for p in participants],
+        freeze_unix_ms=int(freeze_at * 1000),
+    )
+    return credentials.sign(TICKET_CONTEXT, ticket.SerializeToString(deterministic=True))
