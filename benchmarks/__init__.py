@@ -1,0 +1,1 @@
+"""Measurements, as ratios to something plain on the same machine: `python -m benchmarks`."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import tomllib
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +63,7 @@ class Task(Part):
         "range" maps each declared range onto [0, 1], values beyond it to its ends, and a range of one value
         to 0. Raises `data.shape` and `data.nan`.
         """
-        flat = np.asarray(X, dtype=np.float32).reshape(len(X), -1)
+        flat = np.asarray(X, dtype=np.float32).reshape(len(X), math.prod(X.shape[1:]))
         if flat.shape[1] != len(self.columns):
             raise OstrakaError(
                 ErrorCode.DATA_SHAPE,
@@ -72,9 +73,11 @@ class Task(Part):
         require_finite(flat, self.columns, "The data")
         if self.input.preprocessing == "none":
             return flat
-        low, high = self.input.bounds()
-        width = np.where(high > low, high - low, 1.0)
-        return np.clip((flat - low) / width, 0.0, 1.0).astype(np.float32)
+        low, high = (bound.astype(np.float32) for bound in self.input.bounds())
+        scaled = np.clip(flat, low, high)
+        scaled -= low
+        scaled /= np.where(high > low, high - low, np.float32(1))
+        return scaled
 
     def check(self, dataset: Dataset) -> None:
         """Raises `task.mismatch`, `data.nan` or `data.label_range` naming the first thing that is off."""
@@ -92,9 +95,7 @@ def load_task(path: Path | str) -> Task:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise _invalid_file(path, f"it is no TOML: {exc}") from exc
     except ValidationError as exc:
-        first = exc.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "task"
-        raise _invalid_file(path, f"{where}: {first['msg'].removeprefix('Value error, ')}") from exc
+        raise _invalid_file(path, _first_problem(exc)) from exc
 
 
 def write_task(task: Task, path: Path | str) -> None:
@@ -115,15 +116,28 @@ def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label"
     """A task that fits these labelled records: their columns or shape, observed ranges and classes.
 
     The ranges become public with the task, so infer it from public records or correct them by hand. Raises
-    `data.missing` without labels and `data.label_range` where class indices leave a gap.
+    `data.missing` without labels, `data.label_range` where class indices leave a gap, and `config.invalid`
+    where no task can be made of what was found.
     """
     datasets = (dataset, *more)
-    return Task(name=name, label=label, classes=infer_classes(datasets), input=infer_input(datasets))
+    try:
+        return Task(name=name, label=label, classes=infer_classes(datasets), input=infer_input(datasets))
+    except ValidationError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"No task can be inferred from the data, {_first_problem(exc)}: correct them.",
+        ) from exc
 
 
 def _toml(value: Any) -> str:
     """JSON writes strings, numbers and arrays of them as TOML does."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def _first_problem(exc: ValidationError) -> str:
+    first = exc.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "task"
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def _invalid_file(path: Path | str, problem: str) -> OstrakaError:

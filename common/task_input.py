@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=-1e38, le=1e38, allow_inf_nan=False)]
 Dtype = Literal["float32", "int32", "uint8"]
 Preprocessing = Literal["none", "range"]
 

@@ -18,7 +18,7 @@ Arrays = Mapping[str, NDArray[Any]]
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Every array of an .npz; raises `data.unreadable` for other files and for pickled objects."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (ValueError, OSError, EOFError, BadZipFile, AttributeError, TypeError) as exc:
         raise OstrakaError(

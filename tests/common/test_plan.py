@@ -1,0 +1,170 @@
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Confident, GnMax, Plan, check_ring, digest
+from protos.ostraka.v1 import common_pb2
+
+FIELDS: dict[str, Any] = {
+    "nonce": bytes(range(16)),
+    "task_digest": bytes(32),
+    "classes": 10,
+    "mechanism": Confident(sigma1=150, sigma2=40, threshold=200),
+    "parties": ("a", "b", "c"),
+    "quorum": 2,
+    "queries": 1000,
+    "batch_size": 100,
+}
+
+
+@contextmanager
+def refused(code: ErrorCode = ErrorCode.PLAN_INVALID) -> Iterator[None]:
+    with pytest.raises(OstrakaError) as caught:
+        yield
+    assert caught.value.code == code
+
+
+POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+
+
+@given(
+    mechanism=st.builds(GnMax, sigma=POSITIVE)
+    | st.builds(Confident, sigma1=POSITIVE, sigma2=POSITIVE, threshold=POSITIVE),
+    ring_bits=st.sampled_from([32, 64]),
+    adjacency=st.sampled_from(["record", "label"]),
+    queries=st.integers(1, 2**32 - 1),
+    nonce=st.binary(min_size=16, max_size=16),
+)
+def test_a_plan_comes_back_from_its_bytes(**changed: Any) -> None:
+    plan = Plan(**{**FIELDS, "batch_size": 1, **changed})
+    assert Plan.parse(plan.serialize()) == plan
+
+
+def test_the_digest_is_of_the_bytes_as_sent() -> None:
+    data = Plan(**FIELDS).serialize()
+    assert digest(data) == hashlib.sha256(data).digest()
+    assert digest(data + b"\0") != digest(data)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"nonce": bytes(15)}, "nonce"),
+        ({"nonce": bytes(17)}, "nonce"),
+        ({"task_digest": b""}, "task_digest"),
+        ({"classes": 1}, "classes"),
+        ({"parties": ()}, "parties"),
+        ({"parties": ("b", "a")}, "parties: .*sorted"),
+        ({"parties": ("a", "a")}, "parties: .*once"),
+        ({"parties": ("A b",)}, "parties"),
+        ({"quorum": 0}, "quorum"),
+        ({"quorum": 4}, "quorum of 4 is more than the 3 parties"),
+        ({"queries": 0}, "queries"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 1001}, "batch of 1001 is larger than the 1000 queries"),
+        ({"ring_bits": 16}, "ring_bits"),
+        ({"fraction_bits": 8}, "fraction_bits"),
+        ({"adjacency": "person"}, "adjacency"),
+        ({"mechanism": {"kind": "lnmax"}}, "gnmax"),
+        ({"tally": "blind"}, "tally aggregate"),
+        ({"encoding": "ckks"}, "encoding plain"),
+        ({"multi_label": True}, "multi_label false"),
+        ({"color": 1}, "color"),
+        ({"queries": True}, "queries"),
+    ],
+)
+def test_what_is_off_is_named(change: dict[str, Any], named: str) -> None:
+    with pytest.raises(OstrakaError, match=named) as caught:
+        Plan(**{**FIELDS, **change})
+    assert caught.value.code == ErrorCode.PLAN_INVALID
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), "1", None])
+def test_parameters_are_finite_and_positive(value: Any) -> None:
+    for make in (
+        lambda: GnMax(sigma=value),
+        lambda: Confident(sigma1=value, sigma2=1, threshold=1),
+        lambda: Confident(sigma1=1, sigma2=value, threshold=1),
+        lambda: Confident(sigma1=1, sigma2=1, threshold=value),
+    ):
+        with refused():
+            make()
+
+
+def message() -> common_pb2.Plan:
+    return common_pb2.Plan.FromString(Plan(**FIELDS).serialize())
+
+
+def test_bytes_that_are_no_plan_are_refused() -> None:
+    with pytest.raises(OstrakaError, match=r"not an ostraka\.v1\.Plan"):
+        Plan.parse(b"\xff\xff\xff")
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_a_plan_or_refused(data: Any) -> None:
+    with refused():
+        Plan.parse(data)
+
+
+def test_a_field_from_another_version_is_refused() -> None:
+    unknown = b"\xf8\x07\x01"
+    with pytest.raises(OstrakaError, match="same version"):
+        Plan.parse(Plan(**FIELDS).serialize() + unknown)
+    nested = message()
+    nested.mechanism.confident.MergeFromString(unknown)
+    with pytest.raises(OstrakaError, match="same version"):
+        Plan.parse(nested.SerializeToString())
+
+
+def test_unset_choices_are_refused() -> None:
+    without_mechanism, without_tally, without_encoding = message(), message(), message()
+    without_mechanism.ClearField("mechanism")
+    without_tally.ClearField("tally")
+    without_encoding.ClearField("encoding")
+    for plan, named in (
+        (without_mechanism, "choose gnmax or confident"),
+        (without_tally, "tally: choose one of aggregate, blind"),
+        (without_encoding, "encoding: choose one of plain, ckks"),
+    ):
+        with pytest.raises(OstrakaError, match=named):
+            Plan.parse(plan.SerializeToString())
+
+
+def plan_in(bits: int, sigma: float = 1.0) -> Plan:
+    return Plan(**{**FIELDS, "ring_bits": bits, "mechanism": GnMax(sigma=sigma)})
+
+
+@pytest.mark.parametrize(
+    ("bits", "sigma", "teachers", "votes_max", "fits"),
+    [
+        (32, 1.0, 16_383, 1, True),
+        (32, 1.0, 16_384, 1, False),
+        (32, 1.0, 8_192, 2, False),
+        (32, 1.0, 8_191, 2, True),
+        (32, 2_000.0, 8_767, 1, True),
+        (32, 2_000.0, 8_768, 1, False),
+        (64, 1e6, 10**6, 1, True),
+        (64, 1e14, 1, 1, False),
+    ],
+)
+def test_the_ring_holds_votes_and_noise_or_the_plan_is_refused(
+    bits: int, sigma: float, teachers: int, votes_max: float, fits: bool
+) -> None:
+    if fits:
+        check_ring(plan_in(bits, sigma), teachers, votes_max)
+        return
+    with refused(ErrorCode.PLAN_RING_TOO_SMALL):
+        check_ring(plan_in(bits, sigma), teachers, votes_max)
+
+
+def test_the_larger_of_two_noises_counts() -> None:
+    plan = Plan(**{**FIELDS, "ring_bits": 32, "mechanism": Confident(sigma1=1, sigma2=3_000, threshold=1)})
+    with pytest.raises(OstrakaError, match="ring_bits 64"):
+        check_ring(plan, 10)
