@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -59,23 +58,3 @@ class Confident(Value):
 
 
 Mechanism = Annotated[GnMax | Confident, Field(discriminator="kind")]
-
-
-def from_message(message: common_pb2.Mechanism) -> GnMax | Confident:
-    """Reads a mechanism; raises `plan.invalid` where it is none or its parameters are off."""
-    match message.WhichOneof("kind"):
-        case "gnmax":
-            return GnMax(sigma=message.gnmax.sigma)
-        case "confident":
-            asked = message.confident
-            return Confident(sigma1=asked.sigma1, sigma2=asked.sigma2, threshold=asked.threshold)
-        case _:
-            raise invalid_plan("it names no mechanism; choose gnmax or confident")
-
-
-def to_message(mechanism: GnMax | Confident) -> common_pb2.Mechanism:
-    """The mechanism as it travels in a plan."""
-    parameters = mechanism.model_dump(exclude={"kind"})
-    if isinstance(mechanism, GnMax):
-        return common_pb2.Mechanism(gnmax=common_pb2.GnMax(**parameters))
-    return common_pb2.Mechanism(confident=common_pb2.Confident(**parameters))

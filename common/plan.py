@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident, GnMax, Mechanism, Value, from_message, invalid_plan, to_message
+from common.mechanism import Confident, GnMax, Mechanism, Value, invalid_plan
 from common.sharing.fixed_point import FRACTION_BITS
 from protos.ostraka.v1 import common_pb2
 
@@ -93,7 +93,7 @@ class Plan(Value):
         message = _decode(data)
         fields: dict[str, Any] = {name: getattr(message, name) for name in _COPIED}
         return cls(
-            mechanism=from_message(message.mechanism),
+            mechanism=_mechanism_of(message.mechanism),
             parties=tuple(message.parties),
             tally=_known(_TALLIES, message.tally, "tally"),
             encoding=_known(_ENCODINGS, message.encoding, "encoding"),
@@ -104,7 +104,7 @@ class Plan(Value):
         """The plan as bytes to be sent and digested once, by whoever makes the plan."""
         message = common_pb2.Plan(
             parties=self.parties,
-            mechanism=to_message(self.mechanism),
+            mechanism=_mechanism_message(self.mechanism),
             tally=_number(_TALLIES, self.tally),
             encoding=_number(_ENCODINGS, self.encoding),
             **self.model_dump(include=_COPIED),
@@ -145,6 +145,24 @@ def _decode(data: bytes) -> common_pb2.Plan:
     if message.ByteSize() != size:
         raise invalid_plan("it holds fields that this version does not know; use the same version everywhere")
     return message
+
+
+def _mechanism_of(message: common_pb2.Mechanism) -> GnMax | Confident:
+    match message.WhichOneof("kind"):
+        case "gnmax":
+            return GnMax(sigma=message.gnmax.sigma)
+        case "confident":
+            asked = message.confident
+            return Confident(sigma1=asked.sigma1, sigma2=asked.sigma2, threshold=asked.threshold)
+        case _:
+            raise invalid_plan("it names no mechanism; choose gnmax or confident")
+
+
+def _mechanism_message(mechanism: GnMax | Confident) -> common_pb2.Mechanism:
+    parameters = mechanism.model_dump(exclude={"kind"})
+    if isinstance(mechanism, GnMax):
+        return common_pb2.Mechanism(gnmax=common_pb2.GnMax(**parameters))
+    return common_pb2.Mechanism(confident=common_pb2.Confident(**parameters))
 
 
 def _known(names: dict[Any, str], number: int, field: str) -> Any:
