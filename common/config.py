@@ -58,8 +58,9 @@ class SiteConfig(BaseModel):
         federation: name of the federation.
         site: name of the site.
         role: the role this folder acts in.
-        listen: where to serve, host:port; port 0 lets the system choose. Servers only.
-        guardian: the guardian's address. Everybody but the guardian.
+        listen: where to serve, host:port; port 0 lets the system choose; empty for roles that serve
+            nothing.
+        guardian: the guardian's address; empty for the guardian itself.
         guardian_site: the guardian's site name.
         parties: addresses of the answering parties by site name. Querying parties only.
         folder: the site folder, where this was read.
@@ -70,29 +71,19 @@ class SiteConfig(BaseModel):
     federation: DnsLabel
     site: DnsLabel
     role: Literal["guardian", "party", "query", "admin"]
-    listen: Address | None = None
-    guardian: Address | None = None
+    listen: Address = ""
+    guardian: Address = ""
     guardian_site: DnsLabel = "guardian"
     parties: dict[DnsLabel, Address] = Field(default_factory=dict)
     folder: Path = Field(exclude=True)
 
     @model_validator(mode="after")
     def _complete(self) -> "SiteConfig":
-        if self.role in ("guardian", "party") and self.listen is None:
+        if self.role in ("guardian", "party") and not self.listen:
             raise ValueError(f"listen is missing: say where this {self.role} serves")
-        if self.role != "guardian" and self.guardian is None:
+        if self.role != "guardian" and not self.guardian:
             raise ValueError("guardian is missing: give the guardian's address")
         return self
-
-    @property
-    def listen_address(self) -> str:
-        """Where this server listens; config.invalid for a role that serves nothing."""
-        return _present(self.listen, "listen", self.folder)
-
-    @property
-    def guardian_address(self) -> str:
-        """Where the guardian is reached; config.invalid for the guardian itself."""
-        return _present(self.guardian, "guardian", self.folder)
 
 
 def load_site(folder: Path) -> SiteConfig:
@@ -116,7 +107,7 @@ def load_section(folder: Path, name: str, model: type[Model]) -> Model:
 
 def write_site(site: SiteConfig) -> None:
     """Write `site.toml` into `site.folder`, which must exist; an existing file is replaced."""
-    values = site.model_dump(exclude_none=True, exclude={"parties"})
+    values = site.model_dump(exclude_defaults=True, exclude={"parties"})
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
     if site.parties:
         lines += ["", "[parties]", *(f"{key} = {json.dumps(value)}" for key, value in site.parties.items())]
@@ -146,9 +137,3 @@ def _validate(model: type[Model], table: Any, folder: Path, section: str | None 
             ErrorCode.CONFIG_INVALID,
             f"{folder / SITE_FILE}: {where}: {first['msg']}; correct it.".replace(": : ", ": "),
         ) from error
-
-
-def _present(value: str | None, key: str, folder: Path) -> str:
-    if value is None:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{folder / SITE_FILE} has no `{key}`; add it.")
-    return value

@@ -1,4 +1,4 @@
-"""Errors with stable codes: what was wrong and what to do, in one sentence, over the wire and on the screen."""
+"""Errors with stable codes: what was wrong and what to do, in one sentence, on the wire and on the screen."""
 
 from enum import StrEnum
 
@@ -114,7 +114,7 @@ def status_of(code: ErrorCode) -> str:
 
 
 class OstrakaError(Exception):
-    """A refusal: a stable code, a sentence that says what was wrong and what to do, and its public details."""
+    """A refusal: a stable code, a sentence saying what was wrong and what to do, and public details."""
 
     def __init__(self, code: ErrorCode, message: str, /, **details: str) -> None:
         """Keep `message` for people and `code` and `details` for programs; all three may cross the wire."""

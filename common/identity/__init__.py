@@ -3,7 +3,7 @@
 from common.identity.ca import CertificateAuthority
 from common.identity.credentials import Credentials
 from common.identity.identity import DnsLabel, Identity, Role, check_name
-from common.identity.signatures import key_id, verify_signed
+from common.identity.signatures import verify_signed
 
 __all__ = [
     "CertificateAuthority",
@@ -12,6 +12,5 @@ __all__ = [
     "Identity",
     "Role",
     "check_name",
-    "key_id",
     "verify_signed",
 ]

@@ -73,6 +73,11 @@ class Credentials:
         """The signing certificate, parsed."""
         return x509.load_pem_x509_certificate(self.signing_cert_pem)
 
+    @property
+    def signing_public_key(self) -> bytes:
+        """The raw Ed25519 public key, 32 bytes."""
+        return self._signing_key.public_key().public_bytes_raw()
+
     def check_valid(self, clock: Clock) -> None:
         """Refuse own certificates that nobody would accept now.
 

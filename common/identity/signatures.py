@@ -1,7 +1,5 @@
 """Verification of signed messages: by whom, for what, and unaltered."""
 
-import hashlib
-
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -52,12 +50,6 @@ def verify_signed(
     except InvalidSignature as error:
         raise _refusal(invalid, f"The signature of {identity.uri} does not fit") from error
     return identity
-
-
-def key_id(certificate_der: bytes) -> bytes:
-    """SHA-256 of the raw Ed25519 public key in a signing certificate; message.invalid for another key."""
-    _, key = _signer(common_pb2.Signed(certificate_der=certificate_der), ErrorCode.MESSAGE_INVALID)
-    return hashlib.sha256(key.public_bytes_raw()).digest()
 
 
 def _signer(signed: common_pb2.Signed, invalid: ErrorCode) -> tuple[x509.Certificate, Ed25519PublicKey]:

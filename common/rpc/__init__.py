@@ -1,0 +1,18 @@
+"""Servers and channels that know who is at the other end, and errors that keep their code over the wire."""
+
+from common.rpc.channel import open_channel
+from common.rpc.chunks import join, split
+from common.rpc.failures import call_error
+from common.rpc.retry import with_retries
+from common.rpc.server import BoundServer, make_server, peer_identity
+
+__all__ = [
+    "BoundServer",
+    "call_error",
+    "join",
+    "make_server",
+    "open_channel",
+    "peer_identity",
+    "split",
+    "with_retries",
+]

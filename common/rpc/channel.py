@@ -1,0 +1,72 @@
+"""Channels that know whom they call."""
+
+import grpc
+
+from common.clock import Clock, SystemClock
+from common.config import is_loopback
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity
+from common.rpc.peers import CLAIM
+from common.rpc.watcher import Target, Watcher
+
+RECONNECT_MS = (200, 2000)
+
+
+def open_channel(
+    credentials: Credentials | None,
+    address: str,
+    expected: Identity,
+    *,
+    insecure: bool = False,
+    clock: Clock | None = None,
+) -> grpc.Channel:
+    """Open a channel to `expected` at `address`; nothing is sent before the first call.
+
+    Args:
+        credentials: the caller's own; may be None if insecure, and then nobody is claimed.
+        address: host:port.
+        expected: the server's identity, checked against its certificate.
+        insecure: without TLS, to loopback only.
+        clock: tells whether the credentials are valid now; the system's if None.
+
+    Raises:
+        OstrakaError: server.insecure_refused, or identity.* for own certificates that nobody would accept.
+    """
+    if insecure:
+        return _insecure(credentials, address, expected)
+    if credentials is None:
+        raise OstrakaError(
+            ErrorCode.SERVER_INSECURE_REFUSED,
+            "A caller needs certificates; make them with `ostraka provision`.",
+        )
+    credentials.check_valid(clock or SystemClock())
+    tls = grpc.ssl_channel_credentials(credentials.ca_pem, credentials.tls_key_pem, credentials.tls_cert_pem)
+    name = ("grpc.ssl_target_name_override", expected.server_name)
+    channel = grpc.secure_channel(address, tls, options=[*_options(address), name])
+    return _watched(channel, Target(address, expected, credentials), ())
+
+
+def _insecure(credentials: Credentials | None, address: str, expected: Identity) -> grpc.Channel:
+    if not is_loopback(address):
+        raise OstrakaError(
+            ErrorCode.SERVER_INSECURE_REFUSED,
+            f"{address} is not called without TLS; call 127.0.0.1, or leave out --insecure.",
+        )
+    claim = () if credentials is None else ((CLAIM, credentials.identity.uri),)
+    channel = grpc.insecure_channel(address, options=_options(address))
+    return _watched(channel, Target(address, expected, None), claim)
+
+
+def _options(address: str) -> list[tuple[str, str | int]]:
+    first, longest = RECONNECT_MS
+    return [
+        ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.enable_http_proxy", int(not is_loopback(address))),
+        ("grpc.initial_reconnect_backoff_ms", first),
+        ("grpc.min_reconnect_backoff_ms", first),
+        ("grpc.max_reconnect_backoff_ms", longest),
+    ]
+
+
+def _watched(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> grpc.Channel:
+    return grpc.intercept_channel(channel, Watcher(target, metadata))

@@ -1,0 +1,47 @@
+"""What a failed call means."""
+
+import grpc
+
+from common.errors import ErrorCode, OstrakaError
+from common.rpc.probe import diagnose
+from common.rpc.status import from_call
+from common.rpc.watcher import Target, target_of
+
+
+def call_error(exc: grpc.RpcError) -> OstrakaError:
+    """The error behind a failed call: what the server reported, or why it could not be reached.
+
+    Args:
+        exc: from a call on a channel of `open_channel`. Where the server could not be reached, its
+            certificate is looked at once more, which may take some seconds.
+
+    Returns:
+        The server's own code, sentence and details; identity.*, server.unreachable or server.timeout where
+        no answer came; internal for what Ostraka's servers never say.
+    """
+    if not isinstance(exc, grpc.Call):
+        return OstrakaError(ErrorCode.INTERNAL, "A call failed without a status; try again.")
+    return from_call(exc) or _without_details(exc, target_of(exc))
+
+
+def _without_details(exc: grpc.Call, target: Target | None) -> OstrakaError:
+    status = exc.code()
+    who = f"{target.expected.role} {target.expected.site} at {target.address}" if target else "server"
+    if status is grpc.StatusCode.UNAVAILABLE:
+        if target is not None:
+            return diagnose(target)
+        return OstrakaError(ErrorCode.SERVER_UNREACHABLE, "The server cannot be reached; check that it runs.")
+    if status is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return OstrakaError(
+            ErrorCode.SERVER_TIMEOUT, f"The {who} did not answer in time; try again, or allow it longer."
+        )
+    if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return OstrakaError(
+            ErrorCode.MESSAGE_TOO_LARGE, f"A message to or from the {who} is too large; ask for less at once."
+        )
+    if status is grpc.StatusCode.UNIMPLEMENTED:
+        return OstrakaError(
+            ErrorCode.MESSAGE_INVALID, f"The {who} does not know this call; run the same version everywhere."
+        )
+    name = status.name if status else "no status"
+    return OstrakaError(ErrorCode.INTERNAL, f"The {who} ended the call with {name}; try again.")

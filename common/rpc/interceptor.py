@@ -1,0 +1,102 @@
+"""The one place where calls are admitted and errors become statuses."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, TypeAlias
+
+import grpc
+import structlog
+from pydantic import ValidationError
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Role
+from common.rpc.peers import check_peer
+from common.rpc.status import to_status
+
+Behaviour = Callable[[Any, grpc.ServicerContext], Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+
+
+class Gate(grpc.ServerInterceptor):
+    """Checks every caller's federation and role, and reports every error with a stable code."""
+
+    def __init__(self, roles: Mapping[str, frozenset[Role]], federation: str | None) -> None:
+        """Admit by `roles` (full method name to roles) and `federation`; None admits every federation."""
+        self._roles = roles
+        self._federation = federation
+
+    def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], "Handler | None"],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> "Handler | None":
+        """Wrap the call's handler."""
+        handler = continuation(handler_call_details)
+        method = handler_call_details.method
+        return None if handler is None else _wrapped(handler, lambda context: self._check(context, method))
+
+    def _check(self, context: grpc.ServicerContext, method: str) -> None:
+        check_peer(context, method, self._roles, self._federation)
+
+
+def _wrapped(handler: Handler, check: Callable[[grpc.ServicerContext], None]) -> Handler:
+    inner: Behaviour = _behaviour(handler)
+
+    def answer(request: Any, context: grpc.ServicerContext) -> Any:
+        try:
+            check(context)
+            return inner(request, context)
+        except Exception as error:
+            _abort(context, error)
+
+    def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+        try:
+            check(context)
+            yield from inner(request, context)
+        except Exception as error:
+            _abort(context, error)
+
+    return _maker(handler)(
+        stream if handler.response_streaming else answer,
+        request_deserializer=handler.request_deserializer,
+        response_serializer=handler.response_serializer,
+    )
+
+
+def _behaviour(handler: Handler) -> Behaviour:
+    behaviours = (handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream)
+    return next(behaviour for behaviour in behaviours if behaviour is not None)
+
+
+def _maker(handler: Handler) -> "Callable[..., Handler]":
+    if handler.request_streaming:
+        if handler.response_streaming:
+            return grpc.stream_stream_rpc_method_handler
+        return grpc.stream_unary_rpc_method_handler
+    if handler.response_streaming:
+        return grpc.unary_stream_rpc_method_handler
+    return grpc.unary_unary_rpc_method_handler
+
+
+def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    if not context.is_active() or context.code() is not None:
+        raise error
+    context.abort_with_status(to_status(_public(error)))
+
+
+def _public(error: Exception) -> OstrakaError:
+    """What the caller may know of an error."""
+    if isinstance(error, OstrakaError):
+        return error
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        problem = f"{where}: {first['msg']}" if where else first["msg"]
+        return OstrakaError(ErrorCode.MESSAGE_INVALID, f"The message is invalid ({problem}); correct it.")
+    frames = error.__traceback__
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    where = "" if frames is None else f"{frames.tb_frame.f_code.co_filename}:{frames.tb_lineno}"
+    structlog.get_logger().error("rpc.internal", error=type(error).__name__, where=where)
+    return OstrakaError(
+        ErrorCode.INTERNAL, "The server met an error of its own; try again, and if it stays ask who runs it."
+    )

@@ -1,0 +1,66 @@
+"""Who calls: the identity in the peer's certificate."""
+
+from collections.abc import Mapping
+
+import grpc
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, Role
+from common.identity.identity import SCHEME
+
+# Without TLS, on loopback, a caller's word is taken for who it is.
+CLAIM = "ostraka-identity"
+OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.")
+
+
+def peer_identity(context: grpc.ServicerContext) -> Identity:
+    """The identity of the caller; without TLS the one it claims.
+
+    Raises:
+        OstrakaError: identity.invalid where there is none.
+    """
+    auth = context.auth_context()
+    if "transport_security_type" in auth:
+        names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
+        uris = [name for name in names if name.startswith(SCHEME)]
+    else:
+        uris = [str(value) for key, value in context.invocation_metadata() if key == CLAIM]
+    if len(uris) != 1:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_INVALID,
+            "The caller shows no Ostraka identity; use a certificate made by `ostraka provision`.",
+        )
+    return Identity.parse(uris[0])
+
+
+def check_peer(
+    context: grpc.ServicerContext,
+    method: str,
+    roles: Mapping[str, frozenset[Role]],
+    federation: str | None,
+) -> None:
+    """Refuse a caller of another federation or of a role that may not call `method`.
+
+    Args:
+        context: of the call.
+        method: its full name, /package.Service/Method.
+        roles: who may call what; health and reflection are open to every role.
+        federation: the server's own; None where it has no certificate.
+
+    Raises:
+        OstrakaError: identity.foreign, identity.wrong_role or identity.invalid.
+    """
+    peer = peer_identity(context)
+    if federation is not None and peer.federation != federation:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_FOREIGN,
+            f"{peer.uri} is not of federation {federation}; call with a certificate of {federation}.",
+        )
+    if method.startswith(OPEN_SERVICES) or peer.role in roles.get(method, ()):
+        return
+    wanted = " or ".join(sorted(roles.get(method, ()))) or "nobody"
+    raise OstrakaError(
+        ErrorCode.IDENTITY_WRONG_ROLE,
+        f"{peer.uri} may not call {method.rpartition('/')[2]}, which is for {wanted}; call with a"
+        " certificate of that role.",
+    )

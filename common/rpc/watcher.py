@@ -1,0 +1,81 @@
+"""Remembers whom each call was made to, so that its failure can be explained."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import grpc
+
+from common.identity import Credentials, Identity
+
+_TARGETS: "WeakKeyDictionary[Any, Target]" = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Target:
+    """Whom a call was made to, and as whom.
+
+    Attributes:
+        address: host:port.
+        expected: who must be there.
+        credentials: the caller's; None without TLS.
+    """
+
+    address: str
+    expected: Identity
+    credentials: Credentials | None
+
+
+def target_of(call: grpc.RpcError) -> Target | None:
+    """Whom a failed call was made to; None for a channel that `open_channel` did not open."""
+    return _TARGETS.get(call)
+
+
+class _Details(NamedTuple):
+    method: str
+    timeout: float | None
+    metadata: Any
+    credentials: grpc.CallCredentials | None
+    wait_for_ready: bool | None
+    compression: grpc.Compression | None
+
+
+class _CallDetails(_Details, grpc.ClientCallDetails):
+    """gRPC's call details with metadata of our own."""
+
+
+class Watcher(
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamUnaryClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
+):
+    """Notes the target of every call, and adds metadata to it."""
+
+    def __init__(self, target: Target, metadata: tuple[tuple[str, str], ...]) -> None:
+        """Note `target` and add `metadata`."""
+        self._target = target
+        self._metadata = metadata
+
+    def _call(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        call = continuation(self._claimed(details), request)
+        _TARGETS[call] = self._target
+        return call
+
+    def _claimed(self, details: Any) -> Any:
+        if not self._metadata:
+            return details
+        return _CallDetails(
+            details.method,
+            details.timeout,
+            (*(details.metadata or ()), *self._metadata),
+            details.credentials,
+            details.wait_for_ready,
+            details.compression,
+        )
+
+    intercept_unary_unary = _call
+    intercept_unary_stream = _call
+    intercept_stream_unary = _call
+    intercept_stream_stream = _call
