@@ -1,10 +1,12 @@
-"""Mechanisms: how a histogram becomes an answer, with their parameters in votes."""
+"""Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs."""
 
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from common.errors import ErrorCode, OstrakaError
+
+BOUND = Literal["worst_case", "theorem6"]
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

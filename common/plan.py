@@ -8,14 +8,13 @@ from google.protobuf.message import DecodeError
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident, GnMax, Mechanism, Value, invalid_plan
+from common.mechanism import BOUND, Confident, GnMax, Mechanism, Value, invalid_plan
 from common.sharing.fixed_point import FRACTION_BITS
 from protos.ostraka.v1 import common_pb2
 
 __all__ = ["BOUND", "ENFORCE", "Confident", "GnMax", "Mechanism", "Plan", "check_ring", "digest"]
 
 ENFORCE = Literal["worst_case", "data_dependent"]
-BOUND = Literal["worst_case", "theorem6"]
 
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
