@@ -9,20 +9,17 @@ import structlog
 from common.clock import Clock, SystemClock
 from common.config import load_site
 from common.identity import Credentials
-from common.protocol import AUDIT_CONTEXT
 from common.rpc import make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
 from guardian.admin.service import ROLES as ADMIN_ROLES
 from guardian.admin.service import AdminService
-from guardian.ledger import Cipher, Ledger, load_or_create_key
+from guardian.ledger import open_guardian_ledger
 from guardian.noise import NoiseSource, OpenDpNoise
 from guardian.policy import load_policy
 from guardian.registration import Registrar
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
 from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
-
-LEDGER_FILE = "ledger.db"
 
 
 def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
@@ -51,19 +48,14 @@ def running(
     """A guardian that has recovered its ledger and serves within the block, which gets its address."""
     clock = clock or SystemClock()
     site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
-    with Ledger.open(
-        folder / LEDGER_FILE,
-        clock=clock,
-        cipher=Cipher(load_or_create_key(folder)),
-        sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
-    ) as ledger:
+    with open_guardian_ledger(folder, credentials, clock) as ledger:
         coordinator = Coordinator(ledger, credentials, policy, clock, noise or OpenDpNoise())
         registrar = Registrar(ledger, credentials.ca_pem, site.federation, clock)
         service = GuardianService(coordinator, registrar, ledger)
         admin = AdminService(ledger, policy)
         bound = make_server(
             None if insecure else credentials,
-            site.listen_address,
+            site.listen,
             [
                 lambda server: guardian_pb2_grpc.add_GuardianServicer_to_server(service, server),
                 lambda server: admin_pb2_grpc.add_AdminServicer_to_server(admin, server),

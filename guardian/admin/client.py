@@ -22,8 +22,8 @@ def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) 
     """
     site = load_site(folder)
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
-    with open_channel(Credentials.load(folder), site.guardian_address, expected) as channel:
+    with open_channel(Credentials.load(folder), site.guardian, expected) as channel:
         try:
             return call(admin_pb2_grpc.AdminStub(channel))
         except grpc.RpcError as exc:
-            raise call_error(exc, channel) from exc
+            raise call_error(exc) from exc

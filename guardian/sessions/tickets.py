@@ -1,10 +1,9 @@
 """Grants and tickets: what the guardian signs, bound to everything that a party must check."""
 
+import hashlib
 from collections.abc import Iterable
 
-from cryptography.hazmat.primitives.serialization import Encoding
-
-from common.identity import Credentials, Identity, key_id
+from common.identity import Credentials, Identity
 from common.plan import Plan
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from guardian.policy import Policy
@@ -27,7 +26,7 @@ def sign_grant(
         session_id=session_id,
         plan_digest=plan_digest,
         querier=querier.uri,
-        key_id=key_id(credentials.signing_cert.public_bytes(Encoding.DER)),
+        key_id=hashlib.sha256(credentials.signing_public_key).digest(),
         protocol_version=PROTOCOL_VERSION,
         ring_bits=plan.ring_bits,
         participants=participants,
