@@ -2,8 +2,9 @@
 
 import json
 import sys
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -11,12 +12,23 @@ from common.errors import ErrorCode, OstrakaError
 
 
 def run(app: typer.Typer) -> None:
-    """Run `app` and leave the process: an OstrakaError or a usage error is one line on stderr and exit 2."""
+    """Run `app` and leave the process: exit 2 with one line on stderr for an OstrakaError or a usage error.
+
+    Anything else is a mistake of Ostraka's own and ends with exit 1 and where it happened.
+    """
     try:
         app()
     except OstrakaError as error:
-        typer.echo(f"error [{error.code}]: {error.message}", err=True)
-        sys.exit(2)
+        _leave(error.code, error.message, 2)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        problem = f"{type(error).__name__} at {where.filename}:{where.lineno}: {error}"
+        _leave(ErrorCode.INTERNAL, f"{problem}. Please report this.", 1)
+
+
+def _leave(code: ErrorCode, message: str, status: int) -> NoReturn:
+    typer.echo(f"error [{code}]: {message}", err=True)
+    sys.exit(status)
 
 
 def write_json(obj: Any, target: str | None) -> None:

@@ -77,7 +77,7 @@ def _maker(handler: Handler) -> "Callable[..., Handler]":
     return grpc.unary_unary_rpc_method_handler
 
 
-def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+def _abort(context: Any, error: Exception) -> NoReturn:
     if not context.is_active() or context.code() is not None:
         raise error
     context.abort_with_status(to_status(_public(error)))

@@ -1,6 +1,7 @@
 """Who calls: the identity in the peer's certificate."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import grpc
 
@@ -19,7 +20,7 @@ def peer_identity(context: grpc.ServicerContext) -> Identity:
     Raises:
         OstrakaError: identity.invalid where there is none.
     """
-    auth = context.auth_context()
+    auth: Mapping[str, Any] = context.auth_context()
     if "transport_security_type" in auth:
         names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
         uris = [name for name in names if name.startswith(SCHEME)]

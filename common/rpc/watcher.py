@@ -75,7 +75,7 @@ class Watcher(
             details.compression,
         )
 
-    intercept_unary_unary = _call
-    intercept_unary_stream = _call
-    intercept_stream_unary = _call
-    intercept_stream_stream = _call
+    intercept_unary_unary: Any = _call
+    intercept_unary_stream: Any = _call
+    intercept_stream_unary: Any = _call
+    intercept_stream_stream: Any = _call

@@ -1,0 +1,53 @@
+"""The command line `ostraka`; every group is imported only when it is called."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from common.cli import run
+from common.telemetry import configure_logging
+from deploy.provisioning.cli import provision
+
+app = typer.Typer(
+    help="Label data with everybody's models, under everybody's own privacy budget.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+app.command()(provision)
+
+# Everything after the group's name is its own to parse, --help too.
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def _group(name: str, module: str, attribute: str, summary: str) -> None:
+    def forward(context: typer.Context) -> None:
+        target = getattr(import_module(module), attribute)
+        _as_app(target)(context.args, prog_name=f"ostraka {name}")
+
+    app.command(name, help=summary, context_settings=_PASS_ON, add_help_option=False)(forward)
+
+
+def _as_app(target: typer.Typer | Callable[..., Any]) -> typer.Typer:
+    if isinstance(target, typer.Typer):
+        return target
+    single = typer.Typer(add_completion=False)
+    single.command()(target)
+    return single
+
+
+_group("guardian", "guardian.cli", "app", "Run and administer the privacy guardian.")
+_group("party", "services.cli", "app", "Train teachers and answer with them.")
+_group("query", "client.cli", "app", "Label a pool, retrain on it, and report.")
+_group("simulate", "deploy.simulation.cli", "simulate", "Play a whole round on this machine.")
+
+
+def main() -> None:
+    """Run the command line and leave the process."""
+    configure_logging()
+    run(app)
+
+
+if __name__ == "__main__":
+    main()

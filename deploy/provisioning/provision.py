@@ -1,0 +1,145 @@
+"""Writes one folder per site and role, and the federation's CA."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.clock import Clock, SystemClock
+from common.config import SiteConfig, split_address, write_site
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority, Identity, Role, check_name
+
+CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Where everything of a provisioned federation lies.
+
+    Attributes:
+        ca: the CA's key and certificate; keep it off the sites.
+        guardian: the guardian's site folder.
+        admin: the folder of the guardian's administrators.
+        parties: the answering parties' folders by site name.
+        query: the querying party's folder.
+    """
+
+    ca: Path
+    guardian: Path
+    admin: Path
+    parties: dict[str, Path]
+    query: Path
+
+
+def provision(
+    federation: str,
+    parties: Sequence[str],
+    query: str,
+    out: Path,
+    *,
+    guardian: str = "guardian",
+    host: str = "127.0.0.1",
+    base_port: int = 7000,
+    clock: Clock | None = None,
+) -> Federation:
+    """Write CA, keys, certificates and `site.toml` of every site below `out`, all or nothing.
+
+    Args:
+        federation: its name, a DNS label like every site's.
+        parties: site names of the answering parties.
+        query: site name of the querying party; one that also answers gets a second folder, <site>-query.
+        out: must not exist, or be empty.
+        guardian: site name of the guardian and of its administrators.
+        host: where every server listens and is reached; corrected by hand in `site.toml` where they differ.
+        base_port: the guardian's port; the parties follow. 0 lets the system choose all of them.
+        clock: tells when the certificates begin; the system's if None.
+
+    Raises:
+        OstrakaError: config.invalid.
+    """
+    sites = _sites(federation, parties, query, guardian, host, base_port)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise _invalid(f"{out} is there already and is not overwritten; name another folder")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise _invalid(f"Cannot write below {out.parent}: {error.strerror}; name another folder") from error
+    try:
+        _write(partial, federation, sites, clock or SystemClock())
+        os.replace(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    folders = {site.folder.name: out / site.folder for site in sites}
+    return Federation(
+        ca=out / CA_FOLDER,
+        guardian=folders[guardian],
+        admin=folders[ADMIN_FOLDER],
+        parties={party: folders[party] for party in parties},
+        query=out / sites[-1].folder,
+    )
+
+
+def _sites(
+    federation: str, parties: Sequence[str], query: str, guardian: str, host: str, base_port: int
+) -> list[SiteConfig]:
+    for name in (federation, guardian, query, *parties):
+        check_name(name)
+    if not parties:
+        raise _invalid("A federation needs at least one answering party; name them with --parties a,b,c")
+    if base_port and base_port + len(parties) > 65535:
+        raise _invalid(f"{len(parties)} parties do not fit above port {base_port}; choose a lower base port")
+    ports = [base_port + i if base_port else 0 for i in range(len(parties) + 1)]
+    addresses = [f"{host}:{port}" for port in ports]
+    split_address(addresses[0])
+    sites = list(_configs(federation, parties, query, guardian, addresses))
+    names = [CA_FOLDER, *(site.folder.name for site in sites)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise _invalid(f"The name {twice[0]} stands for two folders; give every site a name of its own")
+    return sites
+
+
+def _configs(
+    federation: str, parties: Sequence[str], query: str, guardian: str, addresses: Sequence[str]
+) -> Iterator[SiteConfig]:
+    """Guardian, admin, parties, and the querying party last; folders are relative."""
+    home = addresses[0]
+    base = SiteConfig(
+        federation=federation,
+        site=guardian,
+        guardian_site=guardian,
+        role="guardian",
+        listen=home,
+        folder=Path(guardian),
+    )
+    yield base
+    yield base.model_copy(
+        update={"role": "admin", "listen": "", "guardian": home, "folder": Path(ADMIN_FOLDER)}
+    )
+    where = dict(zip(parties, addresses[1:], strict=True))
+    for party, listen in where.items():
+        update = {"site": party, "role": "party", "listen": listen, "guardian": home, "folder": Path(party)}
+        yield base.model_copy(update=update)
+    folder = Path(f"{query}-query" if query in where else query)
+    update = {"site": query, "role": "query", "listen": "", "guardian": home, "folder": folder}
+    yield base.model_copy(update={**update, "parties": where})
+
+
+def _write(root: Path, federation: str, sites: Sequence[SiteConfig], clock: Clock) -> None:
+    root.chmod(0o755)
+    ca = CertificateAuthority.create(federation, clock)
+    (root / CA_FOLDER).mkdir(mode=0o700)
+    ca.save(root / CA_FOLDER)
+    for site in sites:
+        folder = root / site.folder
+        folder.mkdir(mode=0o700)
+        ca.issue(Identity(federation, site.site, Role(site.role)), folder, clock)
+        write_site(site.model_copy(update={"folder": folder}))
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}.")
