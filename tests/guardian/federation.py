@@ -1,0 +1,242 @@
+"""A small federation with real certificates, for tests that talk to a real guardian on loopback."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+import numpy as np
+
+from common.clock import Clock, SystemClock
+from common.config import SiteConfig, write_site
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+from common.plan import Confident, Plan
+from common.protocol import MANIFEST_CONTEXT
+from common.rpc import call_error, open_channel, split
+from common.sharing.fixed_point import encode
+from common.sharing.ring import Ring, RingArray
+from common.sharing.shares import add
+from common.sharing.shares import split as split_shares
+from guardian.noise import NoiseSource
+from guardian.server import running
+from protos.ostraka.v1 import (
+    admin_pb2,
+    admin_pb2_grpc,
+    common_pb2,
+    guardian_pb2,
+    guardian_pb2_grpc,
+)
+
+FEDERATION = "test"
+TASK = bytes(range(32))
+RING = Ring(64)
+PARTIES = ("a", "b", "c")
+TEACHERS = 10
+T = TypeVar("T")
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    """The stable code that `call` is refused with."""
+    try:
+        call()
+    except grpc.RpcError as exc:
+        return str(call_error(exc).code)
+    raise AssertionError("the call was not refused")
+
+
+def plan(**changes: Any) -> Plan:
+    """A Confident plan over three parties."""
+    values: dict[str, Any] = {
+        "nonce": b"n" * 16,
+        "task_digest": TASK,
+        "classes": 4,
+        "mechanism": Confident(sigma1=2.0, sigma2=1.0, threshold=15.0),
+        "parties": PARTIES,
+        "quorum": 2,
+        "queries": 40,
+        "batch_size": 20,
+        "ring_bits": 64,
+        "fraction_bits": 16,
+        "adjacency": "record",
+    }
+    return Plan(**values | changes)
+
+
+@dataclass
+class Federation:
+    """Folders of a federation, and calls of its members."""
+
+    root: Path
+    clock: Clock = field(default_factory=SystemClock)
+    policy: str = 'enforce = "worst_case"\nmin_sigma = 0.5\nmin_quorum = 2\n'
+
+    def __post_init__(self) -> None:
+        self.ca = CertificateAuthority.create(FEDERATION, SystemClock())
+        self.credentials: dict[tuple[str, Role], Credentials] = {}
+        for site, role in (
+            *((s, Role.PARTY) for s in PARTIES),
+            ("q", Role.QUERY),
+            ("other", Role.QUERY),
+            ("ops", Role.ADMIN),
+            ("guardian", Role.GUARDIAN),
+        ):
+            folder = self.root / f"{site}-{role}"
+            folder.mkdir()
+            self.credentials[site, role] = self.ca.issue(
+                Identity(FEDERATION, site, role), folder, SystemClock()
+            )
+        self.guardian_folder = self.root / "guardian-guardian"
+        write_site(
+            SiteConfig(
+                federation=FEDERATION,
+                site="guardian",
+                role="guardian",
+                listen="127.0.0.1:0",
+                folder=self.guardian_folder,
+            )
+        )
+        with (self.guardian_folder / "site.toml").open("a") as file:
+            file.write(f"\n[policy]\n{self.policy}")
+
+    @contextmanager
+    def guardian(self, noise: NoiseSource | None = None) -> Iterator["Calls"]:
+        """A running guardian with which nobody has registered yet (or its next incarnation)."""
+        with running(self.guardian_folder, clock=self.clock, noise=noise) as address:
+            calls = Calls(self, address)
+            try:
+                yield calls
+            finally:
+                calls.close()
+
+
+class Calls:
+    """Calls of every member to one guardian."""
+
+    def __init__(self, federation: Federation, address: str) -> None:
+        self._federation = federation
+        self.address = address
+        self._channels = {
+            key: open_channel(credentials, address, Identity(FEDERATION, "guardian", Role.GUARDIAN))
+            for key, credentials in federation.credentials.items()
+        }
+
+    def close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()
+
+    def stub(self, site: str, role: Role) -> guardian_pb2_grpc.GuardianStub:
+        return guardian_pb2_grpc.GuardianStub(self._channels[site, role])
+
+    @property
+    def query(self) -> guardian_pb2_grpc.GuardianStub:
+        return self.stub("q", Role.QUERY)
+
+    @property
+    def admin(self) -> admin_pb2_grpc.AdminStub:
+        return admin_pb2_grpc.AdminStub(self._channels["ops", Role.ADMIN])
+
+    def register(self, sender: str, **changes: Any) -> guardian_pb2.RegisterReply:
+        fields: dict[str, Any] = {
+            "site": sender,
+            "task_digest": TASK,
+            "groups": [common_pb2.Group(name="all", records=100, teachers=TEACHERS)],
+            "max_votes_per_person": 1,
+            "training": "test",
+        }
+        manifest = common_pb2.Manifest(**fields | changes)
+        signed = self._federation.credentials[sender, Role.PARTY].sign(
+            MANIFEST_CONTEXT, manifest.SerializeToString()
+        )
+        return self.stub(sender, Role.PARTY).Register(guardian_pb2.RegisterRequest(manifest=signed))
+
+    def budget(self, site: str, epsilon: float, **changes: Any) -> admin_pb2.Budget:
+        request: dict[str, Any] = {
+            "party": site,
+            "group": "all",
+            "adjacency": "record",
+            "epsilon": epsilon,
+            "delta": 1e-5,
+        }
+        return self.admin.SetBudget(admin_pb2.SetBudgetRequest(**request | changes)).budget
+
+    def prepare_all(self, epsilon: float = 1000.0) -> None:
+        """Register every party and give it a budget."""
+        for site in PARTIES:
+            self.register(site)
+            self.budget(site, epsilon)
+
+    def spent(self, site: str = "a") -> float:
+        (found,) = self.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+        return found.epsilon_worst_case
+
+    def open(self, asked: Plan | None = None) -> common_pb2.Grant:
+        reply = self.query.OpenSession(guardian_pb2.OpenSessionRequest(plan=(asked or plan()).serialize()))
+        return common_pb2.Grant.FromString(reply.grant.payload)
+
+    def ticket(
+        self, session: str, batch: int, size: int, unavailable: Sequence[str] = ()
+    ) -> common_pb2.Ticket:
+        reply = self.query.OpenBatch(
+            guardian_pb2.OpenBatchRequest(
+                session_id=session, batch_id=batch, size=size, unavailable=unavailable
+            )
+        )
+        return common_pb2.Ticket.FromString(reply.ticket.payload)
+
+    def submit(self, site: str, session: str, batch: int, share: RingArray) -> common_pb2.AuditHead:
+        header, chunks = framed(session, batch, share)
+        parts = [
+            guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header)),
+            *(guardian_pb2.SubmitBallotsRequest(chunk=chunk) for chunk in chunks),
+        ]
+        return self.stub(site, Role.PARTY).SubmitBallots(iter(parts)).audit_head
+
+    def prepare(self, session: str, batch: int, held: Sequence[str] = PARTIES) -> guardian_pb2.PrepareReply:
+        return self.query.Prepare(
+            guardian_pb2.PrepareRequest(session_id=session, batch_id=batch, parties=held)
+        )
+
+    def release(self, session: str, batch: int, total: RingArray) -> list[tuple[bool, int]]:
+        header, chunks = framed(session, batch, total)
+        parts = [
+            guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header)),
+            *(guardian_pb2.ReleaseRequest(chunk=chunk) for chunk in chunks),
+        ]
+        return [(a.answered, a.label) for reply in self.query.Release(iter(parts)) for a in reply.answers]
+
+    def settle(self, session: str, batch: int) -> guardian_pb2.SettleBatchReply:
+        return self.query.SettleBatch(guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch))
+
+    def vote(self, session: str, batch: int, votes: np.ndarray, sites: Sequence[str] = PARTIES) -> RingArray:
+        """Submit each site's share of `votes` (sites, Q, k), freeze, and return the other sum."""
+        halves = []
+        for i, (site, ballots) in enumerate(zip(sites, votes, strict=True)):
+            seed = bytes([i]) * 32
+            share = split_shares(ballots, seed, RING)
+            self.submit(site, session, batch, share)
+            halves.append(encode(ballots, RING) - share)
+        assert list(self.prepare(session, batch, sites).frozen) == sorted(sites)
+        return add(halves)
+
+
+def framed(session: str, batch: int, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
+    """The header's fields and the chunks of a matrix of ring values."""
+    data = RING.to_bytes(values)
+    header = {
+        "session_id": session,
+        "batch_id": batch,
+        "rows": values.shape[0],
+        "width": values.shape[1],
+        "sha256": hashlib.sha256(data).digest(),
+    }
+    return header, list(split(data))
+
+
+def unanimous(queries: int, label: int = 1, sites: int = 3) -> np.ndarray:
+    """Ballots (sites, queries, 4) in which every teacher votes for `label`."""
+    votes = np.zeros((sites, queries, 4), dtype=np.int64)
+    votes[:, :, label] = TEACHERS
+    return votes
