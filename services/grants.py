@@ -1,0 +1,179 @@
+"""Whether the guardian said yes: grant and ticket, checked against the plan, the clock and the channel."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.x509 import load_der_x509_certificate
+from google.protobuf.message import DecodeError, Message
+from numpy.typing import NDArray
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity, Role, verify_signed
+from common.plan import Plan, digest
+from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from protos.ostraka.v1 import common_pb2, party_pb2
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What the guardian allows: one batch of one session, and the queries this party votes on."""
+
+    plan: Plan
+    plan_digest: bytes
+    grant: common_pb2.Grant
+    batch_id: int
+    size: int
+    scheduled: NDArray[np.bool_]
+    teachers: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Session and batch id."""
+        return self.grant.session_id, self.batch_id
+
+    @property
+    def ends_at(self) -> float:
+        """Unix seconds after which the grant is refused."""
+        return float(self.grant.expires_unix_s + self.grant.allowed_skew_s)
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Checks requests against one guardian's signatures.
+
+    `guardian` is the identity that must have signed; `credentials` name this site and hold the CA.
+    """
+
+    credentials: Credentials
+    guardian: Identity
+    clock: Clock
+
+    def check(self, header: party_pb2.VoteHeader, peer: Identity) -> Permission:
+        """Returns what `header` permits to `peer`.
+
+        Raises `plan.invalid`, `grant.*`, `ticket.invalid`, `batch.too_large` or `identity.*`.
+        """
+        plan, plan_digest = Plan.parse(header.plan), digest(header.plan)
+        grant = common_pb2.Grant()
+        self._verify(header.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, grant)
+        self._check_time(grant)
+        self._check_grant(header, grant, plan, plan_digest, peer)
+        ticket = common_pb2.Ticket()
+        self._verify(header.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, ticket)
+        if ticket.session_id != grant.session_id:
+            raise ticket_invalid("belongs to another session")
+        if max(ticket.size, header.rows) > grant.max_batch or header.rows > ticket.size:
+            raise OstrakaError(
+                ErrorCode.BATCH_TOO_LARGE,
+                f"The batch has {header.rows} queries, its ticket allows {ticket.size} and its grant "
+                f"{grant.max_batch}: ask for a ticket of the batch's size, within the grant's limit.",
+            )
+        if header.rows != ticket.size or not header.rows:
+            raise ticket_invalid(f"is for {ticket.size} queries and the batch has {header.rows}")
+        schedule = self._own(ticket)
+        return Permission(
+            plan=plan,
+            plan_digest=plan_digest,
+            grant=grant,
+            batch_id=ticket.batch_id,
+            size=ticket.size,
+            scheduled=_scheduled(schedule.queries, ticket.size),
+            teachers=schedule.participant.teachers,
+        )
+
+    def _verify(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: Message) -> None:
+        verify_signed(
+            signed,
+            context,
+            ca_pem=self.credentials.ca_pem,
+            clock=self.clock,
+            federation=self.guardian.federation,
+            role=Role.GUARDIAN,
+            site=self.guardian.site,
+            invalid=code,
+        )
+        try:
+            message.ParseFromString(signed.payload)
+        except DecodeError as exc:
+            raise OstrakaError(
+                code, "What the guardian signed cannot be read: use the same version everywhere."
+            ) from exc
+
+    def _check_time(self, grant: common_pb2.Grant) -> None:
+        now, skew = self.clock.now(), grant.allowed_skew_s
+        if now < grant.not_before_unix_s - skew:
+            early = round(grant.not_before_unix_s - now)
+            raise OstrakaError(
+                ErrorCode.GRANT_NOT_YET_VALID,
+                f"The grant begins {early} s from now by this party's clock, more than the {skew} s allowed: "
+                "check the clocks of the guardian and of this party.",
+            )
+        if now > grant.expires_unix_s + skew:
+            late = round(now - grant.expires_unix_s)
+            raise OstrakaError(
+                ErrorCode.GRANT_EXPIRED,
+                f"The grant ended {late} s ago by this party's clock: open a new session, or check the "
+                "clocks of the guardian and of this party.",
+            )
+
+    def _check_grant(
+        self,
+        header: party_pb2.VoteHeader,
+        grant: common_pb2.Grant,
+        plan: Plan,
+        plan_digest: bytes,
+        peer: Identity,
+    ) -> None:
+        own = self.credentials.identity.site
+        checks = (
+            (
+                grant.protocol_version == PROTOCOL_VERSION,
+                f"is of protocol {grant.protocol_version or 'none'}",
+            ),
+            (bool(grant.session_id), "names no session"),
+            (grant.key_id == _key_id(header.grant), "names another signing key than signed it"),
+            (grant.plan_digest == plan_digest, "was given for another plan"),
+            (grant.querier == peer.uri, "was given to another querying party"),
+            (grant.ring_bits == plan.ring_bits, "names another ring than the plan"),
+            (
+                own in plan.parties and any(p.site == own for p in grant.participants),
+                f"does not name {own}",
+            ),
+        )
+        for holds, problem in checks:
+            if not holds:
+                raise OstrakaError(
+                    ErrorCode.GRANT_INVALID,
+                    f"The grant {problem}: open a session with this plan and send the grant it returns.",
+                )
+
+    def _own(self, ticket: common_pb2.Ticket) -> common_pb2.Schedule:
+        own = self.credentials.identity.site
+        mine = [schedule for schedule in ticket.schedule if schedule.participant.site == own]
+        if len(mine) != 1:
+            raise ticket_invalid(f"does not schedule {own}")
+        return mine[0]
+
+
+def ticket_invalid(problem: str) -> OstrakaError:
+    """The error for a ticket that does not permit this batch here."""
+    return OstrakaError(
+        ErrorCode.TICKET_INVALID, f"The ticket {problem}: ask the guardian for a ticket of this batch."
+    )
+
+
+def _scheduled(bits: bytes, size: int) -> NDArray[np.bool_]:
+    """One bool a query, from bits with the most significant first; no bits: every query."""
+    if not bits:
+        return np.ones(size, dtype=np.bool_)
+    if len(bits) != -(-size // 8):
+        raise ticket_invalid(f"schedules {8 * len(bits)} queries where the batch has {size}")
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=size).astype(np.bool_)
+
+
+def _key_id(signed: common_pb2.Signed) -> bytes:
+    """SHA-256 of the raw public key in the signer's certificate, which `verify_signed` checked."""
+    key = load_der_x509_certificate(signed.certificate_der).public_key()
+    return hashlib.sha256(key.public_bytes_raw()).digest()  # type: ignore[union-attr]

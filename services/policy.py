@@ -1,0 +1,71 @@
+"""What an answering party decides for itself, whatever the guardian allows."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.plan import Plan
+from common.privacy import budget_amount, budget_rdp, propose_order
+from services.charges import Cap
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class PartySection(BaseModel):
+    """Table [party] of a party's site.toml; paths are relative to its folder."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: Path = Path("task.toml")
+    max_votes_per_person: Annotated[int, Field(ge=1)] = 1
+    """Votes that one person's records can change in one query; charges grow with its square."""
+
+
+class Policy(BaseModel):
+    """Table [policy] of a party's site.toml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    min_parties: Annotated[int, Field(ge=1)] = 2
+    """The least quorum this party's ballots may be released with."""
+    queriers: tuple[str, ...] = ()
+    """Sites that may ask; empty: every site of the federation with a querying party's certificate."""
+    epsilon_cap: Positive | None = None
+    """With `delta`, the most this party spends at worst on all sessions ever; none: the guardian's alone."""
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    order_cap: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
+    """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
+
+    @model_validator(mode="after")
+    def _whole_cap(self) -> Self:
+        if (self.epsilon_cap is None) != (self.delta is None):
+            raise ValueError("set epsilon_cap and delta together, or neither")
+        if self.order_cap is not None and self.epsilon_cap is None:
+            raise ValueError("order_cap needs epsilon_cap and delta")
+        return self
+
+    @property
+    def cap(self) -> Cap | None:
+        """The cap as an amount at one order; raises `budget.too_small` where it pays for nothing."""
+        if self.epsilon_cap is None or self.delta is None:
+            return None
+        order = self.order_cap or propose_order(self.epsilon_cap, self.delta)
+        return Cap(order, budget_amount(budget_rdp(self.epsilon_cap, self.delta, order)))
+
+    def check(self, plan: Plan, querier: Identity) -> None:
+        """Raises `policy.refused` unless this querying party may ask with this quorum."""
+        if self.queriers and querier.site not in self.queriers:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"This party does not answer {querier.site}: ask its operator to add the site to "
+                "policy.queriers in site.toml, or leave this party out of the plan.",
+            )
+        if plan.quorum < self.min_parties:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"This party asks for a quorum of at least {self.min_parties}, the plan says {plan.quorum}: "
+                "open a session with a larger quorum.",
+            )

@@ -1,0 +1,153 @@
+"""Wires an answering party together and serves it until told to stop."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import grpc
+import structlog
+
+from common.clock import Clock, SystemClock
+from common.config import load_section, load_site
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity, Role
+from common.rpc import join, make_server, peer_identity
+from common.task import load_task
+from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from services.grants import Checker
+from services.journal import Journal
+from services.policy import PartySection, Policy
+from services.submission import GuardianLink
+from services.voting import Voter
+
+DRAIN_S = 10.0
+FEATURE_BYTES = 4
+TRANSIENT = frozenset({ErrorCode.SERVER_UNREACHABLE, ErrorCode.SERVER_TIMEOUT, ErrorCode.LEDGER_LOCKED})
+"""Refusals of a manifest that waiting may mend."""
+ROLES: Mapping[str, frozenset[Role]] = {"/ostraka.v1.Party/Vote": frozenset({Role.QUERY})}
+
+
+class PartyService(party_pb2_grpc.PartyServicer):
+    """Serves querying parties; their role is checked before a method runs."""
+
+    def __init__(self, checker: Checker, voter: Voter) -> None:
+        """Takes what checks requests and what answers them."""
+        self._checker = checker
+        self._voter = voter
+
+    def Vote(  # noqa: N802
+        self, request_iterator: Iterator[party_pb2.VoteRequest], context: grpc.ServicerContext
+    ) -> Iterator[party_pb2.VoteReply]:
+        """Votes on one batch; nothing of it is read before its header is found good."""
+        first = next(request_iterator, party_pb2.VoteRequest())
+        if first.WhichOneof("part") != "header":
+            raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
+        header, querier = first.header, peer_identity(context)
+        permission = self._checker.check(header, querier)
+        self._voter.check(permission, header.columns, querier)
+        features = join(
+            (message.chunk for message in request_iterator),
+            expected=header.rows * header.columns * FEATURE_BYTES,
+            sha256=header.sha256,
+        )
+        yield party_pb2.VoteReply(header=self._voter.answer(permission, features, querier))
+
+
+def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
+    """Serves the answering party of site folder `folder` until SIGTERM or SIGINT, then drains.
+
+    Args:
+        folder: the provisioned site with `task.toml` and `teachers/`; the journal is `journal.db` in it.
+        ready_file: where to write {"address": ...} once the guardian knows this party and votes are taken.
+        insecure: no TLS; loopback only.
+
+    Raises:
+        OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
+            `server.insecure_refused`, or what the guardian refuses the manifest with.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with running(folder, stop=stop, insecure=insecure) as address:
+        if ready_file is not None and not stop.is_set():
+            write_ready(ready_file, address)
+        structlog.get_logger().info("party.serving", address=address)
+        stop.wait()
+
+
+@contextmanager
+def running(
+    folder: Path, *, stop: threading.Event, insecure: bool = False, clock: Clock | None = None
+) -> Iterator[str]:
+    """A party that is registered and serves within the block, which gets its address; drains at the end.
+
+    Waits for a guardian that is not there yet until `stop` is set.
+    """
+    from services.teachers import Ensemble
+
+    clock = clock or SystemClock()
+    site, credentials = load_site(folder), Credentials.load(folder)
+    section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
+    task = load_task(folder / section.task)
+    ensemble = Ensemble.load(folder / "teachers")
+    ensemble.require_task(task)
+    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    manifest = common_pb2.Manifest(
+        site=site.site,
+        task_digest=task.digest,
+        groups=ensemble.groups,
+        max_votes_per_person=section.max_votes_per_person,
+        training=ensemble.training,
+    )
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap))
+        link = GuardianLink(
+            credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
+        )
+        stack.callback(link.close)
+        voter = Voter(
+            task,
+            ensemble,
+            sum(group.teachers for group in manifest.groups),
+            policy,
+            section.max_votes_per_person,
+            journal,
+            link,
+            clock,
+        )
+        service = PartyService(Checker(credentials, guardian, clock), voter)
+        bound = make_server(
+            credentials,
+            site.listen,
+            [lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)],
+            ROLES,
+            clock,
+            insecure=insecure,
+        )
+        stack.callback(lambda: bound.server.stop(DRAIN_S).wait())
+        bound.server.start()
+        register(link, manifest, stop)
+        yield bound.address
+
+
+def register(link: GuardianLink, manifest: common_pb2.Manifest, stop: threading.Event) -> None:
+    """Registers at the guardian, waiting for one that is not up until `stop` is set."""
+    while not stop.is_set():
+        try:
+            return link.register(manifest)
+        except OstrakaError as exc:
+            if exc.code not in TRANSIENT:
+                raise
+            structlog.get_logger().warning("party.waiting_for_guardian", sentence=exc.message)
+    return None
+
+
+def write_ready(path: Path, address: str) -> None:
+    """Tells whoever waits where the party listens; the file appears whole."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"address": address}))
+    os.replace(partial, path)

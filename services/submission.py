@@ -1,0 +1,127 @@
+"""The answering party's side of the guardian: registers the manifest, submits shares of ballots."""
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import grpc
+import structlog
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity, Role, verify_signed
+from common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from common.rpc import call_error, open_channel, split, with_retries
+from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
+from services.journal import Journal
+
+ATTEMPTS = 6
+BASE_S = 0.2
+CALL_TIMEOUT_S = 30.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Share:
+    """The guardian's share of a batch's ballots: rows x width little-endian ring elements."""
+
+    session_id: str
+    batch_id: int
+    rows: int
+    width: int
+    data: bytes = field(repr=False)
+
+    def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
+        """The stream of one submission: header, then chunks; the same bytes every time."""
+        yield guardian_pb2.SubmitBallotsRequest(
+            header=guardian_pb2.BallotsHeader(
+                session_id=self.session_id,
+                batch_id=self.batch_id,
+                rows=self.rows,
+                width=self.width,
+                sha256=hashlib.sha256(self.data).digest(),
+            )
+        )
+        for chunk in split(self.data):
+            yield guardian_pb2.SubmitBallotsRequest(chunk=chunk)
+
+
+class GuardianLink:
+    """A channel to the guardian that pins its identity, and keeps its audit heads in the journal."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        address: str,
+        guardian: Identity,
+        journal: Journal,
+        clock: Clock,
+        *,
+        insecure: bool = False,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], object] = time.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        """Opens the channel; nothing is sent yet."""
+        self._credentials = credentials
+        self._guardian = guardian
+        self._journal = journal
+        self._clock = clock
+        self._attempts = attempts
+        self._sleep = sleep
+        self._rng = rng or random.Random()  # noqa: S311
+        self._channel = open_channel(credentials, address, guardian, insecure=insecure, clock=clock)
+        self._stub = guardian_pb2_grpc.GuardianStub(self._channel)
+
+    def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
+        """Declares this party's records and teachers, signed; retries while the guardian is away."""
+        signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
+        request = guardian_pb2.RegisterRequest(manifest=signed)
+        reply = self._call(lambda: self._stub.Register(request, timeout=CALL_TIMEOUT_S), attempts)
+        self._keep(reply.audit_head)
+
+    def submit(self, share: Share) -> None:
+        """Sends one batch's share until the guardian acknowledges it; raises what it refuses with."""
+        reply = self._call(lambda: self._stub.SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S))
+        self._keep(reply.audit_head)
+
+    def close(self) -> None:
+        """Closes the channel."""
+        self._channel.close()
+
+    def _call(self, call: Callable[[], T], attempts: int | None = None) -> T:
+        try:
+            return with_retries(
+                call,
+                attempts=attempts or self._attempts,
+                base_s=BASE_S,
+                sleep=self._sleep,
+                rng=self._rng,
+            )
+        except grpc.RpcError as exc:
+            raise call_error(exc) from exc
+
+    def _keep(self, head: common_pb2.AuditHead) -> None:
+        """Keeps a head that the guardian signed; any other is worth an error in the log, not a lost batch."""
+        try:
+            signer = verify_signed(
+                head.signed,
+                AUDIT_CONTEXT,
+                ca_pem=self._credentials.ca_pem,
+                clock=self._clock,
+                federation=self._guardian.federation,
+                role=Role.GUARDIAN,
+                site=self._guardian.site,
+                invalid=ErrorCode.LEDGER_TAMPERED,
+            )
+        except OstrakaError as exc:
+            structlog.get_logger().error("audit_head_refused", sequence=head.sequence, code=exc.code)
+            return
+        if head.signed.payload != head.sequence.to_bytes(8, "big") + head.hash:
+            structlog.get_logger().error("audit_head_refused", sequence=head.sequence, signer=signer.uri)
+            return
+        self._journal.keep_head(head)

@@ -1,0 +1,174 @@
+"""One batch voted on once: teachers, ballots, a fresh seed, the guardian's share, the reply."""
+
+import hashlib
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.clock import Clock
+from common.datasets.dataset import require_finite
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.sharing.ballots import single_label
+from common.sharing.expansion import fresh_seed
+from common.sharing.ring import Ring
+from common.sharing.shares import split
+from common.task import Task
+from protos.ostraka.v1 import party_pb2
+from services.charges import Charge
+from services.grants import Permission, ticket_invalid
+from services.journal import Journal, restarted
+from services.policy import Policy
+from services.replies import Answered, Replies, Slot
+from services.submission import Share
+
+MICRO_BATCH = 512
+"""Queries that the teachers vote on together."""
+
+
+class Predictor(Protocol):
+    """An ensemble: `predict` takes features (Q, F) float32 and gives class indices (teachers, Q) int64."""
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Every teacher's vote on every query."""
+
+
+class Submitter(Protocol):
+    """Where the guardian's shares go."""
+
+    def submit(self, share: Share) -> None:
+        """Returns when the guardian has acknowledged the share; raises otherwise."""
+
+
+class Voter:
+    """Answers permitted batches, each once; safe to call from many threads."""
+
+    def __init__(
+        self,
+        task: Task,
+        ensemble: Predictor,
+        teachers: int,
+        policy: Policy,
+        votes_per_person: int,
+        journal: Journal,
+        guardian: Submitter,
+        clock: Clock,
+        seed: Callable[[], bytes] = fresh_seed,
+    ) -> None:
+        """Votes with `teachers` models of one task; `seed` gives 32 fresh random bytes a batch."""
+        self._task = task
+        self._ensemble = ensemble
+        self._teachers = teachers
+        self._policy = policy
+        self._votes_per_person = votes_per_person
+        self._journal = journal
+        self._guardian = guardian
+        self._clock = clock
+        self._seed = seed
+        self._replies = Replies()
+        self._device = threading.Lock()
+
+    def check(self, permission: Permission, columns: int, querier: Identity) -> None:
+        """Raises unless this party answers such a batch; called before its features are read."""
+        plan = permission.plan
+        self._policy.check(plan, querier)
+        if plan.task_digest != self._task.digest or plan.classes != len(self._task.classes):
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"This party serves the task '{self._task.name}' and the plan asks for another: give all "
+                "sites the same task.toml and check it with `ostraka party check` and `ostraka query check`.",
+            )
+        if columns != len(self._task.columns):
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"The batch has {columns} features and the task '{self._task.name}' has "
+                f"{len(self._task.columns)}: send records of the task's columns.",
+            )
+        if permission.teachers != self._teachers:
+            raise ticket_invalid(f"schedules {permission.teachers} of this party's {self._teachers} teachers")
+
+    def answer(self, permission: Permission, features: bytes, querier: Identity) -> party_pb2.VoteReplyHeader:
+        """The reply to a checked request; the same content again gets the same bytes.
+
+        Features are little-endian float32, size x columns, after the task's preprocessing. Raises `data.nan`,
+        `task.mismatch` for features beyond what the preprocessing gives, `batch.altered`, `batch.restarted`,
+        `party.cap_reached`, or what the guardian refuses the share with; a retry then submits it again.
+        """
+        X = np.frombuffer(features, "<f4").astype(np.float32).reshape(permission.size, -1)
+        self._check_features(X)
+        asked = _digest(permission, features, querier)
+        slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
+        with slot.lock:
+            answered = slot.answered or self._vote(slot, permission, X, asked)
+            if answered.digest != asked:
+                raise OstrakaError(
+                    ErrorCode.BATCH_ALTERED,
+                    f"Batch {permission.batch_id} was answered with other content: send the same content "
+                    "again, or ask under a new batch id.",
+                )
+            if slot.unacknowledged is not None:
+                self._guardian.submit(slot.unacknowledged)
+                slot.unacknowledged = None
+            return answered.reply
+
+    def _check_features(self, X: NDArray[np.float32]) -> None:
+        require_finite(X, self._task.columns, "The batch")
+        if self._task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                "The batch has features outside 0 to 1, onto which the task maps its ranges: preprocess "
+                "records as the task says before they are sent.",
+            )
+
+    def _vote(self, slot: Slot, permission: Permission, X: NDArray[np.float32], asked: bytes) -> Answered:
+        """Fills the slot; the batch is durable in the journal before anything can leave."""
+        session_id, batch_id = permission.key
+        if self._journal.holds(session_id, batch_id):
+            raise restarted(batch_id)
+        charge = Charge(permission.plan.mechanism, int(permission.scheduled.sum()), self._votes_per_person)
+        self._journal.check_cap(charge)
+        ballots = self._ballots(X, permission.scheduled)
+        seed, ring = self._seed(), Ring(permission.plan.ring_bits)
+        rows, width = ballots.shape
+        share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(ballots, seed, ring)))
+        self._journal.record(session_id, batch_id, charge, self._clock.now())
+        slot.unacknowledged = share
+        slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
+        return slot.answered
+
+    def _ballots(self, X: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Votes counted, shape (queries, classes); zero for queries this party is not scheduled for."""
+        ballots = np.zeros((len(X), len(self._task.classes)), np.int64)
+        rows = np.flatnonzero(scheduled)
+        with self._device:
+            for start in range(0, len(rows), MICRO_BATCH):
+                part = rows[start : start + MICRO_BATCH]
+                ballots[part] = single_label(self._votes(X[part]), len(self._task.classes))
+        return ballots
+
+    def _votes(self, X: NDArray[np.float32]) -> NDArray[np.integer[Any]]:
+        votes = self._ensemble.predict(X)
+        if votes.shape != (self._teachers, len(X)):
+            raise OstrakaError(
+                ErrorCode.MODEL_INVALID,
+                f"The teachers gave votes of shape {votes.shape} for {len(X)} queries and {self._teachers} "
+                "teachers: train them again with this version.",
+            )
+        return votes
+
+
+def _digest(permission: Permission, features: bytes, querier: Identity) -> bytes:
+    """SHA-256 of all that a reply depends on; a ticket signed again for the same batch changes nothing."""
+    parts = (
+        querier.uri.encode(),
+        permission.plan_digest,
+        permission.grant.session_id.encode(),
+        str(permission.batch_id).encode(),
+        np.packbits(permission.scheduled).tobytes(),
+        hashlib.sha256(features).digest(),
+    )
+    lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)
+    return hashlib.sha256(lengths + b"".join(parts)).digest()

@@ -1,0 +1,134 @@
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Confident, GnMax
+from common.privacy import amount, budget_amount, budget_rdp, worst_case
+from protos.ostraka.v1 import common_pb2
+from services.charges import Cap, Charge
+from services.journal import Journal
+from services.policy import Policy
+
+CHARGE = Charge(GnMax(sigma=40.0), queries=100, votes_per_person=1)
+
+
+def head(sequence: int, letter: bytes = b"a") -> common_pb2.AuditHead:
+    return common_pb2.AuditHead(sequence=sequence, hash=letter * 32)
+
+
+def test_a_recorded_batch_is_known_after_reopening(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        assert not journal.holds("s", 2**64 - 1)
+        journal.record("s", 2**64 - 1, CHARGE, 1.0)
+    with Journal(path) as journal:
+        assert journal.holds("s", 2**64 - 1)
+        assert not journal.holds("t", 2**64 - 1)
+        with pytest.raises(OstrakaError) as refused:
+            journal.record("s", 2**64 - 1, CHARGE, 2.0)
+    assert refused.value.code is ErrorCode.BATCH_RESTARTED
+
+
+def test_every_write_is_synced_before_it_counts(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.db") as journal:
+        assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) -> None:
+    confident = Confident(sigma1=10.0, sigma2=5.0, threshold=20.0)
+    with Journal(tmp_path / "journal.db") as journal:
+        journal.record("s", 1, CHARGE, 1.0)
+        journal.record("s", 2, CHARGE, 1.0)
+        journal.record("t", 1, Charge(confident, queries=7, votes_per_person=3), 1.0)
+        three = worst_case(confident, 8.0, sensitivity=3.0).total
+        assert three == pytest.approx(9 * (8 / 200 + 8 / 25))
+        assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + 7 * amount(three)
+
+
+def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> None:
+    cap = Cap(8.0, 2 * CHARGE.amount(8.0))
+    path = tmp_path / "journal.db"
+    for batch in (1, 2):
+        with Journal(path, cap=cap) as journal:
+            journal.record("s", batch, CHARGE, 1.0)
+    smaller = Charge(GnMax(sigma=40.0), queries=1, votes_per_person=1)
+    with Journal(path, cap=cap) as journal:
+        for refuse in (lambda: journal.check_cap(smaller), lambda: journal.record("s", 3, smaller, 1.0)):
+            with pytest.raises(OstrakaError) as refused:
+                refuse()
+            assert refused.value.code is ErrorCode.PARTY_CAP_REACHED
+        assert not journal.holds("s", 3)
+        assert journal.spent(cap.order) == cap.amount
+
+
+def test_the_latest_audit_head_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        assert journal.audit_head() is None
+        for one in (head(3), head(5), head(4)):
+            journal.keep_head(one)
+    with Journal(path) as journal:
+        assert journal.audit_head() == head(5)
+
+
+def test_a_rewritten_audit_entry_does_not_replace_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Journal(tmp_path / "journal.db") as journal:
+        journal.keep_head(head(5))
+        journal.keep_head(head(5, b"b"))
+        assert journal.audit_head() == head(5)
+    said = capsys.readouterr()
+    assert "audit_log_rewritten" in said.out + said.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_a_folder_without_write_access_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OstrakaError) as refused:
+        Journal(tmp_path / "journal.db")
+    assert refused.value.code is ErrorCode.LEDGER_READ_ONLY
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        Journal(tmp_path / "none" / "journal.db")
+    assert refused.value.code is ErrorCode.LEDGER_READ_ONLY
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(OstrakaError) as refused:
+        Journal(path)
+    assert refused.value.code is ErrorCode.LEDGER_TAMPERED
+
+
+def test_a_file_that_another_process_holds_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path).close()
+    monkeypatch.setattr("services.journal._BUSY_S", 0.0)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with Journal(path) as journal, pytest.raises(OstrakaError) as refused:
+        journal.record("s", 1, CHARGE, 1.0)
+    holder.close()
+    assert refused.value.code is ErrorCode.LEDGER_LOCKED
+
+
+def test_the_policy_turns_epsilon_into_a_cap() -> None:
+    cap = Policy(epsilon_cap=1.0, delta=1e-5, order_cap=16.0).cap
+    assert cap == Cap(16.0, budget_amount(budget_rdp(1.0, 1e-5, 16.0)))
+    proposed = Policy(epsilon_cap=1.0, delta=1e-5).cap
+    assert proposed is not None
+    assert proposed.amount / proposed.order >= cap.amount / cap.order
+    assert Policy().cap is None
+
+
+@pytest.mark.parametrize("half", [{"epsilon_cap": 1.0}, {"delta": 1e-5}, {"order_cap": 8.0}, {"minimum": 3}])
+def test_half_a_cap_is_refused(half: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"epsilon_cap|Extra inputs"):
+        Policy.model_validate(half)
