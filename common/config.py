@@ -12,7 +12,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import DnsLabel
 
 SITE_FILE = "site.toml"
-SECTIONS = frozenset({"guardian", "party", "policy", "query"})
+SECTIONS = frozenset({"party", "policy", "query"})
 
 Model = TypeVar("Model", bound=BaseModel)
 
