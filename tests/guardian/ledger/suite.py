@@ -1,0 +1,413 @@
+"""What every storage backend of the ledger must do; a backend's tests say how it is opened."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from common.privacy import AMOUNT_UNIT, amount, epsilon
+from guardian.ledger import Charge, Ledger
+from tests.guardian.ledger.support import (
+    ATHENS,
+    BUDGET,
+    CORINTH,
+    DELTA,
+    DIGEST,
+    ORDER,
+    START,
+    amounts,
+    budget_of,
+    open_session,
+    refused,
+    release,
+    with_budgets,
+)
+
+Opener = Callable[[], Ledger]
+
+
+class LedgerSuite(ABC):
+    """Derive a class named Test... for each backend."""
+
+    @abstractmethod
+    def open(self, folder: Path) -> Ledger:
+        """Open the backend's one ledger for `folder`, as a new process would."""
+
+    @pytest.fixture
+    def opener(self, tmp_path: Path) -> Iterator[Opener]:
+        opened: list[Ledger] = []
+
+        def open_again() -> Ledger:
+            opened.append(self.open(tmp_path))
+            return opened[-1]
+
+        yield open_again
+        for ledger in opened:
+            ledger.close()
+
+    @pytest.fixture
+    def ledger(self, opener: Opener) -> Ledger:
+        return with_budgets(opener())
+
+    @pytest.fixture
+    def trusting(self, opener: Opener) -> Ledger:
+        return with_budgets(opener(), "data_dependent")
+
+    # Budgets
+
+    def test_a_budget_never_promises_more_than_its_epsilon(self, ledger: Ledger) -> None:
+        budget = budget_of(ledger)
+        assert epsilon(budget.budget * AMOUNT_UNIT, ORDER, DELTA) <= BUDGET
+        assert epsilon((budget.budget + 10) * AMOUNT_UNIT, ORDER, DELTA) > BUDGET
+
+    def test_a_budget_set_again_is_the_same(self, ledger: Ledger) -> None:
+        before = ledger.head().sequence
+        assert ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case") == budget_of(ledger)
+        assert ledger.head().sequence == before
+
+    @pytest.mark.parametrize(
+        ("epsilon_asked", "delta", "order", "enforce", "code"),
+        [
+            (BUDGET * 1.01, DELTA, ORDER, "worst_case", ErrorCode.BUDGET_RAISE_REFUSED),
+            (BUDGET, DELTA * 2, ORDER, "worst_case", ErrorCode.BUDGET_ALREADY_SET),
+            (BUDGET, DELTA, ORDER / 2, "worst_case", ErrorCode.BUDGET_ALREADY_SET),
+            (BUDGET, DELTA, ORDER, "data_dependent", ErrorCode.BUDGET_ALREADY_SET),
+        ],
+    )
+    def test_a_budget_does_not_grow(
+        self, ledger: Ledger, epsilon_asked: float, delta: float, order: float, enforce: str, code: ErrorCode
+    ) -> None:
+        before = budget_of(ledger)
+        refused(code, lambda: ledger.set_budget(*ATHENS, epsilon_asked, delta, order, enforce))
+        assert budget_of(ledger) == before
+
+    def test_a_lowered_budget_does_not_grow_back(self, ledger: Ledger) -> None:
+        ledger.set_budget(*ATHENS, 5.0, DELTA, ORDER, "worst_case")
+        refused(
+            ErrorCode.BUDGET_RAISE_REFUSED,
+            lambda: ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case"),
+        )
+
+    def test_a_budget_lowered_below_what_is_committed_leaves_nothing(self, ledger: Ledger) -> None:
+        half = budget_of(ledger).budget // 2
+        ledger.open_batch("s", 1, 10, b"ticket", {ATHENS: half})
+        lowered = ledger.set_budget(*ATHENS, 2.0, DELTA, ORDER, "worst_case")
+        assert lowered.available == 0
+        release(ledger, 1, Charge(ATHENS, half - 5, 0))
+        assert amounts(ledger) == (half - 5, 0)
+        refused(ErrorCode.BUDGET_TOO_SMALL, lambda: ledger.open_batch("s", 2, 1, b"t", {ATHENS: 1}))
+
+    def test_budgets_of_one_party_or_all_in_order(self, ledger: Ledger) -> None:
+        assert [budget.key for budget in ledger.budgets()] == [ATHENS, CORINTH]
+        assert [budget.key for budget in ledger.budgets("corinth")] == [CORINTH]
+        refused(ErrorCode.BUDGET_MISSING, lambda: ledger.budgets_of([ATHENS, ATHENS._replace(group="b")]))
+
+    def test_epsilons_of_a_budget(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 1, b"t", {ATHENS: 2 * 10**12})
+        release(ledger, 1, Charge(ATHENS, 10**12, 0))
+        ledger.open_batch("s", 2, 1, b"t", {ATHENS: 3 * 10**12})
+        budget = budget_of(ledger)
+        assert budget.epsilon_worst_case == epsilon(1.0, ORDER, DELTA)
+        assert budget.epsilon_worst_case + budget.epsilon_reserved == pytest.approx(
+            epsilon(4.0, ORDER, DELTA)
+        )
+
+    # Batches
+
+    def test_a_ticket_reserves_from_all_units_or_none(self, ledger: Ledger) -> None:
+        everything = budget_of(ledger).budget
+        ledger.open_batch("s", 1, 1, b"t", {CORINTH: everything})
+        refused(
+            ErrorCode.BUDGET_TOO_SMALL, lambda: ledger.open_batch("s", 2, 1, b"t", {ATHENS: 1, CORINTH: 1})
+        )
+        assert amounts(ledger, ATHENS) == (0, 0)
+        assert ledger.batch("s", 2) is None
+
+    def test_a_refused_batch_says_how_many_queries_fit(self, ledger: Ledger) -> None:
+        per_query = budget_of(ledger).budget // 30
+        error = refused(
+            ErrorCode.BUDGET_TOO_SMALL,
+            lambda: ledger.open_batch("s", 1, 100, b"t", {ATHENS: 100 * per_query, CORINTH: 100}),
+        )
+        assert error.details == {"fits": "30"}
+        ledger.open_batch("s", 1, 30, b"t", {ATHENS: 30 * per_query, CORINTH: 30})
+
+    def test_a_cost_of_dust_does_not_fit_an_exhausted_budget(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 1, b"t", {ATHENS: budget_of(ledger).budget})
+        error = refused(
+            ErrorCode.BUDGET_TOO_SMALL,
+            lambda: ledger.open_batch("s", 2, 1, b"t", {ATHENS: amount(1e-300)}),
+        )
+        assert error.details == {"fits": "0"}
+
+    def test_a_unit_without_a_budget_is_refused(self, ledger: Ledger) -> None:
+        unknown = ATHENS._replace(adjacency="label")
+        refused(ErrorCode.BUDGET_MISSING, lambda: ledger.open_batch("s", 1, 1, b"t", {ATHENS: 1, unknown: 1}))
+        assert amounts(ledger) == (0, 0)
+
+    def test_a_batch_opened_again_has_its_first_ticket(self, ledger: Ledger) -> None:
+        assert ledger.open_batch("s", 1, 5, b"first", {ATHENS: 7}) == b"first"
+        assert ledger.open_batch("s", 1, 5, b"second", {ATHENS: 9}) == b"first"
+        assert amounts(ledger) == (0, 7)
+        refused(ErrorCode.BATCH_ALTERED, lambda: ledger.open_batch("s", 1, 6, b"t", {ATHENS: 7}))
+
+    def test_a_session_asks_no_more_than_it_may(self, ledger: Ledger) -> None:
+        open_session(ledger, "short", queries=10)
+        ledger.open_batch("short", 1, 6, b"t", {ATHENS: 1})
+        refused(ErrorCode.BATCH_TOO_LARGE, lambda: ledger.open_batch("short", 2, 5, b"t", {ATHENS: 1}))
+        ledger.settle("short", 1)
+        ledger.open_batch("short", 2, 10, b"t", {ATHENS: 1})
+
+    @pytest.mark.parametrize(("batch_id", "size"), [(-1, 1), (2**63, 1), (1, 0)])
+    def test_numbers_out_of_range_are_refused(self, ledger: Ledger, batch_id: int, size: int) -> None:
+        refused(ErrorCode.MESSAGE_INVALID, lambda: ledger.open_batch("s", batch_id, size, b"t", {ATHENS: 1}))
+
+    @pytest.mark.parametrize("reserved", [-1, 0.5, True])
+    def test_an_amount_is_a_whole_number(self, ledger: Ledger, reserved: int) -> None:
+        with pytest.raises(ValueError, match="reservations"):
+            ledger.open_batch("s", 1, 1, b"t", {ATHENS: reserved})
+        with pytest.raises(ValueError, match="worst_case"):
+            Charge(ATHENS, reserved, 0)
+
+    # Releases
+
+    def test_a_release_charges_and_returns_what_was_reserved_too_much(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        assert release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 70, 4)) == b"answers"
+        assert amounts(ledger, ATHENS) == (60, 0)
+        assert amounts(ledger, CORINTH) == (70, 0)
+        assert ledger.data_dependent_totals() == {ATHENS: 3, CORINTH: 4}
+
+    def test_a_party_that_was_not_frozen_pays_nothing(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        assert amounts(ledger, CORINTH) == (0, 0)
+
+    def test_the_same_request_again_costs_nothing(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        assert ledger.answers("s", 1, DIGEST) is None
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        head = ledger.head()
+        assert release(ledger, 1, Charge(ATHENS, 60, 3), answers=b"fresh noise") == b"answers"
+        assert ledger.answers("s", 1, DIGEST) == b"answers"
+        assert ledger.open_batch("s", 1, 5, b"other", {ATHENS: 100}) == b"t"
+        assert amounts(ledger) == (60, 0)
+        assert ledger.head() == head
+
+    def test_another_request_under_the_same_id_is_refused(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        other = b"e" * 32
+        refused(
+            ErrorCode.BATCH_ALTERED,
+            lambda: ledger.release("s", 1, other, b"x", [Charge(ATHENS, 1, 1)], answered=1),
+        )
+        refused(ErrorCode.BATCH_ALTERED, lambda: ledger.answers("s", 1, other))
+
+    @pytest.mark.parametrize(
+        "charges",
+        [
+            [],
+            [Charge(ATHENS, 101, 0)],
+            [Charge(ATHENS, 1, 0), Charge(ATHENS, 1, 0)],
+            [Charge(ATHENS, 1, 0), Charge(CORINTH, 1, 0)],
+        ],
+    )
+    def test_charges_outside_the_reservation_change_nothing(
+        self, ledger: Ledger, charges: list[Charge]
+    ) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        with pytest.raises(ValueError, match="charges"):
+            release(ledger, 1, *charges)
+        assert amounts(ledger) == (0, 100)
+        assert ledger.settle("s", 1) is None
+
+    def test_a_release_needs_a_ticket(self, ledger: Ledger) -> None:
+        refused(ErrorCode.TICKET_INVALID, lambda: release(ledger, 1, Charge(ATHENS, 1, 0)))
+
+    # Settling, closing, ending
+
+    def test_settling_kills_an_unreleased_batch(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        assert ledger.settle("s", 1) is None
+        assert ledger.settle("s", 1) is None
+        assert amounts(ledger) == (0, 0)
+        refused(ErrorCode.BATCH_DEAD, lambda: release(ledger, 1, Charge(ATHENS, 1, 0)))
+        refused(ErrorCode.BATCH_DEAD, lambda: ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100}))
+
+    def test_settling_a_released_batch_returns_its_answers(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        assert ledger.settle("s", 1) == b"answers"
+
+    def test_a_batch_settled_before_its_ticket_arrives_stays_dead(self, ledger: Ledger) -> None:
+        assert ledger.settle("s", 1) is None
+        refused(ErrorCode.BATCH_DEAD, lambda: ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100}))
+
+    def test_a_closed_session_returns_its_reservations(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+        ledger.open_batch("s", 3, 5, b"t", {ATHENS: 50, CORINTH: 50})
+        ledger.close_session("s")
+        ledger.close_session("s")
+        assert amounts(ledger) == (60, 0)
+        assert amounts(ledger, CORINTH) == (0, 0)
+        assert release(ledger, 1, Charge(ATHENS, 60, 3)) == b"answers"
+        refused(ErrorCode.SESSION_CLOSED, lambda: release(ledger, 2, Charge(ATHENS, 1, 0)))
+        refused(ErrorCode.SESSION_CLOSED, lambda: ledger.open_batch("s", 4, 5, b"t", {ATHENS: 1}))
+
+    def test_a_session_that_is_unknown(self, ledger: Ledger) -> None:
+        for call in (
+            lambda: ledger.session("x"),
+            lambda: ledger.close_session("x"),
+            lambda: ledger.settle("x", 1),
+            lambda: ledger.open_batch("x", 1, 1, b"t", {ATHENS: 1}),
+            lambda: ledger.release("x", 1, DIGEST, b"a", [Charge(ATHENS, 1, 0)], answered=0),
+        ):
+            refused(ErrorCode.SESSION_UNKNOWN, call)
+
+    # Data-dependent enforcement
+
+    def test_data_dependent_enforcement_reserves_nothing(self, trusting: Ledger) -> None:
+        trusting.open_batch("s", 1, 5, b"t", {ATHENS: 10**18})
+        assert amounts(trusting) == (0, 0)
+        release(trusting, 1, Charge(ATHENS, 10**18, 5), Charge(CORINTH, 10**18, 6))
+        assert amounts(trusting) == (10**18, 0)
+        assert trusting.data_dependent_totals() == {ATHENS: 5, CORINTH: 6}
+
+    def test_a_data_dependent_budget_is_spent_to_the_last_amount(self, trusting: Ledger) -> None:
+        budget = budget_of(trusting).budget
+        for batch_id, cost in ((1, budget - 1), (2, 1)):
+            trusting.open_batch("s", batch_id, 5, b"t", {})
+            release(trusting, batch_id, Charge(ATHENS, cost, cost))
+        assert trusting.data_dependent_totals()[ATHENS] == budget
+
+    def test_an_overspent_data_dependent_budget_ends_the_session_and_says_no_more(
+        self, trusting: Ledger
+    ) -> None:
+        budget = budget_of(trusting, CORINTH).budget
+        trusting.open_batch("s", 1, 5, b"t", {})
+        trusting.open_batch("s", 2, 5, b"t", {})
+        charges = (Charge(ATHENS, 9, 1), Charge(CORINTH, 9, budget + 1))
+        error = refused(ErrorCode.SESSION_ENDED, lambda: release(trusting, 1, *charges))
+        assert trusting.data_dependent_totals() == {ATHENS: 0, CORINTH: 0}
+        assert amounts(trusting, ATHENS) == (0, 0)
+        assert trusting.settle("s", 1) is None
+        open_session(trusting, "t")
+        trusting.end_session("t")
+        other = refused(ErrorCode.SESSION_ENDED, lambda: trusting.open_batch("t", 1, 1, b"t", {}))
+        assert error.message.replace("Session s", "Session t") == other.message
+        assert error.details == {}
+        refused(ErrorCode.SESSION_ENDED, lambda: release(trusting, 2, Charge(ATHENS, 1, 1)))
+        assert trusting.session("s").state == "ended"
+
+    def test_worst_case_totals_saturate_where_data_dependent_ones_count(self, trusting: Ledger) -> None:
+        for batch_id in (1, 2, 3):
+            trusting.open_batch("s", batch_id, 5, b"t", {})
+            release(trusting, batch_id, Charge(ATHENS, 2**70, 1))
+        assert amounts(trusting) == (2**62, 0)
+        assert trusting.data_dependent_totals()[ATHENS] == 3
+
+    # Sessions, parties, reports
+
+    def test_a_plan_opens_one_session(self, ledger: Ledger) -> None:
+        again = ledger.open_session("another id", "querier", b"plan", b"s", b"another grant", queries=9)
+        assert (again.session_id, again.grant, again.queries) == ("s", b"grant of s", 1000)
+        assert ledger.find_session("querier", b"s") == again == ledger.session("s")
+        assert ledger.find_session("someone else", b"s") is None
+        other = ledger.open_session("t", "someone else", b"plan", b"s", b"g", queries=9)
+        assert other.session_id == "t"
+
+    def test_summaries_count_live_batches(self, ledger: Ledger) -> None:
+        for batch_id in (1, 2, 3):
+            ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        ledger.settle("s", 2)
+        (summary,) = ledger.sessions()
+        assert (summary.queries, summary.asked, summary.answered) == (1000, 10, 1)
+        assert (summary.state, summary.opened_unix_s) == ("open", int(START))
+
+    def test_the_latest_manifest_counts(self, ledger: Ledger) -> None:
+        first = ledger.register("athens", b"m1", b"signed m1")
+        assert ledger.register("athens", b"m1", b"signed m1") == first
+        ledger.register("athens", b"m2", b"signed m2")
+        ledger.register("corinth", b"m3", b"signed m3")
+        assert ledger.manifests(["athens"])["athens"].signed == b"signed m2"
+        assert set(ledger.manifests()) == {"athens", "corinth"}
+
+    def test_charges_are_kept_by_batch(self, ledger: Ledger) -> None:
+        for batch_id in (1, 2):
+            ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 100})
+            release(ledger, batch_id, Charge(ATHENS, 60 + batch_id, batch_id))
+        recorded = ledger.charges("s")
+        assert [(c.batch_id, c.unit, c.worst_case, c.data_dependent) for c in recorded] == [
+            (1, ATHENS, 61, 1),
+            (2, ATHENS, 62, 2),
+        ]
+        assert ledger.charges("t") == []
+
+    # Restart, fence, races
+
+    def test_a_restart_voids_what_was_not_answered(self, ledger: Ledger, opener: Opener) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3))
+        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+        later = opener()
+        assert amounts(later) == (60, 0)
+        assert later.settle("s", 1) == b"answers"
+        refused(ErrorCode.BATCH_DEAD, lambda: release(later, 2, Charge(ATHENS, 1, 0)))
+        assert later.session("s").state == "open"
+
+    def test_an_older_process_is_fenced(self, ledger: Ledger, opener: Opener) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        later = opener()
+        before = later.head()
+        for call in (
+            lambda: release(ledger, 1, Charge(ATHENS, 60, 3)),
+            lambda: ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100}),
+            lambda: ledger.settle("s", 1),
+            lambda: ledger.register("athens", b"m", b"s"),
+            lambda: ledger.set_budget(*ATHENS, 1.0, DELTA, ORDER, "worst_case"),
+            lambda: ledger.answers("s", 1, DIGEST),
+            ledger.budgets,
+        ):
+            refused(ErrorCode.LEDGER_FENCED, call)
+        assert later.head() == before
+
+    def test_threads_race_for_the_last_budget(self, ledger: Ledger) -> None:
+        budget = budget_of(ledger).budget
+        winners = race(ledger, [ledger] * 8, budget // 3)
+        assert winners == 3
+        assert budget_of(ledger).available == budget - 3 * (budget // 3)
+
+    def test_concurrent_duplicates_are_charged_once(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        with ThreadPoolExecutor(8) as pool:
+            replies = list(
+                pool.map(
+                    lambda n: release(ledger, 1, Charge(ATHENS, 60, 3), answers=b"noise %d" % n), range(8)
+                )
+            )
+        assert len(set(replies)) == 1
+        assert amounts(ledger) == (60, 0)
+
+
+def race(ledger: Ledger, handles: list[Ledger], cost: int) -> int:
+    """How many of `handles`, each on its own thread, get a ticket that costs `cost`."""
+
+    def ask(numbered: tuple[int, Ledger]) -> bool:
+        batch_id, handle = numbered
+        try:
+            handle.open_batch("s", batch_id, 1, b"t", {ATHENS: cost})
+        except OstrakaError as exc:
+            if exc.code == ErrorCode.BUDGET_TOO_SMALL:
+                return False
+            raise
+        return True
+
+    with ThreadPoolExecutor(len(handles)) as pool:
+        return sum(pool.map(ask, enumerate(handles)))

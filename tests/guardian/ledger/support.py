@@ -1,0 +1,85 @@
+"""Values that the ledger's tests share."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from common.clock import ManualClock
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger import Budget, Charge, Cipher, Ledger, LedgerReader, UnitKey
+from protos.ostraka.v1 import common_pb2
+
+START = 1_900_000_000.0
+KEY = bytes(range(32))
+ATHENS = UnitKey("athens", "all", "record")
+CORINTH = UnitKey("corinth", "all", "record")
+DIGEST = b"d" * 32
+BUDGET = 10.0
+DELTA = 1e-5
+ORDER = 8.0
+
+
+def sign(payload: bytes) -> common_pb2.Signed:
+    return common_pb2.Signed(payload=payload)
+
+
+def cipher() -> Cipher:
+    return Cipher(KEY)
+
+
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+def with_budgets(ledger: Ledger, enforce: str = "worst_case") -> Ledger:
+    """`ledger` with one budget for each of two parties, and an open session "s"."""
+    for unit in (ATHENS, CORINTH):
+        ledger.set_budget(*unit, BUDGET, DELTA, ORDER, enforce)
+    open_session(ledger, "s")
+    return ledger
+
+
+def open_session(ledger: Ledger, session_id: str, queries: int = 1000) -> None:
+    ledger.open_session(
+        session_id,
+        "querier",
+        b"plan",
+        session_id.encode(),
+        b"grant of " + session_id.encode(),
+        queries=queries,
+    )
+
+
+def release(ledger: Ledger, batch_id: int, *charges: Charge, answers: bytes = b"answers") -> bytes:
+    return ledger.release("s", batch_id, DIGEST, answers, charges, answered=1)
+
+
+def budget_of(ledger: LedgerReader, unit: UnitKey = ATHENS) -> Budget:
+    return ledger.budgets_of([unit])[0]
+
+
+def amounts(ledger: LedgerReader, unit: UnitKey = ATHENS) -> tuple[int, int]:
+    """Spent and reserved."""
+    budget = budget_of(ledger, unit)
+    return budget.spent, budget.reserved
+
+
+def refused(code: ErrorCode, call: Callable[[], object]) -> OstrakaError:
+    """Check that `call` is refused with `code`, and return the error."""
+    with pytest.raises(OstrakaError) as caught:
+        call()
+    assert caught.value.code == code, caught.value.message
+    return caught.value
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Run `work` in a forked process and return its wait status; no handle may be open across it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            os._exit(99)
+    return os.waitpid(child, 0)[1]

@@ -1,0 +1,42 @@
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from common.errors import ErrorCode
+from guardian.ledger import Cipher, load_or_create_key
+from tests.guardian.ledger.support import cipher, refused
+
+
+def test_what_was_sealed_opens_for_its_row_alone() -> None:
+    sealed = cipher().seal(7, "unit", "athens", 3)
+    assert cipher().unseal(sealed, "unit", "athens", 3) == 7
+    rows: list[tuple[str | int, ...]] = [("unit", "athens", 4), ("unit", "athens"), ("unit", "athens", "3")]
+    for row in rows:
+        refused(ErrorCode.LEDGER_TAMPERED, partial(cipher().unseal, sealed, *row))
+
+
+def test_altered_or_cut_bytes_and_other_keys_do_not_open() -> None:
+    sealed = cipher().seal(7, "row")
+    for bad in (b"", sealed[:-1], sealed[:-1] + bytes([sealed[-1] ^ 1])):
+        refused(ErrorCode.LEDGER_TAMPERED, partial(cipher().unseal, bad, "row"))
+    refused(ErrorCode.LEDGER_TAMPERED, lambda: Cipher(b"k" * 32).unseal(sealed, "row"))
+
+
+def test_equal_amounts_do_not_look_equal() -> None:
+    assert cipher().seal(7, "row") != cipher().seal(7, "row")
+
+
+def test_a_key_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
+    key = load_or_create_key(tmp_path)
+    assert len(key) == 32
+    assert load_or_create_key(tmp_path) == key
+    assert (tmp_path / "ledger.key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("content", "mode"), [(b"short", 0o600), (b"k" * 32, 0o640)])
+def test_a_key_that_is_cut_or_shown_is_refused(tmp_path: Path, content: bytes, mode: int) -> None:
+    path = tmp_path / "ledger.key"
+    path.write_bytes(content)
+    path.chmod(mode)
+    refused(ErrorCode.CONFIG_INVALID, lambda: load_or_create_key(tmp_path))

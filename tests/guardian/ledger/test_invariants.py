@@ -1,0 +1,118 @@
+"""Whatever is done in whatever order, no unit spends more than its budget and nothing is paid for twice."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from common.errors import OstrakaError
+from guardian.ledger import Charge, Ledger, UnitKey
+from tests.guardian.ledger.support import (
+    ATHENS,
+    CORINTH,
+    DELTA,
+    ORDER,
+    budget_of,
+    cipher,
+    clock,
+    open_session,
+    sign,
+    with_budgets,
+)
+
+T = TypeVar("T")
+SESSIONS = st.sampled_from(["s", "t"])
+BATCHES = st.integers(0, 4)
+COSTS = st.integers(0, 5 * 10**12)
+UNITS = st.sampled_from([(ATHENS,), (CORINTH,), (ATHENS, CORINTH)])
+
+
+class Guardian(RuleBasedStateMachine):
+    """A guardian that does anything at any time, and remembers which answers it was told to send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.ledger = self.open()
+        with_budgets(self.ledger)
+        open_session(self.ledger, "t")
+        self.sent: dict[tuple[str, int], bytes] = {}
+        self.paid: dict[tuple[str, int], tuple[int, int]] = {}
+        self.number = 0
+
+    def open(self) -> Ledger:
+        return Ledger.open(
+            Path(self.folder.name) / "ledger.db", clock=clock(), cipher=cipher(), sign_head=sign
+        )
+
+    def teardown(self) -> None:
+        self.restart()
+        self.ledger.close()
+        self.folder.cleanup()
+
+    @rule(session=SESSIONS, batch=BATCHES, cost=COSTS, units=UNITS)
+    def ticket(self, session: str, batch: int, cost: int, units: tuple[UnitKey, ...]) -> None:
+        attempt(lambda: self.ledger.open_batch(session, batch, 5, b"t", dict.fromkeys(units, cost)))
+
+    @rule(session=SESSIONS, batch=BATCHES, cost=COSTS, units=UNITS, digest=st.sampled_from([b"a", b"b"]))
+    def release(self, session: str, batch: int, cost: int, units: tuple[UnitKey, ...], digest: bytes) -> None:
+        self.number += 1
+        answers = b"%d" % self.number
+        charges = [Charge(unit, cost, cost) for unit in units]
+        before = self.spent()
+        sent = attempt(lambda: self.ledger.release(session, batch, digest, answers, charges, answered=3))
+        key = (session, batch)
+        if sent is None:
+            assert self.spent() == before
+        elif key in self.sent:
+            assert sent == self.sent[key]
+            assert self.spent() == before
+        else:
+            assert sent == answers
+            self.sent[key] = sent
+            now = self.spent()
+            self.paid[key] = (now[0] - before[0], now[1] - before[1])
+            assert self.paid[key] == tuple(cost * (unit in units) for unit in (ATHENS, CORINTH))
+
+    @rule(session=SESSIONS, batch=BATCHES)
+    def settle(self, session: str, batch: int) -> None:
+        assert self.ledger.settle(session, batch) == self.sent.get((session, batch))
+
+    @rule(epsilon=st.floats(1.0, 10.0))
+    def lower(self, epsilon: float) -> None:
+        attempt(lambda: self.ledger.set_budget(*ATHENS, epsilon, DELTA, ORDER, "worst_case"))
+
+    @rule()
+    def restart(self) -> None:
+        self.ledger.close()
+        self.ledger = self.open()
+
+    @rule()
+    def close(self) -> None:
+        self.ledger.close_session("t")
+
+    @invariant()
+    def nothing_is_overspent(self) -> None:
+        first = self.ledger.budgets()
+        assert self.spent() == tuple(sum(cost[i] for cost in self.paid.values()) for i in (0, 1))
+        assert first[1].spent + first[1].reserved <= first[1].budget
+        assert [self.ledger.data_dependent_totals()[b.key] for b in first] == list(self.spent())
+
+    def spent(self) -> tuple[int, int]:
+        return budget_of(self.ledger, ATHENS).spent, budget_of(self.ledger, CORINTH).spent
+
+
+def attempt(call: Callable[[], T]) -> T | None:
+    """The result of `call`, or None where the ledger refused."""
+    try:
+        return call()
+    except (OstrakaError, ValueError):
+        return None
+
+
+TestInvariants = Guardian.TestCase
+TestInvariants.settings = settings(max_examples=25, stateful_step_count=30, deadline=None, database=None)

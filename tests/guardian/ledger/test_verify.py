@@ -1,0 +1,257 @@
+"""Whatever is changed behind Ostraka's back, verification names it."""
+
+import json
+import shutil
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from common.clock import ManualClock
+from common.errors import ErrorCode
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+from guardian.ledger import Charge, Ledger, open_guardian_ledger, read_guardian_ledger, verify
+from guardian.ledger.audit import GENESIS, row_hash
+from protos.ostraka.v1 import common_pb2
+from tests.guardian.ledger.support import (
+    ATHENS,
+    BUDGET,
+    CORINTH,
+    DELTA,
+    ORDER,
+    START,
+    clock,
+    refused,
+    release,
+)
+
+FEDERATION = "hellas"
+YEAR = 366 * 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """A guardian's folder and the CA that certified it."""
+
+    ca: CertificateAuthority
+    credentials: Credentials
+
+    @property
+    def path(self) -> Path:
+        return self.credentials.folder / "ledger.db"
+
+    def open(self, at: float = START) -> Ledger:
+        return open_guardian_ledger(self.credentials.folder, self.credentials, ManualClock(at))
+
+    def verify(self, *heads: common_pb2.AuditHead, federation: str = FEDERATION) -> common_pb2.AuditHead:
+        return verify(self.path, ca_pem=self.credentials.ca_pem, federation=federation, heads=heads)
+
+    def execute(self, *statements: str) -> None:
+        connection = sqlite3.connect(self.path)
+        with connection:
+            for statement in statements:
+                connection.execute(statement)
+        connection.close()
+
+
+def provisioned(folder: Path, role: Role = Role.GUARDIAN) -> Site:
+    folder.mkdir()
+    ca = CertificateAuthority.create(FEDERATION, clock())
+    return Site(ca, ca.issue(Identity(FEDERATION, "pg", role), folder, clock()))
+
+
+def fill(site: Site) -> None:
+    """Rows 1 and 2 make and open the ledger, 3 and 4 set budgets, 8 releases, 10 kills a batch."""
+    with site.open() as ledger:
+        ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case")
+        ledger.set_budget(*CORINTH, BUDGET, DELTA, ORDER, "data_dependent")
+        ledger.register("athens", b"m", b"signed")
+        ledger.open_session("s", "q", b"plan", b"digest", b"grant", queries=99)
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4))
+        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+        ledger.settle("s", 2)
+        ledger.open_batch("s", 3, 5, b"t", {ATHENS: 100})
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    made = provisioned(tmp_path / "pg")
+    fill(made)
+    return made
+
+
+def test_an_untouched_ledger_verifies(site: Site) -> None:
+    with site.open() as ledger:
+        ledger.settle("s", 7)
+        ledger.end_session("s")
+        kept = ledger.head()
+        assert site.verify(kept) == kept
+    assert site.verify(kept) == kept
+    assert kept.sequence == 14
+
+
+def test_a_ledger_verifies_after_its_guardians_certificate_expired(site: Site) -> None:
+    renewed = site.credentials.folder.parent / "renewed"
+    renewed.mkdir()
+    later = ManualClock(START + YEAR)
+    credentials = site.ca.issue(site.credentials.identity, renewed, later)
+    with open_guardian_ledger(site.credentials.folder, credentials, later) as ledger:
+        assert site.verify() == ledger.head()
+
+
+def test_a_row_signed_after_the_certificate_expired_does_not_verify(site: Site) -> None:
+    site.open(START + YEAR).close()
+    assert "audit row 12 is not signed" in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        (
+            "UPDATE audit SET payload = replace(payload, '60', '40') WHERE sequence = 8",
+            "audit row 8 was altered",
+        ),
+        ("UPDATE audit SET time_unix_ms = time_unix_ms + 1 WHERE sequence = 5", "audit row 5 was altered"),
+        ("UPDATE audit SET hash = zeroblob(32) WHERE sequence = 5", "audit row 5 was altered"),
+        ("UPDATE audit SET previous = zeroblob(32) WHERE sequence = 5", "audit row 5 does not follow"),
+        ("UPDATE audit SET signed = x'00' WHERE sequence = 5", "audit row 5 has no signature"),
+        (
+            "UPDATE audit SET signed = (SELECT signed FROM audit WHERE sequence = 4) WHERE sequence = 5",
+            "audit row 5 carries the signature of another row",
+        ),
+        ("DELETE FROM audit WHERE sequence = 1", "audit row 1 is missing"),
+        ("DELETE FROM audit WHERE sequence = 6", "audit row 6 is missing"),
+        ("DELETE FROM audit", "audit row 1 is missing"),
+        ("DELETE FROM audit WHERE sequence = 11", "unit athens/all/record"),
+        ("UPDATE units SET spent = spent - 1 WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET reserved = 0 WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET epsilon = 11 WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET enforce = 'worst_case' WHERE id = 2", "unit corinth/all/record"),
+        ("UPDATE charges SET worst_case = 59 WHERE batch = 1 AND unit = 1", "charge s/1/athens/all/record"),
+        ("DELETE FROM charges WHERE batch = 1 AND unit = 2", "charge s/1/corinth/all/record"),
+        ("UPDATE batches SET answers = x'00' WHERE id = 1", "batch s/1"),
+        ("UPDATE batches SET ticket = x'00' WHERE id = 1", "batch s/1"),
+        ("UPDATE batches SET request_digest = x'00' WHERE id = 1", "batch s/1"),
+        ("UPDATE batches SET state = 'ticketed' WHERE id = 2", "batch s/2"),
+        ("UPDATE sessions SET state = 'closed'", "session s"),
+        ("UPDATE sessions SET \"grant_bytes\" = x'00'", "session s"),
+        ("UPDATE manifests SET manifest = x'00'", "manifest 1"),
+        ("UPDATE meta SET fence = 7", "meta"),
+    ],
+)
+def test_a_changed_row_is_named(site: Site, statement: str, named: str) -> None:
+    site.execute(statement)
+    assert named in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
+
+
+def test_swapped_rows_are_named(site: Site) -> None:
+    site.execute(
+        "UPDATE audit SET sequence = 100 WHERE sequence = 5",
+        "UPDATE audit SET sequence = 5 WHERE sequence = 6",
+        "UPDATE audit SET sequence = 6 WHERE sequence = 100",
+    )
+    assert "audit row 5" in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
+
+
+def test_a_chain_recomputed_without_the_guardians_key_is_refused(site: Site) -> None:
+    connection = sqlite3.connect(site.path)
+    previous = GENESIS
+    with connection:
+        for sequence, time, payload in connection.execute(
+            "SELECT sequence, time_unix_ms, payload FROM audit ORDER BY sequence"
+        ).fetchall():
+            forged = payload.replace('"record",60]', '"record",10]')
+            digest = row_hash(sequence, time, previous, forged)
+            connection.execute(
+                "UPDATE audit SET payload = ?, previous = ?, hash = ? WHERE sequence = ?",
+                (forged, previous, digest, sequence),
+            )
+            previous = digest
+        connection.execute("UPDATE units SET spent = 10 WHERE id = 1")
+        connection.execute("UPDATE charges SET worst_case = 10 WHERE batch = 1 AND unit = 1")
+    connection.close()
+    assert "audit row 8 carries" in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
+
+
+@pytest.mark.parametrize("payload", ['{"kind":"party_registered"}', '{"kind":"surprise"}', "[]", "{"])
+def test_a_row_that_ostraka_does_not_write_is_named(site: Site, payload: str) -> None:
+    with site.open() as ledger:
+        head = ledger.head()
+    digest = row_hash(head.sequence + 1, 0, head.hash, payload)
+    connection = sqlite3.connect(site.path)
+    with connection:
+        connection.execute(
+            "INSERT INTO audit VALUES (?, 0, ?, ?, ?, x'')", (head.sequence + 1, payload, head.hash, digest)
+        )
+    connection.close()
+    error = refused(ErrorCode.LEDGER_TAMPERED, site.open)
+    assert f"audit row {head.sequence + 1} is none" in error.message
+
+
+def test_a_truncated_tail_is_found_by_a_kept_head(site: Site) -> None:
+    backup = site.path.with_name("backup.db")
+    shutil.copy(site.path, backup)
+    with site.open() as ledger:
+        kept = ledger.head()
+        ledger.settle("s", 9)
+    assert site.verify(kept).sequence == kept.sequence + 1
+    shutil.copy(backup, site.path)
+    assert site.verify().sequence == kept.sequence - 1
+    error = refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(kept))
+    assert f"audit row {kept.sequence}, whose signed head a party kept, is missing" in error.message
+
+
+def test_a_rewritten_tail_is_found_by_a_kept_head(site: Site) -> None:
+    backup = site.path.with_name("backup.db")
+    shutil.copy(site.path, backup)
+    site.open().close()
+    with site.open() as ledger:
+        ledger.settle("s", 3)
+        kept = ledger.head()
+    shutil.copy(backup, site.path)
+    with site.open() as ledger:
+        for batch_id in range(9, 15):
+            ledger.settle("s", batch_id)
+    error = refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(kept))
+    assert f"audit row {kept.sequence}, whose signed head a party kept, was rewritten" in error.message
+
+
+def test_a_kept_head_must_be_the_guardians(site: Site) -> None:
+    head = site.verify()
+    longer = common_pb2.AuditHead(sequence=head.sequence + 1, hash=head.hash, signed=head.signed)
+    refused(ErrorCode.MESSAGE_INVALID, lambda: site.verify(longer))
+    payload = (99).to_bytes(8, "big") + head.hash
+    elsewhere = site.credentials.sign(b"ostraka/v1/grant", payload)
+    foreign = common_pb2.AuditHead(sequence=99, hash=head.hash, signed=elsewhere)
+    refused(ErrorCode.MESSAGE_INVALID, lambda: site.verify(foreign))
+
+
+def test_rows_of_another_federation_or_role_do_not_verify(site: Site, tmp_path: Path) -> None:
+    refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(federation="persia"))
+    party = provisioned(tmp_path / "party", Role.PARTY)
+    fill(party)
+    assert "audit row 1 is not signed" in refused(ErrorCode.LEDGER_TAMPERED, party.verify).message
+
+
+def test_a_missing_ledger(site: Site) -> None:
+    site.path.unlink()
+    refused(ErrorCode.LEDGER_MISSING, site.verify)
+
+
+def test_the_log_has_worst_case_amounts_alone(site: Site) -> None:
+    connection = sqlite3.connect(site.path)
+    payloads = [json.loads(text) for (text,) in connection.execute("SELECT payload FROM audit")]
+    connection.close()
+    (released,) = [payload for payload in payloads if payload["kind"] == "batch_released"]
+    assert released["charged"] == [[*ATHENS, 60], [*CORINTH, 50]]
+    assert not any("data_dependent" in key for payload in payloads for key in payload)
+
+
+def test_a_site_folder_is_read_with_its_key_or_without(site: Site) -> None:
+    with read_guardian_ledger(site.credentials.folder) as reader:
+        assert reader.data_dependent_totals() == {ATHENS: 3, CORINTH: 4}
+    (site.credentials.folder / "ledger.key").unlink()
+    with read_guardian_ledger(site.credentials.folder) as reader:
+        assert [charge.data_dependent for charge in reader.charges()] == [None, None]
