@@ -23,7 +23,7 @@ def render(report: Report) -> str:
         warning=escape(_warning(report)),
         gained=_plot(plots.accuracy, report, "Accuracy on test records; released labels against the truth.")
         + _plot(plots.labels, report, "Queries of each true class."),
-        cost=_plot(plots.epsilons, report, "Epsilon of every party after each batch, against its budget."),
+        cost=_plot(plots.epsilons, report, "Epsilon of every party over time, against its budget."),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
         + _plot(plots.steps, report, "Wall time per step."),
         data_dependent=escape(data_dependent_heading(report)),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from deploy.simulation.report import Report, Unit
 
@@ -56,7 +55,7 @@ def labels(report: Report) -> Figure:
 
 
 def epsilons(report: Report) -> Figure:
-    """Every party's epsilon after each batch, in both notions, against its budget."""
+    """Every party's epsilon over time, in both notions, against its budget."""
     units = report.units
     columns = min(COLUMNS, max(1, len(units)))
     rows = max(1, -(-len(units) // columns))
@@ -66,7 +65,7 @@ def epsilons(report: Report) -> Figure:
         axes.set_axis_off()
     for axes, unit in zip(grid, units, strict=False):
         _unit(axes, unit, report.bound)
-    figure.supxlabel("batches released")
+    figure.supxlabel("seconds since labelling began")
     figure.supylabel(f"epsilon at delta {units[0].delta:g}" if units else "epsilon")
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names))
@@ -97,15 +96,14 @@ def steps(report: Report) -> Figure:
 
 
 def _unit(axes: Axes, unit: Unit, bound: str) -> None:
-    batches = range(len(unit.history) + 1)
+    times = [0.0, *(charge.seconds for charge in unit.history)]
     worst = [0.0, *(charge.epsilon_worst_case for charge in unit.history)]
     actual = [0.0, *(charge.epsilon_data_dependent for charge in unit.history)]
     axes.axhline(unit.epsilon_budget, color=RED, linestyle=":", label="budget")
-    axes.plot(batches, worst, color=GREY, linestyle="--", label="worst-case")
-    axes.plot(batches, actual, color=BLUE, label=f"data-dependent ({bound}, one direction)")
+    axes.step(times, worst, color=GREY, linestyle="--", where="post", label="worst-case")
+    axes.step(times, actual, color=BLUE, where="post", label=f"data-dependent ({bound}, one direction)")
     axes.set_title(unit.party, fontsize="small")
     axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _axes(width: float, height: float) -> Axes:

@@ -76,7 +76,6 @@ class Supervisor:
         self._environment = dict(os.environ) | dict(environment or {})
         self._grace_s = grace_s
         self._children: list[Child] = []
-        logs.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> "Supervisor":
         """Return this supervisor."""
@@ -90,6 +89,7 @@ class Supervisor:
 
     def start(self, job: Job) -> Child:
         """Start one process in the background, its output in ``<name>.log``."""
+        self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{job.name}.log"
         with log.open("ab") as output:
             process = subprocess.Popen(

@@ -20,9 +20,10 @@ class _Value(BaseModel):
 
 
 class Charge(_Value):
-    """A unit's totals after one released batch."""
+    """A unit's totals after one released batch, ``seconds`` after labelling began."""
 
     batch: int
+    seconds: float
     epsilon_worst_case: float
     epsilon_data_dependent: float
 

@@ -16,7 +16,8 @@ LABELS = np.array([0, -1, 1, 2, -1, -1])
 
 def unit(party: str) -> Unit:
     history = tuple(
-        Charge(batch=n, epsilon_worst_case=6.0 * n, epsilon_data_dependent=1.5 * n) for n in (1, 2, 3)
+        Charge(batch=n, seconds=0.5 * n, epsilon_worst_case=6.0 * n, epsilon_data_dependent=1.5 * n)
+        for n in (1, 2, 3)
     )
     return Unit(
         party=party,

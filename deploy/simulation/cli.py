@@ -1,0 +1,57 @@
+"""`ostraka simulate`."""
+
+import secrets
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.cli import write_json
+from common.telemetry import progress
+from deploy.simulation.settings import load_settings
+
+RUNS = Path("runs")
+
+
+def simulate(
+    config: Annotated[Path | None, typer.Option(help="TOML file with any of these options.")] = None,
+    data: Annotated[str | None, typer.Option(help="digits, or an .npz, .csv or .parquet file.")] = None,
+    label: Annotated[str | None, typer.Option(help="Label column of a table.")] = None,
+    parties: Annotated[int | None, typer.Option(help="Answering parties.")] = None,
+    teachers: Annotated[int | None, typer.Option(help="Teachers of each party.")] = None,
+    labelled: Annotated[int | None, typer.Option(help="Records the querying party has labels of.")] = None,
+    queries: Annotated[int | None, typer.Option(help="Size of its unlabeled pool.")] = None,
+    mechanism: Annotated[str | None, typer.Option(help="confident or gnmax.")] = None,
+    sigma1: Annotated[float | None, typer.Option(help="Noise of Confident's check, in votes.")] = None,
+    sigma2: Annotated[float | None, typer.Option(help="Noise of the vote count (also GNMax's).")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Votes to agree; default half the teachers.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Every party's budget.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Every party's delta.")] = None,
+    enforce: Annotated[str | None, typer.Option(help="worst_case or data_dependent.")] = None,
+    bound: Annotated[str | None, typer.Option(help="Of data-dependent costs: theorem6, worst_case.")] = None,
+    model: Annotated[str | None, typer.Option(help="Teachers' model; default suits the data.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Queries released together.")] = None,
+    quorum: Annotated[int | None, typer.Option(help="Least parties; default a majority.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of data split and training, never of noise.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; default runs/<time>.")] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Also write the report here; - is stdout.")
+    ] = None,
+) -> None:
+    """Run a whole federation on this machine, every site a process of its own, and report on it."""
+    given = {name: value for name, value in locals().items() if name not in ("config", "out", "json")}
+    settings = load_settings(config, given)
+    folder = out or RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+    from deploy.simulation import run
+    from deploy.simulation.display import ProgressSteps, show
+
+    with progress() as display:
+        shown = ProgressSteps(display, settings.queries)
+        report = run.simulate(settings, folder, announce=shown.announce, on_progress=shown.labelled)
+    write_json(report.model_dump(mode="json"), json)
+    if json != "-":
+        show(report, folder / run.HTML_FILE)

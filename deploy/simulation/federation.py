@@ -1,0 +1,129 @@
+"""A federation on one machine: folders for every site, then guardian and parties as processes."""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from common.config import SITE_FILE, load_site, write_site
+from common.datasets import Dataset, save
+from common.identity import Role
+from common.task import Task, infer_task, write_task
+from deploy.provisioning import provision
+from deploy.simulation.processes import Child, Job, Supervisor
+from deploy.simulation.settings import Settings
+from deploy.simulation.split import Split
+from guardian.admin.client import admin_call
+from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+
+NAME = "simulation"
+GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"
+ANY_PORT = "127.0.0.1:0"
+GROUP, ADJACENCY = "all", "record"
+READY_S = 120.0
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Federation:
+    """Site folders below one folder, and the processes that serve them."""
+
+    def __init__(self, folder: Path, settings: Settings, processes: Supervisor) -> None:
+        """Take an empty folder; nothing is done before the first call."""
+        self._folder = folder
+        self._settings = settings
+        self._processes = processes
+
+    def site(self, name: str) -> Path:
+        """The folder of one site."""
+        return self._folder / name
+
+    def provision(self) -> None:
+        """Write the CA and a folder with keys, certificates and configuration for every site and role."""
+        settings = self._settings
+        provision(NAME, settings.sites, QUERY, self._folder, guardian=GUARDIAN, base_port=0)
+        self._configure(GUARDIAN)
+        for site in settings.sites:
+            self._configure(site)
+
+    def place(self, split: Split) -> Task:
+        """Give every site its records and the task, which is inferred from all records.
+
+        A simulation may look at everybody's records to declare their ranges; a real federation agrees on
+        ranges from public knowledge.
+        """
+        name = Path(self._settings.data).stem
+        task = infer_task(split.test, name, split.labelled, *split.shards, label=self._settings.label)
+        for site, shard in zip(self._settings.sites, split.shards, strict=True):
+            self._place(site, task, data=shard)
+        self._place(QUERY, task, labelled=split.labelled, pool=split.pool, test=split.test)
+        return task
+
+    def train(self) -> None:
+        """Train every party's teachers, one process a party, as many at once as there are cores."""
+        commands = {site: ["party", "train", "--site", str(self.site(site))] for site in self._settings.sites}
+        self._processes.run_all([Job(f"{site}-train", command) for site, command in commands.items()], CORES)
+
+    def serve(self) -> None:
+        """Start the guardian, then the parties, and tell everybody at which ports they are."""
+        guardian = self._ready(self._start("guardian", GUARDIAN))
+        for site in (*self._settings.sites, QUERY, ADMIN):
+            self._configure(site, guardian=guardian)
+        started = {site: self._start("party", site) for site in self._settings.sites}
+        self._configure(QUERY, parties={site: self._ready(child) for site, child in started.items()})
+
+    def set_budgets(self) -> None:
+        """Set every party's budget as an administrator; the guardian proposes the order."""
+        for site in self._settings.sites:
+            request = admin_pb2.SetBudgetRequest(
+                party=site,
+                group=GROUP,
+                adjacency=ADJACENCY,
+                epsilon=self._settings.epsilon,
+                delta=self._settings.delta,
+            )
+            admin_call(self.site(ADMIN), partial(_set_budget, request))
+
+    def _place(self, site: str, task: Task, **data: Dataset) -> None:
+        write_task(task, self.site(site) / "task.toml")
+        for name, records in data.items():
+            save(records, self.site(site) / f"{name}.npz")
+
+    def _start(self, group: str, site: str) -> Child:
+        ready = str(self._ready_file(site))
+        return self._processes.start(
+            Job(site, [group, "serve", "--site", str(self.site(site)), "--ready-file", ready])
+        )
+
+    def _ready(self, child: Child) -> str:
+        return self._processes.wait_ready(child, self._ready_file(child.name), READY_S)
+
+    def _ready_file(self, site: str) -> Path:
+        return self.site(site) / "ready.json"
+
+    def _configure(self, site: str, **addresses: Any) -> None:
+        """Write a site's configuration with these addresses and the tables of its role."""
+        config = load_site(self.site(site)).model_copy(update=addresses)
+        write_site(config)
+        lines = []
+        for name, table in self._tables(config.role).items():
+            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
+        with (self.site(site) / SITE_FILE).open("a") as file:
+            file.write("\n".join([*lines, ""]))
+
+    def _tables(self, role: str) -> Mapping[str, Mapping[str, Any]]:
+        settings = self._settings
+        if role == Role.GUARDIAN:
+            policy = {"enforce": settings.enforce, "bound": settings.bound, "max_batch": settings.batch_size}
+            return {"policy": policy}
+        if role == Role.PARTY:
+            training = {"data": "data.npz", "teachers": settings.teachers, "seed": settings.seed}
+            return {"training": training | ({"model": settings.model} if settings.model else {})}
+        return {}
+
+
+def _set_budget(
+    request: admin_pb2.SetBudgetRequest, stub: admin_pb2_grpc.AdminStub
+) -> admin_pb2.SetBudgetReply:
+    return stub.SetBudget(request)
