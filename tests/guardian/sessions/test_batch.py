@@ -30,7 +30,7 @@ def total(batch: Batch, request: int) -> RingArray:
 def test_all_in_freezes_at_once(batch: Batch) -> None:
     for i, site in enumerate(SITES):
         batch.submit(site, share(10**i))
-    assert batch.freeze(SITES, 2, due=False) == set(SITES)
+    assert batch.freeze(SITES, 2, due=False) == frozenset(SITES)
     assert (total(batch, 1000) == 1111).all()
 
 
@@ -38,13 +38,13 @@ def test_waits_for_missing_shares_until_the_time_comes(batch: Batch) -> None:
     batch.submit("a", share(1))
     batch.submit("b", share(2))
     assert batch.freeze(SITES, 2, due=False) is None
-    assert batch.freeze(SITES, 2, due=True) == {"a", "b"}
+    assert batch.freeze(SITES, 2, due=True) == frozenset("ab")
 
 
 def test_freezes_only_what_both_sides_hold(batch: Batch) -> None:
     for site in SITES:
         batch.submit(site, share(1))
-    assert batch.freeze(["a", "c"], 2, due=True) == {"a", "c"}
+    assert batch.freeze(["a", "c"], 2, due=True) == frozenset("ac")
     assert (total(batch, 5) == 7).all()
 
 
