@@ -52,6 +52,7 @@ class ErrorCode(StrEnum):
     POLICY_REFUSED = "policy.refused"
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
+    RUN_MISMATCH = "run.mismatch"
     SERVER_INSECURE_REFUSED = "server.insecure_refused"
     SERVER_PORT_IN_USE = "server.port_in_use"
     SERVER_TIMEOUT = "server.timeout"
@@ -80,6 +81,7 @@ _STATUS_OF_GROUP = {
     "policy": "PERMISSION_DENIED",
     "process": "INTERNAL",
     "quorum": "FAILED_PRECONDITION",
+    "run": "FAILED_PRECONDITION",
     "server": "UNAVAILABLE",
     "session": "FAILED_PRECONDITION",
     "task": "FAILED_PRECONDITION",

@@ -1,0 +1,111 @@
+"""Which parties to schedule: those that answer, with the others tried again now and then."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from common.errors import ErrorCode, OstrakaError
+
+TRY_AGAIN_AFTER = 5
+"""Batches for which a party that failed is left out before it is tried again."""
+
+LASTING = frozenset(
+    {
+        ErrorCode.GRANT_EXPIRED,
+        ErrorCode.GRANT_INVALID,
+        ErrorCode.GRANT_NOT_YET_VALID,
+        ErrorCode.IDENTITY_EXPIRED,
+        ErrorCode.IDENTITY_FOREIGN,
+        ErrorCode.IDENTITY_INVALID,
+        ErrorCode.IDENTITY_NOT_YET_VALID,
+        ErrorCode.IDENTITY_WRONG_ROLE,
+        ErrorCode.IDENTITY_WRONG_SERVER,
+        ErrorCode.MODEL_INVALID,
+        ErrorCode.PARTY_CAP_REACHED,
+        ErrorCode.PLAN_INVALID,
+        ErrorCode.POLICY_REFUSED,
+        ErrorCode.TASK_MISMATCH,
+    }
+)
+"""Refusals that asking again in the same run does not change."""
+
+
+@dataclass(frozen=True)
+class _Failure:
+    error: OstrakaError
+    batch: int
+
+    @property
+    def lasting(self) -> bool:
+        return self.error.code in LASTING
+
+
+class Availability:
+    """Keeps who failed and why; `probe(site)` raises OstrakaError while a party cannot be reached."""
+
+    def __init__(
+        self, sites: Iterable[str], quorum: int, probe: Callable[[str], None], pool: Executor
+    ) -> None:
+        """Take the session's parties; nobody is asked before the first batch."""
+        self._sites = frozenset(sites)
+        self._quorum = quorum
+        self._probe = probe
+        self._pool = pool
+        self._failures: dict[str, _Failure] = {}
+        self._batch = 0
+
+    @property
+    def failures(self) -> Mapping[str, OstrakaError]:
+        """Why each party that is left out is left out, by site."""
+        return {site: failure.error for site, failure in sorted(self._failures.items())}
+
+    def failed(self, site: str, error: OstrakaError) -> None:
+        """Leave a party out from now on."""
+        self._failures[site] = _Failure(error, self._batch)
+
+    def unavailable(self) -> list[str]:
+        """The parties to leave out of the next batch; raises `quorum.lost` when too few are left.
+
+        Every party is probed before the first batch, one that failed every few batches, and all that failed
+        when the others are fewer than the quorum.
+        """
+        self._batch += 1
+        if self._batch == 1:
+            self._try(self._sites)
+        self._try(site for site, failure in self._failures.items() if self._due(failure))
+        if not self._enough():
+            self._try(site for site, failure in self._failures.items() if not failure.lasting)
+        if not self._enough():
+            raise quorum_lost(len(self._sites) - len(self._failures), self._quorum, self.failures)
+        return sorted(self._failures)
+
+    def _due(self, failure: _Failure) -> bool:
+        return not failure.lasting and self._batch - failure.batch > TRY_AGAIN_AFTER
+
+    def _enough(self) -> bool:
+        return len(self._sites) - len(self._failures) >= self._quorum
+
+    def _try(self, sites: Iterable[str]) -> None:
+        asked = sorted(sites)
+        for site, error in zip(asked, self._pool.map(self._reach, asked), strict=True):
+            if error is None:
+                self._failures.pop(site, None)
+            else:
+                self.failed(site, error)
+
+    def _reach(self, site: str) -> OstrakaError | None:
+        try:
+            self._probe(site)
+        except OstrakaError as error:
+            return error
+        return None
+
+
+def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) -> OstrakaError:
+    """The error for too few parties, with what each of the others said."""
+    reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in failures.items())
+    return OstrakaError(
+        ErrorCode.QUORUM_LOST,
+        f"Only {left} of the {quorum} parties that the quorum asks for take part. Labels that came are kept; "
+        f"get more parties up and run the same command again to go on. Left out: {reasons or 'none'}",
+    )

@@ -1,0 +1,115 @@
+"""One batch from its ticket to its answers: everybody votes, the set is frozen, one sum is sent."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.availability import Availability, quorum_lost
+from client.guardian_peer import GuardianPeer
+from client.party_peer import PartyPeer, VoteBatch
+from client.permissions import Permissions
+from client.voting import Votes, collect
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+from common.sharing.ring import Ring
+from protos.ostraka.v1 import common_pb2
+from protos.ostraka.v1.guardian_pb2 import Answer
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Whom a session talks to; `pool` has a thread for every party."""
+
+    guardian: GuardianPeer
+    parties: Mapping[str, PartyPeer]
+    permissions: Permissions
+    pool: Executor
+
+
+@dataclass(frozen=True)
+class Released:
+    """A batch's answers, class index or None by query, and the parties whose ballots were summed."""
+
+    answers: list[int | None]
+    parties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Granted:
+    """A session as the guardian granted it: the plan as sent and as read, the grant signed and read."""
+
+    plan_bytes: bytes
+    plan: Plan
+    signed: common_pb2.Signed
+    grant: common_pb2.Grant
+
+
+class BatchRound:
+    """Puts batches of a session to the parties and the guardian."""
+
+    def __init__(self, peers: Peers, session: Granted, availability: Availability) -> None:
+        """Take an open session."""
+        self._peers = peers
+        self._session = session
+        self._availability = availability
+
+    def run(
+        self, batch_id: int, signed: common_pb2.Signed, features: NDArray[np.float32], *, patient: bool
+    ) -> Released:
+        """Have a batch voted on and released under its signed ticket.
+
+        Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
+        ends the batch with `batch.restarted` instead, so that it can vote on the next.
+        """
+        session, plan = self._session, self._session.plan
+        size = len(features)
+        ticket = self._peers.permissions.ticket(
+            signed, session.grant, batch_id=batch_id, size=size, quorum=plan.quorum
+        )
+        asked = VoteBatch(session.plan_bytes, plan.classes, session.signed, signed, features)
+        sites = [schedule.participant.site for schedule in ticket.schedule]
+        votes = collect(self._peers.parties, sites, asked, self._peers.pool)
+        self._note(votes, patient)
+        frozen = self._frozen(batch_id, votes)
+        total = votes.total(frozen, size, plan.classes, Ring(plan.ring_bits))
+        answers = self._peers.guardian.release(session.grant.session_id, batch_id, total, size, plan.classes)
+        return Released(as_labels(answers, size, plan.classes), frozen)
+
+    def _note(self, votes: Votes, patient: bool) -> None:
+        for site, error in votes.failures.items():
+            if patient and error.code is ErrorCode.BATCH_RESTARTED:
+                raise error
+            self._availability.failed(site, error)
+        if len(votes.seeds) < self._session.plan.quorum:
+            raise quorum_lost(len(votes.seeds), self._session.plan.quorum, self._availability.failures)
+
+    def _frozen(self, batch_id: int, votes: Votes) -> tuple[str, ...]:
+        held, quorum = sorted(votes.seeds), self._session.plan.quorum
+        frozen = self._peers.guardian.prepare(self._session.grant.session_id, batch_id, held)
+        if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "The guardian froze parties whose shares are not held here, or too few: nothing was sent; "
+                "use the same version everywhere.",
+            )
+        for site in set(held) - set(frozen):
+            error = OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE,
+                f"Party {site} voted but did not reach the guardian in time: look at its log.",
+            )
+            self._availability.failed(site, error)
+        return frozen
+
+
+def as_labels(answers: Sequence[Answer], size: int, classes: int) -> list[int | None]:
+    """Class index, or None for an abstention, by query; `message.invalid` where answers fit no such batch."""
+    if len(answers) != size or any(answer.answered and answer.label >= classes for answer in answers):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"The guardian's answers do not fit a batch of {size} queries and {classes} classes: use the "
+            "same version everywhere.",
+        )
+    return [answer.label if answer.answered else None for answer in answers]

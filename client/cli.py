@@ -1,0 +1,151 @@
+"""`ostraka query`: check, label, retrain, report."""
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, TaskID
+
+from client import check as checking
+from client import labelling, report, retraining, tables
+from client.options import BATCH_SIZE, PlanOptions, make_mechanism
+from common.cli import write_json
+from common.errors import ErrorCode, OstrakaError
+from common.telemetry import progress
+
+app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
+
+INTERRUPTED = 130
+
+
+class MechanismName(StrEnum):
+    """Mechanisms by the name that a plan gives them."""
+
+    CONFIDENT = "confident"
+    GNMAX = "gnmax"
+
+
+class StudentName(StrEnum):
+    """Student models."""
+
+    LOGISTIC_REGRESSION = "logistic_regression"
+    MLP = "mlp"
+
+
+SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
+JsonFile = Annotated[str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")]
+
+
+@app.command("check")
+def check_command(
+    site: SiteFolder,
+    data: Annotated[Path, typer.Option("--data", help="Pool or labelled records to compare.")],
+    task: TaskFile = None,
+    json: JsonFile = None,
+) -> None:
+    """Compare a data file with the task, and name the column, class or range that is off."""
+    result = checking.check(site, data, task_file=task)
+    _tell(f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled.")
+    write_json(asdict(result), json)
+
+
+@app.command("label")
+def label_command(
+    site: SiteFolder,
+    pool: PoolFile,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted one goes on.")],
+    mechanism: Annotated[MechanismName, typer.Option(help="How votes become labels.")] = (
+        MechanismName.CONFIDENT
+    ),
+    sigma: Annotated[float | None, typer.Option(help="gnmax: noise, in votes.")] = None,
+    sigma1: Annotated[float | None, typer.Option(help="confident: noise of the check, in votes.")] = None,
+    sigma2: Annotated[float | None, typer.Option(help="confident: noise of the label, in votes.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="confident: votes that a label needs.")] = None,
+    quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
+    queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
+    parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
+    task: TaskFile = None,
+    json: JsonFile = None,
+) -> None:
+    """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
+    chosen = make_mechanism(mechanism.value, sigma=sigma, sigma1=sigma1, sigma2=sigma2, threshold=threshold)
+    names = None if parties is None else tuple(name.strip() for name in parties.split(","))
+    options = PlanOptions(chosen, quorum, batch_size, queries, names)
+    try:
+        with progress() as display:
+            result = labelling.label(
+                site, pool, options, out, task_file=task, on_progress=_Bar(display).update
+            )
+    except KeyboardInterrupt:
+        _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
+        raise typer.Exit(INTERRUPTED) from None
+    _tell_labelled(result)
+    write_json(labelling.as_json(result), json)
+    if result.stopped is not None and not result.answered:
+        raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
+
+
+@app.command("retrain")
+def retrain_command(
+    site: SiteFolder,
+    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    run: Annotated[Path, typer.Option("--run", help="Folder of the run that labelled the pool.")],
+    pool: PoolFile,
+    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
+    model: Annotated[StudentName, typer.Option(help="What to train.")] = StudentName.LOGISTIC_REGRESSION,
+    out: Annotated[Path | None, typer.Option("--out", help="Model file; student.skops in --run.")] = None,
+    task: TaskFile = None,
+    json: JsonFile = None,
+) -> None:
+    """Train a student on own labels, and one on released labels too; saves the second."""
+    result = retraining.retrain(
+        site, labelled, run, pool, test=test, model=model.value, out=out, task_file=task
+    )
+    figures = retraining.as_json(result)
+    Console(stderr=True).print(tables.student(figures))
+    _tell(f"Saved {result.path}.")
+    write_json(figures, json)
+
+
+@app.command("report")
+def report_command(
+    run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
+    delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = report.DELTA,
+    json: JsonFile = None,
+) -> None:
+    """Show what a run asked, got and cost at worst."""
+    figures = report.report(run, delta=delta)
+    tables.show(figures, Console(stderr=json == "-"))
+    write_json(figures, json)
+
+
+class _Bar:
+    def __init__(self, display: Progress) -> None:
+        self._display = display
+        self._task: TaskID | None = None
+
+    def update(self, result: labelling.LabelResult) -> None:
+        if self._task is None:
+            self._task = self._display.add_task("labelling", total=result.queries)
+        self._display.update(self._task, completed=result.asked, description=f"{result.answered} answered")
+
+
+def _tell_labelled(result: labelling.LabelResult) -> None:
+    _tell(
+        f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
+        f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
+    )
+    for site, stop in result.left_out.items():
+        _tell(f"Left out {site} [{stop.code}]: {stop.message}")
+    if result.stopped is not None and result.answered:
+        _tell(f"Stopped [{result.stopped.code}]: {result.stopped.message}")
+
+
+def _tell(line: Any) -> None:
+    typer.echo(line, err=True)

@@ -1,0 +1,122 @@
+"""Labels for a pool: a session driven from a site folder into a run folder, resumed where it stopped."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from client.options import PlanOptions, make_plan
+from client.retry import Retry
+from client.run_folder import held, open_run, write_labels
+from client.session import Session
+from client.site import connect, load_query_site, load_site_task
+from client.state import RunState, Stop
+from common.clock import Clock, SystemClock
+from common.errors import OstrakaError
+from common.plan import NONCE_BYTES
+
+
+@dataclass(frozen=True)
+class LabelResult:
+    """What a run has come to.
+
+    Attributes:
+        run: the run's folder, with labels.csv and session.json.
+        queries: how many the plan asks.
+        asked: how many were settled; `answered` with a label and `abstained` without.
+        stopped: why fewer were asked than the plan says, else None.
+        left_out: parties left out at the end, with the code and sentence of each.
+        enforce: the federation's policy, and `bound`, as the grant names them.
+    """
+
+    run: Path
+    queries: int
+    asked: int
+    answered: int
+    stopped: Stop | None
+    enforce: str
+    bound: str
+    left_out: Mapping[str, Stop] = field(default_factory=dict)
+
+    @property
+    def abstained(self) -> int:
+        """Queries asked that the mechanism gave no answer to."""
+        return self.asked - self.answered
+
+    @property
+    def unasked(self) -> int:
+        """Queries of the plan that were not asked."""
+        return self.queries - self.asked
+
+
+def label(
+    site_folder: Path,
+    pool: Path,
+    options: PlanOptions,
+    run_folder: Path,
+    *,
+    task_file: Path | None = None,
+    on_progress: Callable[[LabelResult], None] = lambda _: None,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+    random: Callable[[int], bytes] = secrets.token_bytes,
+) -> LabelResult:
+    """Label the records of the file `pool` and keep everything in `run_folder`; resumes a run found there.
+
+    labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
+    grant.expired) is told as `stopped`; what needs somebody (server.unreachable, quorum.lost, data.*,
+    run.mismatch, ...) is raised as OstrakaError, and calling again goes on.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    features = task.prepare(task.load(pool).X)
+    plan_of = partial(make_plan, options, task, len(features), site.parties)
+    with held(run_folder):
+        store = open_run(run_folder, task, features, plan_of, random(NONCE_BYTES))
+        parties = store.state.parsed_plan().parties
+        left_out: Mapping[str, OstrakaError] = {}
+        try:
+            if not store.state.closed:
+                with connect(site, parties, clock or SystemClock(), retry or Retry()) as peers:
+                    session = Session.open(
+                        peers, store, features, lambda state: on_progress(_result(run_folder, state))
+                    )
+                    session.run()
+                    left_out = session.left_out
+        finally:
+            write_labels(run_folder, store.state)
+        return _result(run_folder, store.state, left_out)
+
+
+def _result(run: Path, state: RunState, left_out: Mapping[str, OstrakaError] | None = None) -> LabelResult:
+    answers = state.answers()
+    return LabelResult(
+        run=run,
+        queries=state.parsed_plan().queries,
+        asked=len(answers),
+        answered=sum(answer is not None for answer in answers.values()),
+        stopped=state.stopped,
+        enforce=state.enforce,
+        bound=state.bound,
+        left_out={
+            site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
+        },
+    )
+
+
+def as_json(result: LabelResult) -> dict[str, Any]:
+    """The result in JSON's types."""
+    return {
+        "run": str(result.run),
+        "queries": result.queries,
+        "asked": result.asked,
+        "answered": result.answered,
+        "abstained": result.abstained,
+        "unasked": result.unasked,
+        "enforce": result.enforce,
+        "bound": result.bound,
+        "stopped": result.stopped.model_dump() if result.stopped else None,
+        "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
+    }

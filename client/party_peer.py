@@ -1,0 +1,118 @@
+"""An answering party as a querying party calls it."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+import grpc
+import numpy as np
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from numpy.typing import NDArray
+
+from client.retry import Retry
+from common.errors import ErrorCode, OstrakaError
+from common.rpc import call_error
+from common.rpc.chunks import split
+from common.sharing.expansion import SEED_BYTES
+from protos.ostraka.v1 import common_pb2, party_pb2
+from protos.ostraka.v1.party_pb2_grpc import PartyStub
+
+PROBE_S = 5.0
+VOTE_S = 600.0
+
+
+@dataclass(frozen=True)
+class VoteBatch:
+    """A batch as every party is sent it: the signed permissions and the features, float32 (rows, columns)."""
+
+    plan: bytes
+    classes: int
+    grant: common_pb2.Signed
+    ticket: common_pb2.Signed
+    features: NDArray[np.float32]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The features row by row, little endian."""
+        return self.features.astype("<f4", copy=False).tobytes()
+
+    @cached_property
+    def header(self) -> party_pb2.VoteHeader:
+        """What precedes the features."""
+        rows, columns = self.features.shape
+        return party_pb2.VoteHeader(
+            plan=self.plan,
+            grant=self.grant,
+            ticket=self.ticket,
+            rows=rows,
+            columns=columns,
+            sha256=hashlib.sha256(self.data).digest(),
+        )
+
+    def messages(self) -> Iterator[party_pb2.VoteRequest]:
+        """The stream that asks for a vote."""
+        yield party_pb2.VoteRequest(header=self.header)
+        for chunk in split(self.data):
+            yield party_pb2.VoteRequest(chunk=chunk)
+
+
+class PartyPeer:
+    """Calls to one party; a new channel is opened at every probe, so that no old failure lingers."""
+
+    def __init__(self, site: str, connect: Callable[[], grpc.Channel], retry: Retry) -> None:
+        """Take how to open a channel to `site`; nothing is opened yet."""
+        self._site = site
+        self._connect = connect
+        self._retry = retry
+        self._channel: grpc.Channel | None = None
+
+    def probe(self) -> None:
+        """Raise OstrakaError unless the party serves: `party.unreachable`, or `identity.*`."""
+        self.close()
+        try:
+            self._channel = self._connect()
+            health = health_pb2_grpc.HealthStub(self._channel)
+            reply = health.Check(  # type: ignore[attr-defined, unused-ignore]
+                health_pb2.HealthCheckRequest(), timeout=PROBE_S
+            )
+        except grpc.RpcError as exc:
+            raise call_error(exc) from exc
+        if reply.status != health_pb2.HealthCheckResponse.SERVING:
+            raise OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE, f"Party {self._site} is up but not serving: look at its log."
+            )
+
+    def vote(self, batch: VoteBatch) -> bytes:
+        """The seed whose expansion is this side's share of the party's ballots; it stays in memory.
+
+        Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
+        """
+        if self._channel is None:
+            self._channel = self._connect()
+        stub = PartyStub(self._channel)
+
+        def ask() -> list[party_pb2.VoteReply]:
+            replies = stub.Vote(batch.messages(), timeout=VOTE_S)
+            first_two = list(islice(replies, 2))
+            replies.cancel()
+            return first_two
+
+        return self._seed(self._retry.call(ask), batch)
+
+    def close(self) -> None:
+        """Close the channel, which ends calls that are under way."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _seed(self, replies: list[party_pb2.VoteReply], batch: VoteBatch) -> bytes:
+        header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
+        if (header.rows, header.width, len(header.seed)) != (len(batch.features), batch.classes, SEED_BYTES):
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"Party {self._site} sent no share of this batch: "
+                "its votes are left out; use the same version everywhere.",
+            )
+        return header.seed

@@ -1,0 +1,35 @@
+"""How calls are repeated, and how what is left of a failure is told."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import grpc
+
+from common.rpc import call_error, with_retries
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Retry:
+    """Repeats calls that found nobody: `attempts` in all, waits of about `base_s` seconds doubling between.
+
+    `sleep` is also what waits while the guardian asks for patience.
+    """
+
+    attempts: int = 4
+    base_s: float = 0.25
+    sleep: Callable[[float], None] = time.sleep
+    rng: random.Random = field(default_factory=random.SystemRandom)
+
+    def call(self, call: Callable[[], T]) -> T:
+        """The call's result; raises OstrakaError with the code that the server or the connection gave."""
+        try:
+            return with_retries(
+                call, attempts=self.attempts, base_s=self.base_s, sleep=self.sleep, rng=self.rng
+            )
+        except grpc.RpcError as exc:
+            raise call_error(exc) from exc

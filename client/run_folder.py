@@ -1,0 +1,100 @@
+"""The folder of one labelling run: made once, held by one process at a time, never mixed with another."""
+
+import csv
+import fcntl
+import hashlib
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.state import STATE_FILE, RunState, RunStore, load_state, write_atomic
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+from common.task import Task
+
+LABELS_FILE = "labels.csv"
+LOCK_FILE = "session.lock"
+ANSWERED, ABSTAINED, UNASKED = "answered", "abstained", "unasked"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The folder, made if need be, locked against other processes; raises `run.mismatch` if it is in use."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK_FILE).open("w")
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot write into {folder} ({exc.strerror}): name another --out folder.",
+        ) from exc
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH, f"Another process labels into {folder}: wait for it, or stop it."
+            ) from exc
+        yield
+
+
+def open_run(
+    folder: Path, task: Task, features: NDArray[np.float32], plan_of: Callable[[bytes], Plan], nonce: bytes
+) -> RunStore:
+    """The run in `folder`, resumed if there is one, else new under `nonce`.
+
+    `plan_of` makes the plan that is asked for now under a given nonce. Raises `run.mismatch` where the
+    folder holds a run for another pool, task or plan.
+    """
+    pool = pool_digest(features)
+    if not (folder / STATE_FILE).exists():
+        state = RunState(
+            task=task.name,
+            classes=task.classes,
+            pool_sha256=pool,
+            pool_size=len(features),
+            plan=plan_of(nonce).serialize().hex(),
+        )
+        return RunStore.create(folder, state)
+    state = load_state(folder)
+    stored = state.parsed_plan()
+    if state.pool_sha256 != pool:
+        raise _mismatch(folder, "another pool")
+    if stored.task_digest != task.digest:
+        raise _mismatch(folder, "another task")
+    asked = plan_of(stored.nonce)
+    if asked != stored:
+        names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
+        raise _mismatch(folder, f"a plan with other {', '.join(names)}")
+    return RunStore(folder, state)
+
+
+def pool_digest(features: NDArray[np.float32]) -> str:
+    """SHA-256, in hex, of a pool's prepared features in their order."""
+    return hashlib.sha256(features.tobytes()).hexdigest()
+
+
+def write_labels(folder: Path, state: RunState) -> None:
+    """Write labels.csv: for every row of the pool its id, class name and status."""
+    answers = state.answers()
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(("id", "label", "status"))
+    for query in range(state.pool_size):
+        answer = answers.get(query)
+        if answer is not None:
+            table.writerow((query, state.classes[answer], ANSWERED))
+        else:
+            table.writerow((query, "", ABSTAINED if query in answers else UNASKED))
+    write_atomic(folder / LABELS_FILE, text.getvalue())
+
+
+def _mismatch(folder: Path, what: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.RUN_MISMATCH,
+        f"{folder} holds a run for {what}: repeat its options to resume it, or name another --out folder.",
+    )

@@ -1,0 +1,183 @@
+"""A session, batch by batch, so that an interruption anywhere loses no answer and repeats no sum."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.availability import Availability
+from client.batch_round import BatchRound, Granted, Peers, as_labels
+from client.state import Batch, Party, RunState, RunStore
+from common.errors import ErrorCode, OstrakaError
+from protos.ostraka.v1 import common_pb2
+
+ASKED_AGAIN = frozenset({ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST})
+"""What ends a batch but not the session: its queries are asked again under a new batch id."""
+STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
+"""What ends the asking, with the labels that came kept."""
+UNCERTAIN = frozenset(
+    {
+        ErrorCode.INTERNAL,
+        ErrorCode.LEDGER_LOCKED,
+        ErrorCode.SERVER_TIMEOUT,
+        ErrorCode.SERVER_UNREACHABLE,
+    }
+)
+"""Failures of a call after which the guardian may still have acted."""
+NEVER_RELEASED = frozenset(
+    {
+        ErrorCode.BATCH_DEAD,
+        ErrorCode.SESSION_CLOSED,
+        ErrorCode.SESSION_ENDED,
+        ErrorCode.SESSION_UNKNOWN,
+    }
+)
+"""Refusals to settle a batch that say that it has no answers."""
+DEATHS = 3
+"""Batches in a row that may die before the run gives up."""
+
+
+class Session:
+    """Drives one run's session; made by `open`."""
+
+    def __init__(
+        self,
+        peers: Peers,
+        store: RunStore,
+        features: NDArray[np.float32],
+        on_progress: Callable[[RunState], None],
+        granted: Granted,
+    ) -> None:
+        """Take an open session; `features` are the pool's, prepared, float32 (queries, columns)."""
+        self._peers = peers
+        self._store = store
+        self._features = features
+        self._on_progress = on_progress
+        self._granted = granted
+        self._availability = Availability(
+            (participant.site for participant in granted.grant.participants),
+            granted.plan.quorum,
+            lambda site: peers.parties[site].probe(),
+            peers.pool,
+        )
+        self._round = BatchRound(peers, granted, self._availability)
+        self._deaths = 0
+        self._fits: int | None = None
+
+    @classmethod
+    def open(
+        cls,
+        peers: Peers,
+        store: RunStore,
+        features: NDArray[np.float32],
+        on_progress: Callable[[RunState], None],
+    ) -> "Session":
+        """The session of a run's plan, new or the one that the same plan opened before."""
+        plan_bytes = store.state.plan_bytes
+        signed = peers.guardian.open_session(plan_bytes)
+        grant = peers.permissions.grant(signed, plan_bytes)
+        store.granted(
+            grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
+        )
+        granted = Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
+        return cls(peers, store, features, on_progress, granted)
+
+    @property
+    def left_out(self) -> Mapping[str, OstrakaError]:
+        """The parties that were left out of the last batch, and why."""
+        return self._availability.failures
+
+    def run(self) -> None:
+        """Ask until every query is settled or a public limit stops it, which the store then tells.
+
+        Batches left open by an interruption are settled first. Raises OstrakaError where going on needs
+        somebody; running again resumes.
+        """
+        self._on_progress(self._store.state)
+        for batch in self._store.state.batches:
+            if batch.status == "open":
+                self._settle(batch)
+        try:
+            while pending := self._store.state.pending():
+                self._peers.permissions.require_current(self._granted.grant)
+                self._ask(pending)
+        except OstrakaError as error:
+            if error.code not in STOPS:
+                raise
+            self._store.stop(error.code, error.message)
+            return
+        self._close()
+
+    def _ask(self, pending: Sequence[int]) -> None:
+        unavailable = self._availability.unavailable()
+        limits = self._granted.plan.batch_size, self._granted.grant.max_batch, self._fits or len(pending)
+        batch = self._store.begin(pending[: min(limits)])
+        ticket = self._ticket(batch, unavailable)
+        if ticket is None:
+            return
+        try:
+            features, patient = self._features[list(batch.queries)], self._deaths + 1 < DEATHS
+            released = self._round.run(batch.id, ticket, features, patient=patient)
+        except OstrakaError as error:
+            self._mourn(batch, error)
+            return
+        self._keep(batch, released.answers, released.parties)
+        self._deaths = 0
+
+    def _ticket(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
+        """The batch's ticket, or None where a smaller batch is to be asked."""
+        size, self._fits = len(batch.queries), None
+        try:
+            return self._peers.guardian.open_batch(self._store.state.session_id, batch.id, size, unavailable)
+        except OstrakaError as error:
+            if error.code not in UNCERTAIN:
+                self._store.dead(batch)
+            fits = error.details.get("fits", "")
+            if error.code is not ErrorCode.BUDGET_TOO_SMALL or not fits.isdecimal():
+                raise
+            if not 0 < int(fits) < size:
+                raise
+            self._fits = int(fits)
+            return None
+
+    def _mourn(self, batch: Batch, error: OstrakaError) -> None:
+        """Settle a batch that failed; raise unless its queries can be asked again."""
+        if error.code in UNCERTAIN:
+            raise error
+        self._settle(batch)
+        self._deaths += 1
+        if error.code not in ASKED_AGAIN or self._deaths >= DEATHS:
+            raise error
+
+    def _settle(self, batch: Batch) -> None:
+        """Learn what became of a batch: its answers, or that it is dead and its queries are pending again."""
+        try:
+            answers = self._peers.guardian.settle(self._store.state.session_id, batch.id)
+        except OstrakaError as error:
+            if error.code not in NEVER_RELEASED:
+                raise
+            answers = None
+        if answers is None:
+            self._store.dead(batch)
+        else:
+            self._keep(batch, as_labels(answers, len(batch.queries), self._granted.plan.classes), ())
+
+    def _keep(self, batch: Batch, answers: Sequence[int | None], parties: Sequence[str]) -> None:
+        self._store.released(batch, answers, parties)
+        self._on_progress(self._store.state)
+
+    def _close(self) -> None:
+        try:
+            self._peers.guardian.close_session(self._store.state.session_id)
+        except OstrakaError as error:
+            if error.code not in NEVER_RELEASED:
+                raise
+        self._store.close()
+
+
+def _party(participant: common_pb2.Participant) -> Party:
+    return Party(
+        site=participant.site,
+        teachers=participant.teachers,
+        max_votes_per_person=participant.max_votes_per_person,
+    )

@@ -1,0 +1,72 @@
+"""A querying site's folder: who it is, whom it calls, which task it has."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from client.batch_round import Peers
+from client.guardian_peer import GuardianPeer
+from client.party_peer import PartyPeer
+from client.permissions import Permissions
+from client.retry import Retry
+from common.clock import Clock
+from common.config import SiteConfig, load_site
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity, Role
+from common.rpc import open_channel
+from common.task import Task, load_task
+
+TASK_FILE = "task.toml"
+
+
+def load_query_site(folder: Path) -> SiteConfig:
+    """The configuration of a querying site; raises `config.invalid` for another role's folder."""
+    site = load_site(folder)
+    if site.role != "query":
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{folder} is the folder of a {site.role}: name the folder of a querying site.",
+        )
+    return site
+
+
+def load_site_task(folder: Path, file: Path | None = None) -> Task:
+    """The task in `file`, or in the site folder's task.toml."""
+    return load_task(file or folder / TASK_FILE)
+
+
+@contextmanager
+def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
+    """The guardian and the parties `sites` over mTLS; calls under way end when the block is left."""
+    credentials = Credentials.load(site.folder)
+    credentials.check_valid(clock)
+    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    parties = {
+        name: PartyPeer(
+            name,
+            partial(
+                open_channel,
+                credentials,
+                site.parties[name],
+                Identity(site.federation, name, Role.PARTY),
+                clock=clock,
+            ),
+            retry,
+        )
+        for name in sites
+    }
+    with ExitStack() as stack:
+        pool = ThreadPoolExecutor(max_workers=len(sites), thread_name_prefix="party")
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        for peer in parties.values():
+            stack.callback(peer.close)
+        channel = open_channel(credentials, site.guardian, guardian, clock=clock)
+        stack.callback(channel.close)
+        yield Peers(
+            guardian=GuardianPeer(channel, retry),
+            parties=parties,
+            permissions=Permissions(credentials, guardian, clock),
+            pool=pool,
+        )

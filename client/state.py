@@ -1,0 +1,182 @@
+"""What a run knows durably: its plan, its batches, and the answers that came."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+
+STATE_FILE = "session.json"
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Party(_Value):
+    """A party of the session as the grant names it."""
+
+    site: str
+    teachers: int
+    max_votes_per_person: int
+
+
+class Stop(_Value):
+    """Why a run asked no further: a stable code and its sentence."""
+
+    code: str
+    message: str
+
+
+class Batch(_Value):
+    """Queries asked together.
+
+    Attributes:
+        id: the batch id, used once in a session.
+        queries: rows of the pool, in the order they were sent.
+        status: "open" until it is known to be "released" or "dead".
+        parties: whose ballots were released; empty where an interruption lost that, then any party's may be.
+        answers: class indices by query once released, None where the mechanism gave no answer.
+    """
+
+    id: int
+    queries: tuple[int, ...]
+    status: Literal["open", "released", "dead"] = "open"
+    parties: tuple[str, ...] = ()
+    answers: tuple[int | None, ...] = ()
+
+
+class RunState(_Value):
+    """Everything in RUN/session.json. Never a vote, share or seed."""
+
+    version: Literal[1] = 1
+    task: str
+    classes: tuple[str, ...]
+    pool_sha256: str
+    pool_size: int
+    plan: str
+    session_id: str = ""
+    enforce: str = ""
+    bound: str = ""
+    parties: tuple[Party, ...] = ()
+    batches: tuple[Batch, ...] = ()
+    stopped: Stop | None = None
+    closed: bool = False
+
+    @property
+    def plan_bytes(self) -> bytes:
+        """The serialized plan, as it is sent every time."""
+        return bytes.fromhex(self.plan)
+
+    def parsed_plan(self) -> Plan:
+        """The plan; raises `plan.invalid` where the file was changed by hand."""
+        return Plan.parse(self.plan_bytes)
+
+    def answers(self) -> dict[int, int | None]:
+        """Class index, or None for an abstention, of every query of a released batch, by row of the pool."""
+        return {
+            query: answer
+            for batch in self.batches
+            if batch.status == "released"
+            for query, answer in zip(batch.queries, batch.answers, strict=True)
+        }
+
+    def pending(self) -> list[int]:
+        """Rows of the pool that the plan asks and that no batch has settled."""
+        settled = self.answers()
+        return [query for query in range(self.parsed_plan().queries) if query not in settled]
+
+
+class RunStore:
+    """A run's state on disk, replaced whole at every change; one thread drives it."""
+
+    def __init__(self, folder: Path, state: RunState) -> None:
+        """Take a folder that exists and the state it holds or is to hold."""
+        self._path = folder / STATE_FILE
+        self._state = state
+
+    @classmethod
+    def create(cls, folder: Path, state: RunState) -> Self:
+        """A new run's store, durable before this returns."""
+        store = cls(folder, state)
+        store._save()
+        return store
+
+    @property
+    def state(self) -> RunState:
+        """The state as last saved."""
+        return self._state
+
+    def granted(self, session_id: str, parties: Iterable[Party], enforce: str, bound: str) -> None:
+        """Keep what the grant says."""
+        self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
+
+    def begin(self, queries: Iterable[int]) -> Batch:
+        """A new open batch of these rows under an id never used before, durable before this returns."""
+        batch = Batch(id=len(self._state.batches) + 1, queries=tuple(queries))
+        self._update(batches=(*self._state.batches, batch), stopped=None)
+        return batch
+
+    def released(self, batch: Batch, answers: Iterable[int | None], parties: Iterable[str]) -> None:
+        """Keep a batch's answers, in the order of its queries."""
+        fields = {"status": "released", "answers": tuple(answers), "parties": tuple(parties)}
+        self._replace(batch.model_copy(update=fields))
+
+    def dead(self, batch: Batch) -> None:
+        """Keep that a batch will never be released; its queries are pending again."""
+        self._replace(batch.model_copy(update={"status": "dead"}))
+
+    def stop(self, code: ErrorCode, message: str) -> None:
+        """Keep why no further batch was asked."""
+        self._update(stopped=Stop(code=code.value, message=message))
+
+    def close(self) -> None:
+        """Keep that every query is settled and the session closed."""
+        self._update(closed=True)
+
+    def _replace(self, batch: Batch) -> None:
+        batches = tuple(batch if known.id == batch.id else known for known in self._state.batches)
+        self._update(batches=batches)
+
+    def _update(self, **fields: object) -> None:
+        self._state = self._state.model_copy(update=fields)
+        self._save()
+
+    def _save(self) -> None:
+        write_atomic(self._path, self._state.model_dump_json(indent=1))
+
+
+def load_state(folder: Path) -> RunState:
+    """The state of a run; raises `data.missing` where there is none, `run.mismatch` if it is damaged."""
+    path = folder / STATE_FILE
+    try:
+        return RunState.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"{folder} holds no run: make one with `ostraka query label`.",
+        ) from exc
+    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{path} cannot be read as the state of a run: restore it, or label into a new folder.",
+        ) from exc
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Replace a file's content so that it is the old or the new whatever happens, durable on return."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,61 @@
+"""A run's report as people read it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+
+def show(figures: Mapping[str, Any], console: Console) -> None:
+    """Print what `report` returned."""
+    console.print(Group(*_parts(figures)))
+
+
+def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
+    yield Text(
+        f"Run {figures['run']} of task {figures['task']}: {figures['asked']} of {figures['queries']} queries "
+        f"asked, {figures['answered']} answered, {figures['abstained']} abstained."
+    )
+    if figures["stopped"]:
+        yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
+    if figures["unsettled_batches"]:
+        yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
+    yield _parties(figures)
+    yield Text(
+        f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
+        "every epsilon here is worst-case, for this run alone."
+    )
+    if figures["student"]:
+        yield student(figures["student"])
+
+
+def _parties(figures: Mapping[str, Any]) -> Table:
+    table = Table("party", "teachers", "queries", "answers", "worst-case epsilon", "order")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    table.title = f"Cost per {figures['adjacency']} at delta {figures['delta']:g}"
+    for party in figures["parties"]:
+        order = "-" if party["order"] is None else f"{party['order']:g}"
+        counts = (str(party[name]) for name in ("teachers", "asked", "answered"))
+        table.add_row(party["site"], *counts, f"{party['epsilon_worst_case']:.3f}", order)
+    return table
+
+
+def student(figures: Mapping[str, Any]) -> Table:
+    """A student's metrics before and after, as `retrain` wrote them."""
+    table = Table("student", "labels", "accuracy", "balanced accuracy")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    table.title = f"{figures['model']}, measured on {figures['measured']} {figures['measured_on']}"
+    labels = figures["labelled"], figures["labelled"] + figures["released"]
+    for name, count in zip(("before", "after"), labels, strict=True):
+        metrics = figures[name] or {}
+        cells = (_share(metrics.get("accuracy")), _share(metrics.get("balanced_accuracy")))
+        table.add_row(name, str(count), *cells)
+    return table
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
