@@ -1,7 +1,7 @@
 """The one place where calls are admitted and errors become statuses."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 import grpc
 import structlog
@@ -77,8 +77,8 @@ def _maker(handler: Handler) -> "Callable[..., Handler]":
     return grpc.unary_unary_rpc_method_handler
 
 
-def _abort(context: Any, error: Exception) -> NoReturn:
-    if not context.is_active() or context.code() is not None:
+def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    if not context.is_active() or cast(Any, context).code() is not None:
         raise error
     context.abort_with_status(to_status(_public(error)))
 

@@ -21,7 +21,7 @@ def peer_identity(context: grpc.ServicerContext) -> Identity:
         OstrakaError: identity.invalid where there is none.
     """
     auth: Mapping[str, Any] = context.auth_context()
-    if "transport_security_type" in auth:
+    if b"ssl" in auth.get("transport_security_type", ()):
         names = [name.decode("ascii", "replace") for name in auth.get("x509_subject_alternative_name", ())]
         uris = [name for name in names if name.startswith(SCHEME)]
     else:

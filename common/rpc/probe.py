@@ -3,8 +3,10 @@
 import socket
 import ssl
 
+from common.clock import SystemClock
 from common.config import split_address
 from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials
 from common.identity.credentials import TLS_CERT, TLS_KEY
 from common.rpc.watcher import Target
 
@@ -24,50 +26,57 @@ WORDS = {
     ErrorCode.IDENTITY_NOT_YET_VALID: "shows a certificate that begins later; correct this site's clock.",
     ErrorCode.IDENTITY_WRONG_SERVER: "is another site or role of the federation; correct the address.",
 }
-REFUSED = {
-    ErrorCode.IDENTITY_EXPIRED: "says that this site's certificate has expired; have the federation's CA"
-    " issue a new one, or correct the clocks.",
-    ErrorCode.IDENTITY_FOREIGN: "does not accept this site's certificate; check that both sites have the"
-    " same ca.crt.",
-}
+REFUSED = (
+    "closes the connection when it sees this site's certificate; check that both sites have the same ca.crt"
+    " and the right time."
+)
 
 
 def diagnose(target: Target) -> OstrakaError:
     """Connect to a target that gRPC could not call, and say what stands in the way.
 
+    A server that refuses a caller's certificate closes the connection without a word, so the caller's own
+    is checked here again: it may have expired since the channel was opened.
+
     Returns:
         identity.* for a certificate that either side refuses, else server.unreachable.
     """
     try:
+        if target.credentials is not None:
+            target.credentials.check_valid(SystemClock())
         with socket.create_connection(split_address(target.address), TIMEOUT_S) as connection:
-            return _handshake(connection, target) or _unreachable(target, "breaks off calls")
+            if target.credentials is not None:
+                _handshake(connection, target, target.credentials)
+        return _unreachable(target, "breaks off calls")
+    except OstrakaError as error:
+        return error
     except ConnectionRefusedError:
         return _unreachable(target, "does not listen")
     except OSError:
         return _unreachable(target, "does not answer")
 
 
-def _handshake(connection: socket.socket, target: Target) -> OstrakaError | None:
-    if target.credentials is None:
-        return None
+def _handshake(connection: socket.socket, target: Target, credentials: Credentials) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(cadata=target.credentials.ca_pem.decode("ascii"))
-    folder = target.credentials.folder
-    context.load_cert_chain(folder / TLS_CERT, folder / TLS_KEY)
+    context.load_verify_locations(cadata=credentials.ca_pem.decode("ascii"))
+    context.load_cert_chain(credentials.folder / TLS_CERT, credentials.folder / TLS_KEY)
     context.set_alpn_protocols(["h2"])
     try:
-        with context.wrap_socket(connection, server_hostname=target.expected.server_name) as tls:
-            tls.recv(1)
+        tls = context.wrap_socket(connection, server_hostname=target.expected.server_name)
     except ssl.SSLCertVerificationError as error:
         code = OF_VERIFY_CODE.get(error.verify_code, ErrorCode.IDENTITY_FOREIGN)
-        return _error(code, target, WORDS[code])
-    except ssl.SSLError as error:
-        reason = error.reason or ""
-        if "ALERT" not in reason:
-            return None
-        code = ErrorCode.IDENTITY_EXPIRED if "EXPIRED" in reason else ErrorCode.IDENTITY_FOREIGN
-        return _error(code, target, REFUSED[code])
-    return None
+        raise _error(code, target, WORDS[code]) from error
+    with tls:
+        if not _greets(tls):
+            raise _error(ErrorCode.IDENTITY_FOREIGN, target, REFUSED)
+
+
+def _greets(tls: ssl.SSLSocket) -> bool:
+    """Whether the server sends its HTTP/2 settings, which it does only to those it accepts."""
+    try:
+        return bool(tls.recv(1))
+    except (ConnectionResetError, ssl.SSLError):
+        return False
 
 
 def _unreachable(target: Target, problem: str) -> OstrakaError:

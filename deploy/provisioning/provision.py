@@ -120,13 +120,12 @@ def _configs(
     yield base.model_copy(
         update={"role": "admin", "listen": "", "guardian": home, "folder": Path(ADMIN_FOLDER)}
     )
-    where = dict(zip(parties, addresses[1:], strict=True))
-    for party, listen in where.items():
+    for party, listen in zip(parties, addresses[1:], strict=True):
         update = {"site": party, "role": "party", "listen": listen, "guardian": home, "folder": Path(party)}
         yield base.model_copy(update=update)
-    folder = Path(f"{query}-query" if query in where else query)
+    folder = Path(f"{query}-query" if query in parties else query)
     update = {"site": query, "role": "query", "listen": "", "guardian": home, "folder": folder}
-    yield base.model_copy(update={**update, "parties": where})
+    yield base.model_copy(update={**update, "parties": dict(zip(parties, addresses[1:], strict=True))})
 
 
 def _write(root: Path, federation: str, sites: Sequence[SiteConfig], clock: Clock) -> None:

@@ -1,0 +1,27 @@
+"""A federation with real certificates, for tests."""
+
+import itertools
+from pathlib import Path
+
+from common.clock import Clock, SystemClock
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+
+NAME = "demo"
+GUARDIAN = Identity(NAME, "guardian", Role.GUARDIAN)
+PARTY = Identity(NAME, "a", Role.PARTY)
+QUERIER = Identity(NAME, "q", Role.QUERY)
+
+
+class Federation:
+    """A CA, and folders with what it issues."""
+
+    def __init__(self, root: Path, name: str = NAME, clock: Clock | None = None) -> None:
+        self.root = root
+        self.clock = clock or SystemClock()
+        self.ca = CertificateAuthority.create(name, self.clock)
+        self._count = itertools.count()
+
+    def issue(self, identity: Identity, clock: Clock | None = None, days: float = 1) -> Credentials:
+        folder = self.root / f"{next(self._count)}"
+        folder.mkdir(parents=True)
+        return self.ca.issue(identity, folder, clock or self.clock, days=days)

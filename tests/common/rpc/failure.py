@@ -1,0 +1,12 @@
+"""A failed call with a status of its own and nothing else."""
+
+from typing import Any
+
+import grpc
+from grpc._channel import _InactiveRpcError, _RPCState
+
+
+def Failure(status: grpc.StatusCode) -> Any:  # noqa: N802
+    """What a blocking call raises."""
+    state: Any = _RPCState((), (), (), status, "")
+    return _InactiveRpcError(state)  # type: ignore[abstract]

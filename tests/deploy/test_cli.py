@@ -1,0 +1,47 @@
+import subprocess
+import sys
+
+import pytest
+
+PROBE = """
+import sys
+from deploy.cli import main
+try:
+    main()
+except SystemExit as left:
+    print(left.code, *sorted(m for m in ("torch", "services", "guardian", "client") if m in sys.modules))
+"""
+
+
+def ostraka(*arguments: str) -> tuple[str, str]:
+    """Output and errors; the last line of the output is the exit status and what was imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout, done.stderr
+
+
+def test_no_group_is_imported_to_list_the_groups() -> None:
+    out, _ = ostraka("--help")
+    assert all(name in out for name in ("guardian", "party", "query", "provision", "simulate"))
+    assert out.splitlines()[-1] == "0"
+
+
+def test_a_group_parses_its_own_options() -> None:
+    out, _ = ostraka("guardian", "--help")
+    assert "ostraka guardian" in out
+    assert out.splitlines()[-1] == "0 guardian"
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("provision",), ("guardian", "nonsense")])
+def test_usage_errors_leave_with_two(arguments: tuple[str, ...]) -> None:
+    out, err = ostraka(*arguments)
+    assert out.splitlines()[-1].split()[0] == "2"
+    assert "Usage" in err
+
+
+def test_an_error_of_a_group_is_one_line() -> None:
+    out, err = ostraka("guardian", "budget", "show", "--site", "/nowhere")
+    assert out.splitlines()[-1].split()[0] == "2"
+    assert err.startswith("error [config.invalid]: ")
+    assert len(err.splitlines()) == 1

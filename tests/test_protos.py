@@ -1,0 +1,24 @@
+"""The committed stubs are what the definitions say."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.protos import ROOT, SOURCES, generate
+
+
+def stubs(root: Path) -> dict[str, str]:
+    folder = root / SOURCES
+    paths = [path for pattern in ("*_pb2*.py", "*_pb2*.pyi") for path in folder.glob(pattern)]
+    return {path.name: path.read_text() for path in paths}
+
+
+def test_committed_stubs_are_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    generate(tmp_path)
+    made, committed = stubs(tmp_path), stubs(ROOT)
+    assert made.keys() == committed.keys()
+    different = [name for name in made if made[name] != committed[name]]
+    assert different == [], "run `make protos` and commit what it writes"
