@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from common.errors import ErrorCode, OstrakaError
-from common.plan import Confident, GnMax, Mechanism
+from common.mechanism import Confident, GnMax, Mechanism
 
 ORDERS: tuple[float, ...] = (
     *(half / 2 for half in range(3, 129)),

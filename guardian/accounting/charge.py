@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from common.plan import BOUND, Confident, GnMax, Mechanism
+from common.mechanism import BOUND, Confident, GnMax, Mechanism
 from common.privacy import worst_case
 from guardian.accounting.checks import Floats, check_answered, check_bound, histograms
 from guardian.accounting.confident import confident_rdp

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from common.plan import BOUND
 
 Floats = NDArray[np.float64]
+Bound = Literal["worst_case", "theorem6", "exact"]
 
 
 class InputError(ValueError):
@@ -64,10 +64,10 @@ def check_lattice(lattice: float) -> float:
     return lattice
 
 
-def check_bound(bound: BOUND) -> BOUND:
+def check_bound(bound: Bound) -> Bound:
     """Return the bound's name where it is a known one."""
-    if bound not in get_args(BOUND):
-        raise InputError("bound", f"must be one of {', '.join(get_args(BOUND))}, is {bound}")
+    if bound not in get_args(Bound):
+        raise InputError("bound", f"must be one of {', '.join(get_args(Bound))}, is {bound}")
     return bound
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from common.plan import BOUND
 from guardian.accounting.checks import (
+    Bound,
     Floats,
     check_answered,
     check_bound,
@@ -18,6 +18,7 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
+from guardian.accounting.exact import confident_exact, threshold_exact
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
 from guardian.accounting.theorem6 import theorem6
 
@@ -28,7 +29,7 @@ def threshold_rdp(
     sigma: float,
     orders: ArrayLike,
     *,
-    bound: BOUND,
+    bound: Bound,
     sensitivity: float = 1.0,
     lattice: float = 0.0,
 ) -> Floats:
@@ -40,9 +41,14 @@ def threshold_rdp(
     counts, at = check_votes(votes), check_orders(orders)
     check_scalar("threshold", threshold, positive=False)
     scale = math.sqrt(2) * check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
-    if check_bound(bound) == "worst_case":
-        return np.broadcast_to(at / scale**2, (len(counts), len(at))).copy()
-    return theorem6(log_q_check(counts, threshold, sigma, check_lattice(lattice)), scale, at)
+    worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    match check_bound(bound), check_lattice(lattice):
+        case "worst_case", _:
+            return worst.copy()
+        case "theorem6", step:
+            return theorem6(log_q_check(counts, threshold, sigma, step), scale, at)
+        case _, step:
+            return np.minimum(worst, threshold_exact(counts, threshold, sigma, at, sensitivity, step))
 
 
 def log_q_check(votes: Floats, threshold: float, sigma: float, lattice: float) -> Floats:
@@ -63,7 +69,7 @@ def confident_rdp(
     orders: ArrayLike,
     answered: ArrayLike,
     *,
-    bound: BOUND,
+    bound: Bound,
     sensitivity: float = 1.0,
     lattice: float = 0.0,
 ) -> Floats:
@@ -75,7 +81,15 @@ def confident_rdp(
         votes, threshold, sigma1, orders, bound=bound, sensitivity=sensitivity, lattice=lattice
     )
     mask = check_answered(answered, len(rdp))
+    counts = np.asarray(votes, dtype=np.float64)[mask]
     rdp[mask] += gnmax_rdp(
-        np.asarray(votes)[mask], sigma2, orders, bound=bound, sensitivity=sensitivity, lattice=lattice
+        counts,
+        sigma2,
+        orders,
+        bound="theorem6" if bound == "theorem6" else "worst_case",
+        sensitivity=sensitivity,
+        lattice=lattice,
     )
+    if bound == "exact":
+        worst = worst_confident(...)
     return rdp

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from common.plan import BOUND
 from guardian.accounting.checks import (
+    Bound,
     Floats,
     check_bound,
     check_lattice,
@@ -17,6 +17,7 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
+from guardian.accounting.exact import gnmax_exact
 from guardian.accounting.theorem6 import theorem6
 
 LEAST_STEPS = 4.0
@@ -30,7 +31,7 @@ def gnmax_rdp(
     sigma: float,
     orders: ArrayLike,
     *,
-    bound: BOUND,
+    bound: Bound,
     sensitivity: float = 1.0,
     lattice: float = 0.0,
 ) -> Floats:
@@ -40,8 +41,9 @@ def gnmax_rdp(
         votes: counts (Q, k), not negative.
         sigma: standard deviation of the noise on each count, in votes.
         orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (sensitivity/sigma)^2 (002, Lemma 8), or "theorem6", which bounds
-            D(M(D) || M(D')) alone and never exceeds it.
+        bound: "worst_case", orders * (sensitivity/sigma)^2 (002, Lemma 8); "theorem6", which bounds
+            D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions. No bound exceeds
+            the worst case, which `exact` falls back to for a sensitivity above 1.
         sensitivity: what one unit can change in one query, in votes.
         lattice: step of the noise in votes; 0 for the papers' continuous noise.
 
@@ -50,9 +52,14 @@ def gnmax_rdp(
     """
     counts, at = check_votes(votes), check_orders(orders)
     scale = check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
-    if check_bound(bound) == "worst_case":
-        return np.broadcast_to(at / scale**2, (len(counts), len(at))).copy()
-    return theorem6(log_q_argmax(counts, sigma, check_lattice(lattice)), scale, at)
+    worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    match check_bound(bound), check_lattice(lattice):
+        case "worst_case", _:
+            return worst.copy()
+        case "theorem6", step:
+            return theorem6(log_q_argmax(counts, sigma, step), scale, at)
+        case _, step:
+            return np.minimum(worst, gnmax_exact(counts, sigma, at, sensitivity, step))
 
 
 def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:

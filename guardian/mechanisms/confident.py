@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from common.plan import Confident
+from common.mechanism import Confident
 from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers

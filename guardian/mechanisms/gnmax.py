@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.plan import GnMax
+from common.mechanism import GnMax
 from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers
 from guardian.noise.source import NoiseSource

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.plan import Confident, GnMax, Mechanism
+from common.mechanism import Confident, GnMax, Mechanism
 from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers
 from guardian.mechanisms.confident import confident
