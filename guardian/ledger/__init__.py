@@ -3,7 +3,7 @@
 from guardian.ledger.cipher import Cipher, load_or_create_key
 from guardian.ledger.ledger import Ledger
 from guardian.ledger.reader import LedgerReader
-from guardian.ledger.site import open_guardian_ledger, read_guardian_ledger
+from guardian.ledger.site import open_guardian_ledger
 from guardian.ledger.values import (
     Budget,
     Charge,
@@ -30,6 +30,5 @@ __all__ = [
     "UnitKey",
     "load_or_create_key",
     "open_guardian_ledger",
-    "read_guardian_ledger",
     "verify",
 ]

@@ -7,9 +7,8 @@ from pathlib import Path
 from common.clock import Clock
 from common.identity import Credentials
 from common.protocol import AUDIT_CONTEXT
-from guardian.ledger.cipher import KEY_FILE, Cipher, load_or_create_key
+from guardian.ledger.cipher import Cipher, load_or_create_key
 from guardian.ledger.ledger import Ledger
-from guardian.ledger.reader import LedgerReader
 
 LEDGER_FILE = "ledger.db"
 
@@ -26,14 +25,3 @@ def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock) -
         cipher=Cipher(load_or_create_key(folder)),
         sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
     )
-
-
-def read_guardian_ledger(folder: Path) -> LedgerReader:
-    """Open `folder`/ledger.db for reading, data-dependent amounts too if its key lies beside it.
-
-    Raises:
-        OstrakaError: as `LedgerReader.open_read_only` and `load_or_create_key`.
-    """
-    key = folder / KEY_FILE
-    cipher = Cipher(load_or_create_key(folder)) if key.exists() else None
-    return LedgerReader.open_read_only(folder / LEDGER_FILE, cipher=cipher)

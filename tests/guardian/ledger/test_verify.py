@@ -11,7 +11,7 @@ import pytest
 from common.clock import ManualClock
 from common.errors import ErrorCode
 from common.identity import CertificateAuthority, Credentials, Identity, Role
-from guardian.ledger import Charge, Ledger, open_guardian_ledger, read_guardian_ledger, verify
+from guardian.ledger import Charge, Ledger, open_guardian_ledger, verify
 from guardian.ledger.audit import GENESIS, row_hash
 from protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import (
@@ -247,11 +247,3 @@ def test_the_log_has_worst_case_amounts_alone(site: Site) -> None:
     (released,) = [payload for payload in payloads if payload["kind"] == "batch_released"]
     assert released["charged"] == [[*ATHENS, 60], [*CORINTH, 50]]
     assert not any("data_dependent" in key for payload in payloads for key in payload)
-
-
-def test_a_site_folder_is_read_with_its_key_or_without(site: Site) -> None:
-    with read_guardian_ledger(site.credentials.folder) as reader:
-        assert reader.data_dependent_totals() == {ATHENS: 3, CORINTH: 4}
-    (site.credentials.folder / "ledger.key").unlink()
-    with read_guardian_ledger(site.credentials.folder) as reader:
-        assert [charge.data_dependent for charge in reader.charges()] == [None, None]
