@@ -1,4 +1,4 @@
-"""The configuration of a site: `site.toml` in its folder, written by `ostraka provision` and edited by people."""
+"""The configuration of a site: `site.toml` in its folder, made by `ostraka provision`, edited by people."""
 
 import ipaddress
 import json
@@ -12,7 +12,8 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import DnsLabel
 
 SITE_FILE = "site.toml"
-SECTIONS = frozenset({"party", "policy", "query"})
+# Tables that are read by their owners with `load_section`.
+SECTIONS = frozenset({"party", "policy"})
 
 Model = TypeVar("Model", bound=BaseModel)
 

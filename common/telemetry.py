@@ -1,6 +1,7 @@
 """Logs and progress bars, on stderr; never with votes, shares, seeds or histograms in them."""
 
 import logging
+import os
 import sys
 
 import structlog
@@ -9,7 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 def configure_logging(level: int = logging.INFO) -> None:
-    """Log events of `level` and above to stderr: for people on a terminal, else one JSON object a line."""
+    """Log events of `level` and above to stderr: for people on a terminal, else one JSON object a line.
+
+    Call it before gRPC is imported, whose own lines it silences unless GRPC_VERBOSITY is set: they say
+    what OstrakaError says better.
+    """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     people, programs = structlog.dev.ConsoleRenderer, structlog.processors.JSONRenderer
     structlog.configure(
         processors=[

@@ -47,7 +47,7 @@ def test_a_section_is_read_by_its_owner(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text(QUERY + "[policy]\nlimit = 5\n")
     assert load_site(tmp_path).site == "q"
     assert load_section(tmp_path, "policy", Policy).limit == 5
-    assert load_section(tmp_path, "query", Policy).limit == 3
+    assert load_section(tmp_path, "party", Policy).limit == 3
 
 
 def test_a_wrong_key_of_a_section_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import structlog
 from common.telemetry import configure_logging, progress
 
 
-def test_logs_are_json_lines_on_stderr_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_are_json_lines_on_stderr_off_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRPC_VERBOSITY", "ERROR")
     try:
         configure_logging()
         structlog.get_logger().debug("too.much")

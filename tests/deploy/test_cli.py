@@ -1,7 +1,11 @@
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from deploy.provisioning import provision
 
 PROBE = """
 import sys
@@ -40,8 +44,25 @@ def test_usage_errors_leave_with_two(arguments: tuple[str, ...]) -> None:
     assert "Usage" in err
 
 
-def test_an_error_of_a_group_is_one_line() -> None:
-    out, err = ostraka("guardian", "budget", "show", "--site", "/nowhere")
+def refused(*arguments: str) -> str:
+    """The one line that a command which exits with 2 says."""
+    out, err = ostraka(*arguments)
     assert out.splitlines()[-1].split()[0] == "2"
-    assert err.startswith("error [config.invalid]: ")
-    assert len(err.splitlines()) == 1
+    (line,) = err.splitlines()
+    return line
+
+
+def test_an_error_of_a_group_is_one_line(tmp_path: Path) -> None:
+    line = refused("guardian", "budget", "show", "--site", str(tmp_path))
+    assert line.startswith("error [config.invalid]: ")
+
+
+def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        made = provision("demo", ["a"], "q", tmp_path / "out", base_port=port)
+        line = refused("guardian", "serve", "--site", str(made.guardian))
+        assert line.startswith("error [server.port_in_use]: ")
+    line = refused("guardian", "budget", "show", "--site", str(made.admin))
+    assert line.startswith("error [server.unreachable]: ")
