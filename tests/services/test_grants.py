@@ -1,0 +1,182 @@
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from common.clock import ManualClock, SystemClock
+from common.datasets import digits
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority, Credentials, Role
+from common.plan import Plan
+from protos.ostraka.v1 import common_pb2
+from tests.services.wire import FEDERATION, Ask, Caller, Federation, participant, yesterday
+
+HOUR_S = 3600
+
+
+def ask(caller: Caller, size: int = 3) -> Ask:
+    return caller.ask(caller.federation.task.prepare(digits().X[:size]))
+
+
+def refused(caller: Caller, asked: Ask) -> OstrakaError:
+    with pytest.raises(OstrakaError) as refusal:
+        caller.vote(asked)
+    assert not caller.federation.guardian.submissions
+    return refusal.value
+
+
+@pytest.mark.parametrize(
+    ("off_s", "code"), [(-HOUR_S, ErrorCode.GRANT_NOT_YET_VALID), (HOUR_S + 90, ErrorCode.GRANT_EXPIRED)]
+)
+def test_a_clock_that_is_an_hour_off_is_named(attica: Federation, off_s: float, code: ErrorCode) -> None:
+    with attica.serving(ManualClock(SystemClock().now() + off_s)) as caller:
+        error = refused(caller, ask(caller))
+    assert error.code is code
+    assert "clocks" in error.message
+
+
+@pytest.mark.parametrize("off_s", [-50, HOUR_S + 50])
+def test_a_clock_within_the_allowed_skew_is_good_enough(attica: Federation, off_s: float) -> None:
+    clock = ManualClock(SystemClock().now())
+    with attica.serving(clock) as caller:
+        asked = ask(caller)
+        clock.advance(off_s)
+        caller.vote(asked)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"plan_digest": bytes(32)},
+        {"querier": f"ostraka://{FEDERATION}/dodona/query"},
+        {"key_id": bytes(32)},
+        {"protocol_version": "ostraka.v0"},
+        {"ring_bits": 32},
+        {"participants": [participant("sparta")]},
+        {"session_id": ""},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_grant_of_something_else_is_refused(attica: Federation, changes: dict[str, Any]) -> None:
+    with attica.serving() as caller:
+        error = refused(caller, replace(ask(caller), grant=caller.grant(**changes)))
+    assert error.code is ErrorCode.GRANT_INVALID
+
+
+def test_another_querying_party_cannot_use_the_grant(attica: Federation) -> None:
+    with attica.serving() as caller:
+        address = caller.address
+        with attica.calling(address, attica.issue("dodona", Role.QUERY)) as other:
+            assert refused(other, ask(other)).code is ErrorCode.GRANT_INVALID
+
+
+def own_signature(attica: Federation) -> Credentials:
+    return attica.querier
+
+
+def another_guardian(attica: Federation) -> Credentials:
+    return attica.issue("hades", Role.GUARDIAN)
+
+
+def foreign_federation(attica: Federation) -> Credentials:
+    return attica.issue("guardian", Role.GUARDIAN, federation="persia")
+
+
+def foreign_authority(attica: Federation) -> Credentials:
+    attica.ca = CertificateAuthority.create(FEDERATION, yesterday())
+    return attica.issue("guardian2", Role.GUARDIAN)
+
+
+@pytest.mark.parametrize("part", ["grant", "ticket"])
+@pytest.mark.parametrize(
+    ("signer", "code"),
+    [
+        (own_signature, ErrorCode.IDENTITY_WRONG_ROLE),
+        (another_guardian, None),
+        (foreign_federation, ErrorCode.IDENTITY_FOREIGN),
+        (foreign_authority, ErrorCode.IDENTITY_FOREIGN),
+    ],
+)
+def test_what_the_guardian_did_not_sign_is_refused(
+    attica: Federation, part: str, signer: Callable[[Federation], Credentials], code: ErrorCode | None
+) -> None:
+    own = {"grant": ErrorCode.GRANT_INVALID, "ticket": ErrorCode.TICKET_INVALID}[part]
+    with attica.serving() as caller:
+        forger = signer(attica)
+        asked = ask(caller)
+        if part == "grant":
+            asked = replace(asked, grant=caller.grant(signer=forger))
+        else:
+            asked = replace(asked, ticket=caller.ticket(1, 3, signer=forger))
+        error = refused(caller, asked)
+    assert error.code is (code or own)
+
+
+@pytest.mark.parametrize("part", ["grant", "ticket"])
+@pytest.mark.parametrize("what", ["payload", "signature", "certificate_der"])
+def test_an_altered_signature_is_refused(attica: Federation, part: str, what: str) -> None:
+    with attica.serving() as caller:
+        asked = ask(caller)
+        signed: common_pb2.Signed = getattr(asked, part)
+        old: bytes = getattr(signed, what)
+        setattr(signed, what, old[:-1] + bytes([old[-1] ^ 1]))
+        error = refused(caller, asked)
+    assert error.code in {ErrorCode.GRANT_INVALID, ErrorCode.TICKET_INVALID, ErrorCode.IDENTITY_FOREIGN}
+
+
+def test_a_ticket_is_no_grant(attica: Federation) -> None:
+    with attica.serving() as caller:
+        asked = ask(caller)
+        assert refused(caller, replace(asked, grant=asked.ticket)).code is ErrorCode.GRANT_INVALID
+        assert refused(caller, replace(asked, ticket=asked.grant)).code is ErrorCode.TICKET_INVALID
+
+
+def test_a_batch_is_as_large_as_its_ticket(attica: Federation) -> None:
+    with attica.serving() as caller:
+        asked = ask(caller)
+        small = replace(asked, ticket=caller.ticket(1, 2))
+        huge = replace(asked, rows=2001, ticket=caller.ticket(1, 2001))
+        assert refused(caller, small).code is ErrorCode.BATCH_TOO_LARGE
+        assert refused(caller, huge).code is ErrorCode.BATCH_TOO_LARGE
+        assert refused(caller, replace(asked, ticket=caller.ticket(1, 4))).code is ErrorCode.TICKET_INVALID
+        empty = replace(asked, features=np.zeros((0, 64), np.float32), ticket=caller.ticket(1, 0))
+        assert refused(caller, empty).code is ErrorCode.TICKET_INVALID
+
+
+def test_a_ticket_must_schedule_this_partys_teachers_in_this_session(attica: Federation) -> None:
+    athens = participant("athens")
+    fewer = common_pb2.Participant(site="athens", teachers=2)
+    tickets = {
+        "another session": {"session_id": "other"},
+        "without us": {"schedule": [common_pb2.Schedule(participant=participant("sparta"))]},
+        "twice": {"schedule": [common_pb2.Schedule(participant=athens)] * 2},
+        "too many bits": {"schedule": [common_pb2.Schedule(participant=athens, queries=bytes(2))]},
+        "fewer teachers": {"schedule": [common_pb2.Schedule(participant=fewer)]},
+    }
+    with attica.serving() as caller:
+        for changes in tickets.values():
+            ticket = caller.ticket(1, 3, **changes)  # type: ignore[arg-type]
+            assert refused(caller, replace(ask(caller), ticket=ticket)).code is ErrorCode.TICKET_INVALID
+
+
+def test_a_plan_of_another_task_is_never_answered(attica: Federation) -> None:
+    fields = attica.plan.model_dump(exclude={"mechanism"}) | {"mechanism": attica.plan.mechanism}
+    with attica.serving() as caller:
+        for changes in ({"task_digest": bytes(32)}, {"classes": 9}):
+            attica.plan = Plan(**(fields | changes))
+            assert refused(caller, ask(caller)).code is ErrorCode.TASK_MISMATCH
+
+
+def test_a_plan_that_leaves_this_party_out_is_refused(attica: Federation) -> None:
+    fields = attica.plan.model_dump(exclude={"mechanism"}) | {"mechanism": attica.plan.mechanism}
+    with attica.serving() as caller:
+        attica.plan = Plan(**(fields | {"parties": ("sparta", "thebes")}))
+        grant = caller.grant(participants=[participant("athens")])
+        assert refused(caller, replace(ask(caller), grant=grant)).code is ErrorCode.GRANT_INVALID
+
+
+def test_bytes_that_are_no_plan_are_refused(attica: Federation) -> None:
+    with attica.serving() as caller:
+        assert refused(caller, replace(ask(caller), plan=b"\xff")).code is ErrorCode.PLAN_INVALID

@@ -1,0 +1,305 @@
+"""The other ends of an answering party, real over mTLS: a guardian that keeps shares, a querying party."""
+
+import hashlib
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import grpc
+import numpy as np
+from numpy.typing import NDArray
+
+from common.clock import Clock, ManualClock, SystemClock
+from common.config import SiteConfig, write_site
+from common.errors import OstrakaError
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+from common.plan import GnMax, Plan
+from common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
+from common.sharing.expansion import expand
+from common.sharing.ring import Ring
+from common.sharing.shares import add
+from common.task import Task, load_task
+from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
+from services.server import running
+
+FEDERATION = "attica"
+DAY_S = 86400
+ANYWHERE = "127.0.0.1:0"
+GUARDIAN_ROLES = {
+    "/ostraka.v1.Guardian/Register": frozenset({Role.PARTY}),
+    "/ostraka.v1.Guardian/SubmitBallots": frozenset({Role.PARTY}),
+}
+
+
+class Guardian(guardian_pb2_grpc.GuardianServicer):
+    """Keeps what parties send it; acknowledges with signed heads of growing sequence."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self.credentials = credentials
+        self.signer = credentials
+        self.manifests: list[common_pb2.Signed] = []
+        self.submissions: list[tuple[str, int, str, bytes]] = []
+        self.refusal: OstrakaError | None = None
+        self.on_share: Callable[[], object] = lambda: None
+        self.sequence = 0
+        self.address = ANYWHERE
+        self._bound: BoundServer | None = None
+
+    def start(self) -> None:
+        self._bound = make_server(
+            self.credentials,
+            self.address,
+            [lambda server: guardian_pb2_grpc.add_GuardianServicer_to_server(self, server)],
+            GUARDIAN_ROLES,
+            SystemClock(),
+        )
+        self.address = self._bound.address
+        self._bound.server.start()
+
+    @property
+    def is_up(self) -> bool:
+        return self._bound is not None
+
+    def stop(self) -> None:
+        if self._bound is not None:
+            self._bound.server.stop(None).wait()
+            self._bound = None
+
+    def share(self, batch_id: int, rows: int, width: int, ring: Ring) -> NDArray[np.unsignedinteger]:
+        sent = {data for _, batch, _, data in self.submissions if batch == batch_id}
+        assert len(sent) == 1
+        return ring.from_bytes(sent.pop(), rows, width)
+
+    def Register(  # noqa: N802
+        self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.RegisterReply:
+        self.manifests.append(request.manifest)
+        return guardian_pb2.RegisterReply(audit_head=self._head())
+
+    def SubmitBallots(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.SubmitBallotsReply:
+        header = next(request_iterator).header
+        expected = header.rows * header.width * 8
+        data = join((part.chunk for part in request_iterator), expected=expected, sha256=header.sha256)
+        party = peer_identity(context).site
+        self.on_share()
+        self.submissions.append((header.session_id, header.batch_id, party, data))
+        if self.refusal is not None:
+            raise self.refusal
+        return guardian_pb2.SubmitBallotsReply(audit_head=self._head())
+
+    def _head(self) -> common_pb2.AuditHead:
+        self.sequence += 1
+        digest = hashlib.sha256(str(self.sequence).encode()).digest()
+        signed = self.signer.sign(AUDIT_CONTEXT, self.sequence.to_bytes(8, "big") + digest)
+        return common_pb2.AuditHead(sequence=self.sequence, hash=digest, signed=signed)
+
+
+class Stop(threading.Event):
+    """What a party waits on between attempts; runs `instead` and does not wait."""
+
+    def __init__(self, instead: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.instead = instead
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.instead()
+        return self.is_set()
+
+    def pause(self) -> None:
+        super().wait(0.2)
+
+
+@dataclass
+class Federation:
+    """Certificates, a guardian that runs, one party's folder and a querying party."""
+
+    root: Path
+    guardian: Guardian
+    party: Path
+    querier: Credentials
+    ca: CertificateAuthority
+    task: Task
+    plan: Plan
+    stop: Stop = field(default_factory=Stop)
+
+    @cached_property
+    def ring(self) -> Ring:
+        return Ring(self.plan.ring_bits)
+
+    @contextmanager
+    def serving(self, clock: Clock | None = None) -> Iterator["Caller"]:
+        with running(self.party, stop=self.stop, clock=clock) as address, self.calling(address) as caller:
+            yield caller
+
+    @contextmanager
+    def calling(self, address: str, credentials: Credentials | None = None) -> Iterator["Caller"]:
+        expected = Identity(FEDERATION, "athens", Role.PARTY)
+        with open_channel(credentials or self.querier, address, expected) as channel:
+            yield Caller(self, channel, address)
+
+    def bring_guardian_back(self) -> None:
+        if not self.guardian.is_up:
+            self.guardian.start()
+        self.stop.pause()
+
+    def issue(self, site: str, role: Role, federation: str = FEDERATION) -> Credentials:
+        folder = self.root / f"{federation}-{site}-{role}"
+        folder.mkdir()
+        return self.ca.issue(Identity(federation, site, role), folder, yesterday())
+
+    def set_policy(self, **values: object) -> None:
+        with (self.party / "site.toml").open("a") as file:
+            file.write("\n[policy]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in values.items()))
+
+    def journal_bytes(self) -> bytes:
+        return b"".join(path.read_bytes() for path in self.party.glob("journal.db*"))
+
+
+@dataclass
+class Ask:
+    """One batch as it is asked for; what is not given is right."""
+
+    features: NDArray[np.float32]
+    plan: bytes
+    grant: common_pb2.Signed
+    ticket: common_pb2.Signed
+    rows: int | None = None
+    data: bytes | None = None
+    sha256: bytes | None = None
+
+    def messages(self) -> Iterator[party_pb2.VoteRequest]:
+        data = self.features.astype("<f4").tobytes() if self.data is None else self.data
+        header = party_pb2.VoteHeader(
+            plan=self.plan,
+            grant=self.grant,
+            ticket=self.ticket,
+            rows=len(self.features) if self.rows is None else self.rows,
+            columns=self.features.shape[1],
+            sha256=self.sha256 or hashlib.sha256(data).digest(),
+        )
+        yield party_pb2.VoteRequest(header=header)
+        yield from (party_pb2.VoteRequest(chunk=chunk) for chunk in split(data))
+
+
+@dataclass
+class Caller:
+    """A querying party on its channel to the party."""
+
+    federation: Federation
+    channel: grpc.Channel
+    address: str
+
+    def grant(self, signer: Credentials | None = None, **changes: object) -> common_pb2.Signed:
+        plan, now = self.federation.plan, int(SystemClock().now())
+        guardian = self.federation.guardian.credentials
+        fields: dict[str, object] = {
+            "session_id": "session",
+            "plan_digest": hashlib.sha256(plan.serialize()).digest(),
+            "querier": self.federation.querier.identity.uri,
+            "key_id": hashlib.sha256((signer or guardian).signing_public_key).digest(),
+            "protocol_version": PROTOCOL_VERSION,
+            "ring_bits": plan.ring_bits,
+            "participants": [participant(site) for site in plan.parties],
+            "max_batch": plan.batch_size,
+            "max_queries": plan.queries,
+            "not_before_unix_s": now,
+            "expires_unix_s": now + 3600,
+            "allowed_skew_s": 60,
+        }
+        grant = common_pb2.Grant(**(fields | changes))  # type: ignore[arg-type]
+        return (signer or guardian).sign(GRANT_CONTEXT, grant.SerializeToString())
+
+    def ticket(
+        self,
+        batch_id: int,
+        size: int,
+        *,
+        session_id: str = "session",
+        schedule: Sequence[common_pb2.Schedule] | None = None,
+        signer: Credentials | None = None,
+    ) -> common_pb2.Signed:
+        everyone = [common_pb2.Schedule(participant=participant(s)) for s in self.federation.plan.parties]
+        ticket = common_pb2.Ticket(
+            session_id=session_id,
+            batch_id=batch_id,
+            size=size,
+            schedule=everyone if schedule is None else schedule,
+        )
+        signer = signer or self.federation.guardian.credentials
+        return signer.sign(TICKET_CONTEXT, ticket.SerializeToString())
+
+    def ask(self, features: NDArray[np.float32], batch_id: int = 1) -> Ask:
+        ticket = self.ticket(batch_id, len(features))
+        return Ask(features, self.federation.plan.serialize(), self.grant(), ticket)
+
+    def vote(self, ask: Ask) -> party_pb2.VoteReplyHeader:
+        try:
+            (reply,) = party_pb2_grpc.PartyStub(self.channel).Vote(ask.messages(), timeout=60)
+        except grpc.RpcError as exc:
+            raise call_error(exc) from exc
+        assert isinstance(reply, party_pb2.VoteReply)
+        return reply.header
+
+    def ballots(self, reply: party_pb2.VoteReplyHeader, batch_id: int = 1) -> NDArray[np.float64]:
+        """What both shares add up to, in votes."""
+        ring = self.federation.ring
+        theirs = self.federation.guardian.share(batch_id, reply.rows, reply.width, ring)
+        total = add([expand(reply.seed, reply.rows, reply.width, ring), theirs])
+        return ring.lift(total) / 2**16
+
+
+def yesterday() -> ManualClock:
+    return ManualClock(SystemClock().now() - DAY_S)
+
+
+TEACHERS = 3
+
+
+def participant(site: str) -> common_pb2.Participant:
+    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1)
+
+
+@contextmanager
+def federation(root: Path, trained: Path) -> Iterator[Federation]:
+    """A federation in `root` whose party athens has the task and teachers of folder `trained`."""
+    ca = CertificateAuthority.create(FEDERATION, yesterday())
+    party = root / "athens"
+    shutil.copytree(trained, party)
+    ca.issue(Identity(FEDERATION, "athens", Role.PARTY), party, yesterday())
+    task = load_task(party / "task.toml")
+    plan = Plan(
+        nonce=bytes(16),
+        task_digest=task.digest,
+        classes=len(task.classes),
+        mechanism=GnMax(sigma=40.0),
+        parties=("athens", "sparta", "thebes"),
+        quorum=2,
+        queries=5000,
+        batch_size=2000,
+    )
+    made = Federation(root, None, party, None, ca, task, plan)  # type: ignore[arg-type]
+    made.querier = made.issue("delphi", Role.QUERY)
+    made.guardian = Guardian(made.issue("guardian", Role.GUARDIAN))  # type: ignore[abstract]
+    made.guardian.start()
+    write_site(
+        SiteConfig(
+            federation=FEDERATION,
+            site="athens",
+            role="party",
+            listen=ANYWHERE,
+            guardian=made.guardian.address,
+            folder=party,
+        )
+    )
+    try:
+        yield made
+    finally:
+        made.guardian.stop()
