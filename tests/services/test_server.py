@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -125,6 +126,23 @@ def test_a_vote_without_a_header_is_refused(attica: Federation) -> None:
         with pytest.raises(grpc.RpcError) as refused:
             list(call(iter([b""])))
     assert call_error(refused.value).code is ErrorCode.MESSAGE_INVALID
+
+
+def test_without_tls_grants_are_checked_all_the_same(attica: Federation) -> None:
+    attica.insecure = True
+    attica.guardian.stop()
+    attica.guardian.start(insecure=True)
+    with attica.serving() as caller:
+        caller.vote(two_queries(caller))
+        with pytest.raises(OstrakaError) as refused:
+            caller.vote(replace(two_queries(caller), grant=caller.grant(signer=attica.querier)))
+    assert refused.value.code is ErrorCode.IDENTITY_WRONG_ROLE
+
+
+def test_without_tls_nothing_but_loopback_is_served(attica: Federation) -> None:
+    attica.insecure = True
+    rewrite(attica, "127.0.0.1:0", "0.0.0.0:0")
+    assert start_failure(attica).code is ErrorCode.SERVER_INSECURE_REFUSED
 
 
 def test_teachers_of_another_task_do_not_serve(attica: Federation) -> None:

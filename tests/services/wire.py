@@ -51,13 +51,14 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.address = ANYWHERE
         self._bound: BoundServer | None = None
 
-    def start(self) -> None:
+    def start(self, *, insecure: bool = False) -> None:
         self._bound = make_server(
             self.credentials,
             self.address,
             [lambda server: guardian_pb2_grpc.add_GuardianServicer_to_server(self, server)],
             GUARDIAN_ROLES,
             SystemClock(),
+            insecure=insecure,
         )
         self.address = self._bound.address
         self._bound.server.start()
@@ -129,6 +130,7 @@ class Federation:
     task: Task
     plan: Plan
     stop: Stop = field(default_factory=Stop)
+    insecure: bool = False
 
     @cached_property
     def ring(self) -> Ring:
@@ -136,13 +138,15 @@ class Federation:
 
     @contextmanager
     def serving(self, clock: Clock | None = None) -> Iterator["Caller"]:
-        with running(self.party, stop=self.stop, clock=clock) as address, self.calling(address) as caller:
+        party = running(self.party, stop=self.stop, clock=clock, insecure=self.insecure)
+        with party as address, self.calling(address) as caller:
             yield caller
 
     @contextmanager
     def calling(self, address: str, credentials: Credentials | None = None) -> Iterator["Caller"]:
         expected = Identity(FEDERATION, "athens", Role.PARTY)
-        with open_channel(credentials or self.querier, address, expected) as channel:
+        own = credentials or self.querier
+        with open_channel(own, address, expected, insecure=self.insecure) as channel:
             yield Caller(self, channel, address)
 
     def bring_guardian_back(self) -> None:
