@@ -1,5 +1,6 @@
 """Wires the guardian together and serves it until told to stop."""
 
+import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +9,7 @@ import structlog
 
 from common.clock import Clock, SystemClock
 from common.config import load_site
+from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.rpc import make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
@@ -20,6 +22,8 @@ from guardian.registration import Registrar
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
 from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
+
+LOCK_FILE = "guardian.lock"
 
 
 def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
@@ -48,7 +52,7 @@ def running(
     """A guardian that has recovered its ledger and serves within the block, which gets its address."""
     clock = clock or SystemClock()
     site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
-    with open_guardian_ledger(folder, credentials, clock) as ledger:
+    with _alone(folder), open_guardian_ledger(folder, credentials, clock) as ledger:
         coordinator = Coordinator(ledger, credentials, policy, clock, noise or OpenDpNoise())
         registrar = Registrar(ledger, credentials.ca_pem, site.federation, clock)
         service = GuardianService(coordinator, registrar, ledger)
@@ -69,3 +73,16 @@ def running(
             yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep a second guardian from taking over the ledger of one that still serves from `folder`."""
+    with (folder / LOCK_FILE).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise OstrakaError(
+                ErrorCode.LEDGER_LOCKED, f"Another guardian serves from {folder}; stop it first."
+            ) from exc
+        yield

@@ -141,7 +141,7 @@ def _ask(federation: Federation, settings: Settings, watch: Stopwatch, on_progre
             seed=settings.seed,
         )
     guardian = federation.site("guardian")
-    return Outcome(started, labelling, retraining, totals(guardian / LEDGER, guardian))
+    return Outcome(started, labelling, retraining, totals(guardian))
 
 
 def _report(

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import TypedDict
 
+from common.errors import ErrorCode, OstrakaError
 from common.privacy import AMOUNT_UNIT, epsilon
 from guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
+from guardian.ledger.cipher import KEY_FILE
+from guardian.ledger.site import LEDGER_FILE
 from guardian.ledger.values import add
 
 
@@ -32,14 +35,20 @@ class UnitReport(TypedDict):
     history: list[Spent]
 
 
-def totals(ledger_path: Path, key_folder: Path) -> list[UnitReport]:
-    """Every unit's spending with its history by batch, from a ledger that may be in use.
+def totals(folder: Path) -> list[UnitReport]:
+    """Every unit's spending with its history by batch, from a guardian's site folder that may be in use.
 
     Raises:
-        OstrakaError: `ledger.missing`, `ledger.tampered` where the key is another ledger's.
+        OstrakaError: `ledger.missing`, `ledger.tampered` where the key is another ledger's,
+            `config.invalid` where there is no key.
     """
-    cipher = Cipher(load_or_create_key(key_folder))
-    with LedgerReader.open_read_only(ledger_path, cipher=cipher) as ledger:
+    if not (folder / KEY_FILE).is_file():
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{folder} has no {KEY_FILE}, without which data-dependent totals cannot be read; restore it.",
+        )
+    cipher = Cipher(load_or_create_key(folder))
+    with LedgerReader.open_read_only(folder / LEDGER_FILE, cipher=cipher) as ledger:
         charges = ledger.charges()
         return [_report(b, [c for c in charges if c.unit == b.key]) for b in ledger.budgets()]
 

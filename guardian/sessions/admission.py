@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Confident, GnMax, Mechanism, Plan, check_ring
-from guardian.ledger import UnitKey
+from guardian.ledger import Budget, UnitKey
 from guardian.policy import Policy
 from protos.ostraka.v1 import common_pb2
 
@@ -30,6 +30,17 @@ def check_policy(plan: Plan, policy: Policy) -> None:
         if not holds:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED, f"The guardian's policy asks for {wanted}; change the plan."
+            )
+
+
+def check_enforcement(budgets: Sequence[Budget], policy: Policy) -> None:
+    """Raise `policy.refused` for a budget made under another enforcement than the policy's."""
+    for budget in budgets:
+        if budget.enforce != policy.enforce:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The budget of {budget.key} is enforced as {budget.enforce} and the guardian's policy says"
+                f" {policy.enforce}; restore the policy that the budget was made under.",
             )
 
 

@@ -12,10 +12,10 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
 from common.plan import Plan, digest
 from common.sharing.ring import RingArray
-from guardian.ledger import Budget, Ledger, UnitKey
+from guardian.ledger import Budget, Ledger
 from guardian.noise import NoiseSource
 from guardian.policy import Policy
-from guardian.sessions.admission import check_policy, participants, units
+from guardian.sessions.admission import check_enforcement, check_policy, participants, units
 from guardian.sessions.batch import Batch, Share
 from guardian.sessions.outcome import tally, worst_amount
 from guardian.sessions.registry import OpenBatches, Session, load_session
@@ -47,10 +47,13 @@ class Coordinator:
                 `plan.ring_too_small`, `budget.missing`.
         """
         plan = Plan.parse(plan_bytes)
+        before = self._ledger.find_session(querier.uri, digest(plan_bytes))
+        if before is not None:
+            return common_pb2.Signed.FromString(before.grant)
         check_policy(plan, self._policy)
         manifests = self._manifests(plan)
         chosen = participants(plan, manifests)
-        self._budgets(plan, plan.parties)
+        check_enforcement(self._budgets(plan, plan.parties), self._policy)
         session_id = secrets.token_hex(16)
         grant = sign_grant(
             self._credentials,
@@ -232,16 +235,4 @@ class Coordinator:
         return {site: common_pb2.Manifest.FromString(s.manifest) for site, s in stored.items()}
 
     def _budgets(self, plan: Plan, sites: Sequence[str]) -> list[Budget]:
-        budgets = {b.key: b for b in self._ledger.budgets()}
-        wanted = units(plan, self._manifests(plan), sites)
-        for key in wanted:
-            if key not in budgets:
-                raise _no_budget(key)
-        return [budgets[key] for key in wanted]
-
-
-def _no_budget(key: UnitKey) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.BUDGET_MISSING,
-        f"No budget is set for {key}; set one with `ostraka guardian budget set`.",
-    )
+        return self._ledger.budgets_of(units(plan, self._manifests(plan), sites))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from common.clock import ManualClock, SystemClock
+from common.errors import OstrakaError
 from common.identity import Role
 from common.plan import Confident, GnMax, Mechanism
 from common.sharing.fixed_point import encode
@@ -153,8 +154,7 @@ def test_a_random_sum_is_answered_and_charged_the_worst_case(tmp_path: Path) -> 
         assert len(guardian.release(session, 1, total)) == 20
     from guardian.admin.confidential import totals
 
-    folder = tmp_path / "guardian-guardian"
-    for unit in totals(folder / "ledger.db", folder):
+    for unit in totals(tmp_path / "guardian-guardian"):
         assert unit["epsilon_data_dependent"] == pytest.approx(unit["epsilon_worst_case"], rel=1e-9)
 
 
@@ -177,6 +177,25 @@ def test_a_restart_kills_open_batches_and_voids_their_reservations(federation: F
         assert budget.epsilon_reserved == 0
         guardian.ticket(session, 3, 20)
         assert len(guardian.release(session, 3, guardian.vote(session, 3, unanimous(20)))) == 20
+
+
+def test_a_second_guardian_leaves_the_first_alone(guardian: Calls, federation: Federation) -> None:
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, 20)
+    with pytest.raises(OstrakaError) as refused, federation.guardian():
+        pass
+    assert refused.value.code == "ledger.locked"
+    assert len(guardian.release(session, 1, guardian.vote(session, 1, unanimous(20)))) == 20
+
+
+def test_budgets_of_another_enforcement_are_refused(tmp_path: Path) -> None:
+    federation = Federation(tmp_path)
+    with federation.guardian() as guardian:
+        guardian.prepare_all()
+    site = federation.guardian_folder / "site.toml"
+    site.write_text(site.read_text().replace("worst_case", "data_dependent"))
+    with federation.guardian() as guardian:
+        assert refusal(guardian.open) == "policy.refused"
 
 
 def test_freezes_the_intersection_at_the_deadline(tmp_path: Path) -> None:
