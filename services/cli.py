@@ -1,0 +1,116 @@
+"""`ostraka party`: train teachers, check a site against its task, serve votes."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.cli import write_json
+from common.config import load_section
+from common.task import load_task
+from common.telemetry import progress
+from services.policy import PartySection
+from services.teachers.config import TrainingSection
+
+TEACHERS = "teachers"
+
+app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
+Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
+Data = Annotated[Path | None, typer.Option(help="Labelled records; else data in [training] of site.toml.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="task.toml; else the site's own.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What fits a site's task: its records, and its teachers where there are any."""
+
+    task: str
+    records: int
+    classes: int
+    teachers: int | None
+
+
+@app.command()
+def train(
+    site: Site,
+    data: Data = None,
+    task: TaskFile = None,
+    teachers: Annotated[int | None, typer.Option(min=1, help="How many.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="logistic, mlp, cnn, random_forest, ... or module:function.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes of a network over its slice.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of slices and training.")] = None,
+    json: Json = None,
+) -> None:
+    """Train this party's teachers on disjoint slices of its records."""
+    from services.teachers import train as train_teachers
+
+    given = {"teachers": teachers, "model": model, "epochs": epochs, "seed": seed}
+    section = _training(site, data, **given)
+    wanted = load_task(task or _task_file(site))
+    records = wanted.load(section.required_data)
+    with progress() as bar:
+        step = bar.add_task(f"Training {section.teachers} teachers", total=None)
+        ensemble = train_teachers(
+            records,
+            wanted,
+            section,
+            seed=section.seed,
+            progress=lambda done, total: bar.update(step, completed=done, total=total),
+        )
+    ensemble.save(site / TEACHERS)
+    _tell(
+        f"Trained {ensemble.manifest.teachers} teachers ({ensemble.training}) on {len(records)} records.",
+        ensemble.manifest.model_dump(mode="json"),
+        json,
+    )
+
+
+@app.command()
+def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
+    """Compare this site's records and teachers with the task, and say what is off."""
+    from services.teachers import Ensemble
+
+    wanted = load_task(task or _task_file(site))
+    records = wanted.load(_training(site, data).required_data)
+    teachers = None
+    if (site / TEACHERS).is_dir():
+        ensemble = Ensemble.load(site / TEACHERS)
+        ensemble.require_task(wanted)
+        teachers = ensemble.manifest.teachers
+    found = Checked(wanted.name, len(records), len(wanted.classes), teachers)
+    having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
+    _tell(f"{found.records} records and {having} fit the task '{found.task}'.", asdict(found), json)
+
+
+@app.command()
+def serve(
+    site: Site,
+    ready_file: Annotated[Path | None, typer.Option(help="Written once votes are taken.")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
+) -> None:
+    """Serve votes until stopped."""
+    from services.server import serve as serve_party
+
+    serve_party(site, ready_file=ready_file, insecure=insecure)
+
+
+def _training(site: Path, data: Path | None, **given: object) -> TrainingSection:
+    """Table [training] with what the command line says instead; paths in it are relative to the site."""
+    section = load_section(site, "training", TrainingSection)
+    kept = {key: value for key, value in given.items() if value is not None}
+    found = data or (section.data and site / section.data)
+    return TrainingSection.model_validate(section.model_dump() | kept | {"data": found})
+
+
+def _task_file(site: Path) -> Path:
+    return site / load_section(site, "party", PartySection).task
+
+
+def _tell(sentence: str, values: object, json: str | None) -> None:
+    if json != "-":
+        typer.echo(sentence)
+    write_json(values, json)

@@ -1,0 +1,77 @@
+"""How a party trains its teachers: table [training] of its site.toml."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from common.errors import ErrorCode, OstrakaError
+from common.task import Task
+
+Progress = Callable[[int, int], None]
+"""Told how many steps of training are done, and of how many."""
+Network = Literal["logistic", "mlp", "cnn"]
+Estimator = Literal["logistic_regression", "random_forest"]
+NETWORKS: tuple[str, ...] = get_args(Network)
+ESTIMATORS: tuple[str, ...] = get_args(Estimator)
+_FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_IMAGE_SIDE = 16
+
+
+def is_factory(model: str) -> bool:
+    """Whether a model is named as "module:function" and not one of the built-in names."""
+    return _FACTORY.fullmatch(model) is not None
+
+
+def _known(model: str) -> str:
+    if model in NETWORKS + ESTIMATORS or is_factory(model):
+        return model
+    names = ", ".join(NETWORKS + ESTIMATORS)
+    raise ValueError(f"'{model}' is no model: give one of {names}, or a factory as module:function")
+
+
+class TrainingConfig(BaseModel):
+    """What to train.
+
+    Attributes:
+        teachers: how many; each is trained on records of its own.
+        model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
+            torch module or a scikit-learn estimator; none: `cnn` for images of at least 16 by 16, else `mlp`.
+        epochs: passes of a network over its slice; none: the model's own number.
+        shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    teachers: Annotated[int, Field(ge=1, le=1000)] = 10
+    model: Annotated[str, AfterValidator(_known)] | None = None
+    epochs: Annotated[int, Field(ge=1)] | None = None
+    shift: Annotated[int, Field(ge=0)] | None = None
+
+    def model_for(self, task: Task) -> str:
+        """The model asked for, or the one that suits the task."""
+        if self.model is not None:
+            return self.model
+        shape = task.input.shape
+        large = len(shape) in (2, 3) and sorted(shape)[-2] >= _IMAGE_SIDE
+        return "cnn" if large else "mlp"
+
+
+class TrainingSection(TrainingConfig):
+    """Table [training] of a party's site.toml: its records and how to train on them."""
+
+    data: Path | None = None
+    """File of records, relative to the site folder."""
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def required_data(self) -> Path:
+        """The file of records; raises `data.missing` where none is named."""
+        if self.data is None:
+            raise OstrakaError(
+                ErrorCode.DATA_MISSING,
+                "No data file is named: give --data FILE, or data in table [training] of site.toml.",
+            )
+        return self.data

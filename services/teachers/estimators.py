@@ -1,0 +1,122 @@
+"""scikit-learn teachers: fitted one by one, saved with skops, loaded only where every type is trusted."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import skops.io
+import structlog
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from skops.io.exceptions import UntrustedTypesFoundException
+
+from common.errors import ErrorCode, OstrakaError
+from services.teachers.config import Progress
+from services.teachers.factory import build, invalid_model
+from services.teachers.guard import FALLBACK, Guard
+from services.teachers.manifest import TeachersManifest, unreadable
+from services.teachers.slices import Slice
+
+TREES = 50
+MAX_ITERATIONS = 1000
+
+
+def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
+    """Multinomial logistic regression on scaled features."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_ITERATIONS))
+
+
+def random_forest(shape: tuple[int, ...], classes: int) -> Any:
+    """`TREES` trees."""
+    return RandomForestClassifier(n_estimators=TREES)
+
+
+BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], Any]] = {
+    "logistic_regression": logistic_regression,
+    "random_forest": random_forest,
+}
+
+
+def fit_estimators(slices: Sequence[Slice], model: str, classes: int, progress: Progress) -> "Estimators":
+    """Estimators fitted to flat records, one for each slice; one that fails votes for a fixed class.
+
+    Raises:
+        OstrakaError: `model.invalid` where none can be fitted.
+    """
+    fitted: list[Any] = []
+    failures: list[Exception] = []
+    for part in slices:
+        untrained = build(model, part.X.shape[1:], classes)
+        try:
+            fitted.append(_fit(untrained, part))
+        except Exception as exc:
+            failures.append(exc)
+            fitted.append(_always(FALLBACK, part))
+        progress(len(fitted), len(slices))
+    if len(failures) == len(slices):
+        raise invalid_model(model, f"cannot be trained ({type(failures[0]).__name__})") from failures[0]
+    if failures:
+        structlog.get_logger().warning("teacher.untrained", teachers=len(failures), votes_for=FALLBACK)
+    return Estimators(fitted)
+
+
+def _fit(model: Any, part: Slice) -> Any:
+    """The estimator fitted to flat records; every generator in it is seeded by the slice's entropy."""
+    if part.constant is not None:
+        return _always(part.constant, part)
+    seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
+    names = (name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
+    return model.set_params(**dict.fromkeys(names, seed)).fit(part.X.reshape(len(part.X), -1), part.y)
+
+
+def _always(label: int, part: Slice) -> Any:
+    known = np.array([label])
+    return DummyClassifier(strategy="constant", constant=label).fit(part.X[:1].reshape(1, -1), known)
+
+
+class Estimators:
+    """Fitted estimators that predict class indices from flat records (Q, F)."""
+
+    def __init__(self, fitted: Sequence[Any]) -> None:
+        """Takes estimators in the order of their teachers."""
+        self._fitted = fitted
+
+    def predict(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
+        """Votes (estimators, Q) on flat records (Q, F)."""
+        votes = [
+            guard.votes(lambda model=model: model.predict(X)[None], 1, len(X))  # type: ignore[misc]
+            for model in self._fitted
+        ]
+        return np.concatenate(votes)
+
+    def save(self, folder: Path) -> None:
+        """Writes one file for each estimator."""
+        for row, model in enumerate(self._fitted):
+            skops.io.dump(model, _file(folder, row))
+
+    @classmethod
+    def load(cls, folder: Path, manifest: TeachersManifest) -> "Estimators":
+        """Reads them; raises `model.invalid` for a damaged file or a type that skops does not trust."""
+        return cls([_load(_file(folder, row)) for row in range(manifest.teachers)])
+
+
+def _file(folder: Path, row: int) -> Path:
+    return folder / f"model-{row:04d}.skops"
+
+
+def _load(path: Path) -> Any:
+    try:
+        return skops.io.load(path)
+    except UntrustedTypesFoundException as exc:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"{path} holds a type that is not trusted: use estimators of scikit-learn, or a torch module.",
+        ) from exc
+    except (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError) as exc:
+        raise unreadable(path) from exc

@@ -1,0 +1,61 @@
+"""Models by name: built-in, or from a factory that the party's configuration names."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from common.errors import ErrorCode, OstrakaError
+from services.teachers.config import ESTIMATORS, NETWORKS
+
+Factory = Callable[[tuple[int, ...], int], Any]
+
+
+def find_factory(model: str) -> Factory:
+    """The function of (shape of one record, classes) that builds an untrained model.
+
+    Raises:
+        OstrakaError: `model.invalid` where the module cannot be imported or has no such function.
+    """
+    if model in NETWORKS:
+        from services.teachers import networks
+
+        return networks.BUILDERS[model]
+    if model in ESTIMATORS:
+        from services.teachers import estimators
+
+        return estimators.BUILDERS[model]
+    module, _, function = model.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except Exception as exc:
+        raise invalid_model(model, f"cannot be imported ({type(exc).__name__})") from exc
+    if not callable(found):
+        raise invalid_model(model, "is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def build(model: str, shape: tuple[int, ...], classes: int) -> Any:
+    """One untrained model: a torch module of (Q, *shape) to logits (Q, classes), or an estimator.
+
+    Raises:
+        OstrakaError: `model.invalid` where the factory is missing, fails, or gives something else.
+    """
+    factory = find_factory(model)
+    try:
+        built = factory(shape, classes)
+    except OstrakaError:
+        raise
+    except Exception as exc:
+        raise invalid_model(model, f"failed for records of shape {shape} ({type(exc).__name__})") from exc
+    if not (hasattr(built, "state_dict") or (hasattr(built, "fit") and hasattr(built, "predict"))):
+        raise invalid_model(model, "gave neither a torch module nor a scikit-learn estimator")
+    return built
+
+
+def invalid_model(model: str, problem: str) -> OstrakaError:
+    """The refusal of a model that cannot be built or used."""
+    return OstrakaError(
+        ErrorCode.MODEL_INVALID,
+        f"The model {model} {problem}: name a built-in model, or a factory module:function of "
+        "(shape, classes) in a module that is installed.",
+    )

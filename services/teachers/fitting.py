@@ -1,0 +1,145 @@
+"""Training of one party's networks."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from services.teachers.batches import Schedule, batches
+from services.teachers.config import Progress, TrainingConfig, is_factory
+from services.teachers.factory import build, invalid_model
+from services.teachers.networks import EPOCHS, Scaler, image_axes
+from services.teachers.slices import Slice
+from services.teachers.stack import Stack, best_device, pays
+
+FACTORY_EPOCHS = 30
+LEARNING_RATE = 0.01
+WEIGHT_DECAY = 0.01
+SHIFT_OF_SIDE = 1 / 14
+
+
+def fit_networks(
+    slices: Sequence[Slice], model: str, classes: int, config: TrainingConfig, progress: Progress
+) -> list[nn.Module]:
+    """Trained networks, one for each slice, in evaluation mode on the CPU; each scales its own records.
+
+    The same slices give the same weights on one machine. Small networks train together with stacked weights,
+    the others one by one, as many at once as torch has threads: one thread each beats sharing one network.
+    """
+    shape = slices[0].X.shape[1:]
+    nets = [_untrained(part, model, shape, classes) for part in slices]
+    axes = image_axes(shape)
+    side = min(axes.height, axes.width) if axes else 0
+    shift = round(side * SHIFT_OF_SIDE) if config.shift is None else config.shift
+    epochs = config.epochs or EPOCHS.get(model, FACTORY_EPOCHS)
+    schedule = Schedule.of([len(part.y) for part in slices], epochs, shift)
+    device = best_device()
+    workers = 1 if is_factory(model) or device.type == "cuda" else torch.get_num_threads()
+    groups = _groups(len(nets), workers if pays(model, device) else len(nets))
+    tick = _ticker(progress, schedule.steps * len(groups))
+
+    def work(group: Sequence[int]) -> None:
+        _fit([nets[i] for i in group], [slices[i] for i in group], schedule, device, tick)
+
+    with _one_thread_each(workers), _seeded(slices[0]), ThreadPoolExecutor(workers) as pool:
+        try:
+            list(pool.map(work, groups))
+        except Exception as exc:
+            raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
+    return nets
+
+
+def _groups(teachers: int, groups: int) -> list[list[int]]:
+    return [part.tolist() for part in np.array_split(np.arange(teachers), min(groups, teachers))]
+
+
+def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """A network whose first weights depend on the slice's entropy only."""
+    with _seeded(part):
+        net = compose(model, shape, classes)
+    scaler = net.get_submodule("0")
+    assert isinstance(scaler, Scaler)  # noqa: S101 - `compose` put it there
+    scaler.fit(torch.from_numpy(part.X))
+    return net
+
+
+def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """A scaler and a network of records (Q, *shape) to logits (Q, classes).
+
+    Raises:
+        OstrakaError: `model.invalid` where the factory's module does not do that.
+    """
+    built = build(model, shape, classes)
+    if not isinstance(built, nn.Module):
+        raise invalid_model(model, "gave no torch module")
+    net = nn.Sequential(Scaler(shape), built).eval()
+    try:
+        with torch.no_grad():
+            found = tuple(net(torch.zeros(2, *shape)).shape)
+    except Exception as exc:
+        raise invalid_model(model, f"cannot take records of shape {shape} ({type(exc).__name__})") from exc
+    if found != (2, classes):
+        raise invalid_model(model, f"gives shape {found} for 2 records, which should be (2, {classes})")
+    return net
+
+
+def _fit(
+    nets: Sequence[nn.Module],
+    slices: Sequence[Slice],
+    schedule: Schedule,
+    device: torch.device,
+    tick: Callable[[], None],
+) -> None:
+    """Trains networks together; their losses only add up, so that none sees another's records."""
+    for net in nets:
+        net.to(device).train()
+    stack = Stack(nets)
+    optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=schedule.steps + 1)
+    for X, y in batches(slices, schedule, image_axes(slices[0].X.shape[1:]), device):
+        optimizer.zero_grad()
+        losses = functional.cross_entropy(stack.each(X).flatten(0, 1), y.flatten(), reduction="sum")
+        (losses / schedule.batch).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        rate.step()
+        tick()
+    stack.unstack()
+    for net in nets:
+        net.cpu().eval()
+
+
+def _ticker(progress: Progress, total: int) -> Callable[[], None]:
+    lock, done = threading.Lock(), 0
+
+    def tick() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            progress(done, total)
+
+    return tick
+
+
+@contextmanager
+def _seeded(part: Slice) -> Iterator[None]:
+    """Inside, torch's own generator (first weights, a factory's dropout) starts from the slice's entropy."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))
+        yield
+
+
+@contextmanager
+def _one_thread_each(workers: int) -> Iterator[None]:
+    """Inside, a torch operation uses one thread where several workers run; the setting is the process's."""
+    before = torch.get_num_threads()
+    if workers > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

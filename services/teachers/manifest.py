@@ -1,0 +1,67 @@
+"""What a folder of teachers holds: its `manifest.json`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from common.errors import ErrorCode, OstrakaError
+
+_FILE = "manifest.json"
+_Count = Annotated[int, Field(ge=1)]
+
+
+class TeachersManifest(BaseModel):
+    """A trained ensemble in words.
+
+    Attributes:
+        teachers: number of models, each with one vote.
+        records: number of records they were trained on, each by one teacher.
+        model: built-in name or factory of every model.
+        library: which library the models belong to.
+        training: model and version, for people.
+        task_digest: the task's digest, hexadecimal.
+        seed: of slices and training.
+        classes: number of classes.
+        shape: shape of one record.
+        constants: class that a teacher always votes for, by teacher: the only one of its slice.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    teachers: _Count
+    records: _Count
+    model: str
+    library: Literal["torch", "sklearn"]
+    training: str
+    task_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    seed: Annotated[int, Field(ge=0)]
+    classes: Annotated[int, Field(ge=2)]
+    shape: Annotated[tuple[_Count, ...], Field(min_length=1)]
+    constants: dict[int, int] = Field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Writes it beside the models."""
+        (folder / _FILE).write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TeachersManifest":
+        """Reads it; raises `model.invalid` where there is none or it is broken."""
+        path = folder / _FILE
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except FileNotFoundError as exc:
+            raise OstrakaError(
+                ErrorCode.MODEL_INVALID,
+                f"There are no trained teachers in {folder}: run `ostraka party train` first.",
+            ) from exc
+        except (OSError, ValidationError) as exc:
+            raise unreadable(path) from exc
+
+
+def unreadable(path: Path) -> OstrakaError:
+    """The refusal of a file of an ensemble that is damaged or not what the manifest says."""
+    return OstrakaError(
+        ErrorCode.MODEL_INVALID,
+        f"{path} is damaged or of another ensemble: run `ostraka party train` again.",
+    )

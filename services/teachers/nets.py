@@ -1,0 +1,86 @@
+"""Trained networks: their votes, and their weights on disk."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from services.teachers.fitting import compose
+from services.teachers.guard import Guard
+from services.teachers.manifest import TeachersManifest, unreadable
+from services.teachers.stack import Stack, best_device, pays
+
+FILE = "weights.safetensors"
+MICRO_BATCH = 512
+
+
+class Networks:
+    """Trained networks of one architecture, on a GPU where there is one; not for several threads at once."""
+
+    def __init__(
+        self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: torch.device, *, stacked: bool
+    ) -> None:
+        """Takes networks of records (Q, *shape) to logits; `stacked` ones are evaluated together."""
+        self._device = device
+        self._nets = [net.to(self._device).eval() for net in nets]
+        self._shape = shape
+        groups = [self._nets] if stacked else [[net] for net in self._nets]
+        self._stacks = [(Stack(group), len(group)) for group in groups]
+
+    @classmethod
+    def of(cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module]) -> "Networks":
+        """Takes trained networks, on the best device, stacked where that is faster for the model."""
+        device = best_device()
+        return cls(nets, shape, device, stacked=pays(model, device))
+
+    def predict(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
+        """Votes (networks, Q) on flat records (Q, F)."""
+        parts = [
+            self._votes(X[start : start + MICRO_BATCH], guard) for start in range(0, len(X), MICRO_BATCH)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def save(self, folder: Path) -> None:
+        """Writes all weights to one file, the networks counted by the first axis."""
+        states = [net.state_dict() for net in self._nets]
+        weights = {name: torch.stack([state[name].cpu() for state in states]) for name in states[0]}
+        save_file(weights, folder / FILE)
+
+    @classmethod
+    def load(cls, folder: Path, manifest: TeachersManifest) -> "Networks":
+        """Reads them; raises `model.invalid` where the file is damaged or of other networks."""
+        path = folder / FILE
+        try:
+            weights = load_file(path)
+        except (OSError, SafetensorError) as exc:
+            raise unreadable(path) from exc
+        nets = [_restored(manifest, weights, row, path) for row in range(manifest.teachers)]
+        return cls.of(manifest.model, manifest.shape, nets)
+
+    def _votes(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
+        records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)
+        votes = [
+            guard.votes(lambda stack=stack: _winners(stack.all(records)), networks, len(X))  # type: ignore[misc]
+            for stack, networks in self._stacks
+        ]
+        return np.concatenate(votes)
+
+
+def _winners(logits: Tensor) -> NDArray[np.int64]:
+    """Largest logit's class; -1, which is no class, where a logit is no number."""
+    broken = ~logits.isfinite().all(dim=-1)
+    return logits.argmax(dim=-1).masked_fill(broken, -1).cpu().numpy()
+
+
+def _restored(manifest: TeachersManifest, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:
+    net = compose(manifest.model, manifest.shape, manifest.classes)
+    try:
+        net.load_state_dict({name: stacked[row] for name, stacked in weights.items()})
+    except (RuntimeError, IndexError) as exc:
+        raise unreadable(path) from exc
+    return net
