@@ -1,8 +1,5 @@
 """Wires an answering party together and serves it until told to stop."""
 
-import json
-import os
-import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,6 +13,7 @@ from common.config import load_section, load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.rpc import join, make_server, peer_identity
+from common.serving import DRAIN_S, stop_on_signal, write_ready
 from common.task import load_task
 from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from services.grants import Checker
@@ -24,7 +22,6 @@ from services.policy import PartySection, Policy
 from services.submission import GuardianLink
 from services.voting import Voter
 
-DRAIN_S = 10.0
 FEATURE_BYTES = 4
 TRANSIENT = frozenset({ErrorCode.SERVER_UNREACHABLE, ErrorCode.SERVER_TIMEOUT, ErrorCode.LEDGER_LOCKED})
 """Refusals of a manifest that waiting may mend."""
@@ -69,9 +66,7 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
         OstrakaError: `config.invalid`, `task.mismatch`, `model.invalid`, `ledger.*`, `server.port_in_use`,
             `server.insecure_refused`, or what the guardian refuses the manifest with.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_on_signal()
     with running(folder, stop=stop, insecure=insecure) as address:
         if ready_file is not None and not stop.is_set():
             write_ready(ready_file, address)
@@ -144,10 +139,3 @@ def register(link: GuardianLink, manifest: common_pb2.Manifest, stop: threading.
                 raise
             structlog.get_logger().warning("party.waiting_for_guardian", sentence=exc.message)
     return None
-
-
-def write_ready(path: Path, address: str) -> None:
-    """Tells whoever waits where the party listens; the file appears whole."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps({"address": address}))
-    os.replace(partial, path)
