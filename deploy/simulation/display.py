@@ -9,7 +9,6 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from client.labelling import LabelResult
-from deploy.simulation.html import data_dependent_heading
 from deploy.simulation.report import Report
 
 
@@ -39,16 +38,18 @@ class ProgressSteps:
 def show(report: Report, page: Path) -> None:
     """Print what was gained, every party's epsilon in both notions, and where the report is."""
     console = Console()
-    table = Table("party", data_dependent_heading(report), "worst-case epsilon", "budget", "delta", "order")
+    settings = report.settings
+    direction = ", one direction" if report.bound == "theorem6" else ""
+    table = Table(
+        "party",
+        f"data-dependent ({report.bound}{direction})",
+        "worst-case",
+        "budget",
+        title=f"Epsilon at delta {settings.delta:g}, enforced: {report.enforce}",
+    )
     for unit in report.units:
-        table.add_row(
-            unit.party,
-            f"{unit.epsilon_data_dependent:.3f}",
-            f"{unit.epsilon_worst_case:.3f}",
-            f"{unit.epsilon_budget:g} ({unit.enforce})",
-            f"{unit.delta:g}",
-            f"{unit.order:g}",
-        )
+        epsilons = (unit.epsilon_data_dependent, unit.epsilon_worst_case)
+        table.add_row(unit.party, *(f"{value:.3f}" for value in epsilons), f"{unit.epsilon_budget:g}")
     console.print(table)
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of them right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""

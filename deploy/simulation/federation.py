@@ -65,13 +65,18 @@ class Federation:
         commands = {site: ["party", "train", "--site", str(self.site(site))] for site in self._settings.sites}
         self._processes.run_all([Job(f"{site}-train", command) for site, command in commands.items()], CORES)
 
-    def serve(self) -> None:
-        """Start the guardian, then the parties, and tell everybody at which ports they are."""
-        guardian = self._ready(self._start("guardian", GUARDIAN))
+    def serve(self) -> dict[str, Child]:
+        """Start the guardian, then the parties, and tell everybody at which ports they are.
+
+        Returns the processes by site.
+        """
+        home = self._start("guardian", GUARDIAN)
+        address = self._ready(home)
         for site in (*self._settings.sites, QUERY, ADMIN):
-            self._configure(site, guardian=guardian)
-        started = {site: self._start("party", site) for site in self._settings.sites}
-        self._configure(QUERY, parties={site: self._ready(child) for site, child in started.items()})
+            self._configure(site, guardian=address)
+        parties = {site: self._start("party", site) for site in self._settings.sites}
+        self._configure(QUERY, parties={site: self._ready(child) for site, child in parties.items()})
+        return {GUARDIAN: home, **parties}
 
     def set_budgets(self) -> None:
         """Set every party's budget as an administrator; the guardian proposes the order."""

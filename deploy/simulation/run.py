@@ -18,7 +18,7 @@ from client.students.metrics import Metrics
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Confident
 from common.task import Task
-from deploy.simulation.federation import CORES, QUERY, Federation
+from deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from deploy.simulation.html import render
 from deploy.simulation.processes import Supervisor, exit_on_signals
 from deploy.simulation.report import (
@@ -34,7 +34,6 @@ from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split, split_data
 from guardian.admin.confidential import UnitReport, totals
 
-LEDGER = "ledger.db"
 RUN = "run"
 JSON_FILE, HTML_FILE = "report.json", "report.html"
 
@@ -140,8 +139,7 @@ def _ask(federation: Federation, settings: Settings, watch: Stopwatch, on_progre
             test=site / "test.npz",
             seed=settings.seed,
         )
-    guardian = federation.site("guardian")
-    return Outcome(started, labelling, retraining, totals(guardian))
+    return Outcome(started, labelling, retraining, totals(federation.site(GUARDIAN)))
 
 
 def _report(

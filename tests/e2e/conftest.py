@@ -1,0 +1,46 @@
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from common.config import SITE_FILE
+from deploy.simulation.federation import GUARDIAN, Federation
+from deploy.simulation.processes import Supervisor
+from deploy.simulation.split import Split, split_data
+from services.teachers.config import TrainingConfig
+from services.teachers.training import train
+from tests.e2e.sites import POLICY, SETTINGS, Sites
+
+
+@pytest.fixture(scope="session")
+def split() -> Split:
+    return split_data(SETTINGS)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
+    """Every party's teachers, trained once."""
+    folder = tmp_path_factory.mktemp("trained")
+    sites = folder / "sites"
+    federation = Federation(sites, SETTINGS, Supervisor(folder / "logs"))
+    federation.provision()
+    task = federation.place(split)
+    config = TrainingConfig(teachers=SETTINGS.teachers, model=SETTINGS.model)
+    for site, shard in zip(SETTINGS.sites, split.shards, strict=True):
+        train(shard, task, config, seed=0).save(folder / site)
+    return folder
+
+
+@pytest.fixture
+def sites(tmp_path: Path, trained: Path, split: Split) -> Iterator[Sites]:
+    folder = tmp_path / "sites"
+    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+        federation = Federation(folder, SETTINGS, processes)
+        federation.provision()
+        task = federation.place(split)
+        with (folder / GUARDIAN / SITE_FILE).open("a") as config:
+            config.write(POLICY)
+        for site in SETTINGS.sites:
+            copytree(trained / site, folder / site / "teachers")
+        yield Sites(folder, federation, processes, task, split)

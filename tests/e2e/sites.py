@@ -1,0 +1,111 @@
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from client.labelling import LabelResult, label
+from client.options import PlanOptions
+from client.retry import Retry
+from client.state import RunState, load_state
+from common.config import SITE_FILE, load_site
+from common.mechanism import GnMax
+from common.task import Task
+from deploy.simulation.federation import ADMIN, QUERY, Federation
+from deploy.simulation.processes import Child, Job, Supervisor
+from deploy.simulation.settings import Settings
+from deploy.simulation.split import Split
+from guardian.admin.client import admin_call
+from protos.ostraka.v1 import admin_pb2
+from services.teachers.ensemble import Ensemble
+
+QUIET = 0.1
+"""Noise so small that a label is the true plurality wherever one class leads."""
+SETTINGS = Settings(
+    parties=3,
+    teachers=2,
+    labelled=20,
+    queries=20,
+    batch_size=10,
+    mechanism="gnmax",
+    sigma2=QUIET,
+    epsilon=1e6,
+    model="logistic_regression",
+)
+POLICY = "min_sigma = 0.01\nfreeze_after_s = 2.0\n"
+SOON = Retry(attempts=2, base_s=0.01)
+
+
+@dataclass
+class Sites:
+    """A federation of processes with trained teachers, not yet started."""
+
+    folder: Path
+    federation: Federation
+    processes: Supervisor
+    task: Task
+    split: Split
+    children: dict[str, Child] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Path:
+        return self.folder / QUERY / "run"
+
+    @property
+    def state(self) -> RunState:
+        return load_state(self.run)
+
+    def start(self) -> None:
+        self.children = self.federation.serve()
+        self.federation.set_budgets()
+
+    def kill(self, site: str) -> None:
+        child = self.children[site].process
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+
+    def restart(self, site: str, group: str, address: str) -> None:
+        """Start a killed site again where it was reached before."""
+        config = self.folder / site / SITE_FILE
+        config.write_text(config.read_text().replace("127.0.0.1:0", address))
+        ready = self.folder / site / "ready.json"
+        ready.unlink()
+        command = [group, "serve", "--site", str(self.folder / site), "--ready-file", str(ready)]
+        self.children[site] = self.processes.start(Job(site, command))
+        self.processes.wait_ready(self.children[site], ready, 60)
+
+    @property
+    def guardian_address(self) -> str:
+        return load_site(self.folder / QUERY).guardian
+
+    def label(
+        self, quorum: int = 2, on_progress: Callable[[LabelResult], None] = lambda _: None
+    ) -> LabelResult:
+        site = self.folder / QUERY
+        options = PlanOptions(GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size)
+        return label(site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON)
+
+    def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:
+        """What these parties' teachers vote together, (queries, classes)."""
+        X = self.task.prepare(self.split.pool.X[queries])
+        votes = np.concatenate([Ensemble.load(self.folder / p / "teachers").predict(X) for p in parties])
+        return np.stack([np.bincount(vote, minlength=len(self.task.classes)) for vote in votes.T])
+
+    def charged(self) -> dict[str, float]:
+        reply = admin_call(self.folder / ADMIN, lambda stub: stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
+        return {budget.party: budget.epsilon_worst_case for budget in reply.budgets}
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
+    """Return once a condition holds; fail after a while."""
+    pause = threading.Event()
+    for _ in range(int(timeout_s / 0.02)):
+        if condition():
+            return
+        pause.wait(0.02)
+    pytest.fail("the condition never held")

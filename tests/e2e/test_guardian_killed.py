@@ -1,0 +1,40 @@
+import pytest
+
+from client.labelling import LabelResult
+from common.errors import ErrorCode, OstrakaError
+from common.privacy import epsilon, worst_case
+from deploy.simulation.federation import GUARDIAN
+from guardian.admin.confidential import totals
+from guardian.admin.verification import verify_ledger
+from tests.e2e.sites import SETTINGS, Sites
+
+
+def test_a_killed_guardian_loses_no_answer_and_charges_once(sites: Sites) -> None:
+    sites.start()
+    address = sites.guardian_address
+
+    def kill(result: LabelResult) -> None:
+        if result.asked == SETTINGS.batch_size:
+            sites.kill(GUARDIAN)
+
+    with pytest.raises(OstrakaError) as caught:
+        sites.label(on_progress=kill)
+    assert caught.value.code == ErrorCode.SERVER_UNREACHABLE
+    before = sites.state.answers()
+    assert len(before) == SETTINGS.batch_size
+
+    sites.restart(GUARDIAN, "guardian", address)
+    result = sites.label()
+    assert result.answered == SETTINGS.queries
+    assert before.items() <= sites.state.answers().items()
+    require_charged_once(sites)
+
+
+def require_charged_once(sites: Sites) -> None:
+    """Every unit was charged for each query exactly once, and the audit log says so too."""
+    guardian = sites.folder / GUARDIAN
+    for unit in totals(guardian):
+        cost = worst_case(SETTINGS.plan_mechanism, unit["order"])
+        expected = epsilon(SETTINGS.queries * cost.total, unit["order"], unit["delta"])
+        assert unit["epsilon_worst_case"] == pytest.approx(expected, rel=1e-9)
+    assert verify_ledger(guardian / "ledger.db", guardian / "ca.crt", [])
