@@ -27,7 +27,7 @@ def load_query_site(folder: Path) -> SiteConfig:
     if site.role != "query":
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"{folder} is the folder of a {site.role}: name the folder of a querying site.",
+            f"{folder} acts as {site.role}: name the folder of a querying site.",
         )
     return site
 

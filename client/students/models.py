@@ -27,11 +27,11 @@ def train(
         standardize: whether features come on scales of their own and are standardized first.
         seed: of the model's initial weights and shuffling.
 
-    Raises `config.invalid` for an unknown kind, `data.label_range` where fewer than two classes are labelled.
+    Raises `config.invalid` for an unknown kind, `data.too_few` where fewer than two classes are labelled.
     """
     if len(np.unique(y)) < 2:
         raise OstrakaError(
-            ErrorCode.DATA_LABEL_RANGE,
+            ErrorCode.DATA_TOO_FEW,
             "A student needs labelled records of at least two classes: label some of another class.",
         )
     from sklearn.exceptions import ConvergenceWarning

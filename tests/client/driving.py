@@ -1,0 +1,38 @@
+"""How tests drive a run: no waiting, and labels read back from the file."""
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+from client.labelling import LabelResult, label
+from client.options import PlanOptions
+from client.retry import Retry
+from common.plan import Confident
+from tests.client.federation import Federation
+
+MECHANISM = Confident(sigma1=10.0, sigma2=5.0, threshold=6.0)
+QUICK = Retry(attempts=2, base_s=0.0, sleep=lambda _: None, rng=random.Random(0))  # noqa: S311
+
+
+def options(**changes: Any) -> PlanOptions:
+    return PlanOptions(**{"mechanism": MECHANISM, "quorum": 2, "batch_size": 4, **changes})
+
+
+def run(federation: Federation, chosen: PlanOptions | None = None, **more: Any) -> LabelResult:
+    return label(
+        federation.site, federation.pool, chosen or options(), run_of(federation), retry=QUICK, **more
+    )
+
+
+def run_of(federation: Federation) -> Path:
+    return federation.root / "run"
+
+
+def rows(federation: Federation) -> list[tuple[str, str, str]]:
+    with (run_of(federation) / "labels.csv").open(newline="") as file:
+        return [(row["id"], row["label"], row["status"]) for row in csv.DictReader(file)]
+
+
+def right(queries: int) -> list[tuple[str, str, str]]:
+    return [(str(row), ("ant", "bee", "cat")[row % 3], "answered") for row in range(queries)]

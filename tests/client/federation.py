@@ -1,0 +1,303 @@
+"""A small federation on loopback: a guardian and parties that keep to the protocol, over real mTLS."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+
+from common.clock import SystemClock
+from common.config import SiteConfig, write_site
+from common.datasets import from_arrays, save
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+from common.plan import Plan, digest
+from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from common.rpc import BoundServer, join, make_server
+from common.sharing.ballots import single_label
+from common.sharing.expansion import fresh_seed
+from common.sharing.fixed_point import decode
+from common.sharing.ring import Ring, RingArray
+from common.sharing.shares import add, split
+from common.task import infer_task, write_task
+from protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
+from protos.ostraka.v1.guardian_pb2_grpc import GuardianServicer, add_GuardianServicer_to_server
+from protos.ostraka.v1.party_pb2_grpc import PartyServicer, add_PartyServicer_to_server
+
+RING = Ring(64)
+CLASSES = ("ant", "bee", "cat")
+TEACHERS = 4
+FEDERATION = "fed"
+Key = tuple[str, int]
+
+
+def refuse(code: ErrorCode, **details: str) -> OstrakaError:
+    return OstrakaError(code, f"Refused with {code}.", **details)
+
+
+@dataclass
+class FakeGuardian(GuardianServicer):
+    """Answers without noise the class that every ballot agrees on, else nothing.
+
+    Hooks raise what a test wants refused: `on_batch(request)`, `before_release()`, `after_release()`.
+    """
+
+    credentials: Credentials
+    now: Callable[[], float] = SystemClock().now
+    grant_s: int = 3600
+    polls_until_freeze: int = 2
+    on_batch: Callable[[guardian_pb2.OpenBatchRequest], None] = lambda _: None
+    on_prepare: Callable[[guardian_pb2.PrepareRequest], None] = lambda _: None
+    before_release: Callable[[], None] = lambda: None
+    after_release: Callable[[], None] = lambda: None
+    alter_grant: Callable[[common_pb2.Grant], None] = lambda _: None
+    alter_ticket: Callable[[common_pb2.Ticket], None] = lambda _: None
+    alter_answers: Callable[[list[guardian_pb2.Answer]], list[guardian_pb2.Answer]] = lambda answers: answers
+    plans: dict[bytes, tuple[str, Plan, common_pb2.Signed]] = field(default_factory=dict)
+    opened: list[guardian_pb2.OpenBatchRequest] = field(default_factory=list)
+    tickets: dict[Key, common_pb2.Ticket] = field(default_factory=dict)
+    shares: dict[Key, dict[str, RingArray]] = field(default_factory=dict)
+    polls: dict[Key, int] = field(default_factory=dict)
+    frozen: dict[Key, list[str]] = field(default_factory=dict)
+    sums: dict[Key, list[bytes]] = field(default_factory=dict)
+    histograms: dict[Key, Any] = field(default_factory=dict)
+    answers: dict[Key, list[guardian_pb2.Answer]] = field(default_factory=dict)
+    dead: set[Key] = field(default_factory=set)
+    closed: list[str] = field(default_factory=list)
+
+    def OpenSession(self, request: guardian_pb2.OpenSessionRequest, context: Any) -> Any:  # noqa: N802
+        if request.plan not in self.plans:
+            plan = Plan.parse(request.plan)
+            grant = common_pb2.Grant(
+                session_id=f"s{len(self.plans)}",
+                plan_digest=digest(request.plan),
+                querier=Identity(FEDERATION, "query", Role.QUERY).uri,
+                protocol_version=PROTOCOL_VERSION,
+                ring_bits=plan.ring_bits,
+                participants=[_participant(site) for site in plan.parties],
+                max_batch=plan.batch_size,
+                max_queries=plan.queries,
+                not_before_unix_s=int(self.now()),
+                expires_unix_s=int(self.now()) + self.grant_s,
+                enforce="worst_case",
+                bound="theorem6",
+            )
+            self.alter_grant(grant)
+            signed = self.credentials.sign(GRANT_CONTEXT, grant.SerializeToString())
+            self.plans[request.plan] = (grant.session_id, plan, signed)
+        return guardian_pb2.OpenSessionReply(grant=self.plans[request.plan][2])
+
+    def OpenBatch(self, request: guardian_pb2.OpenBatchRequest, context: Any) -> Any:  # noqa: N802
+        self.on_batch(request)
+        self.opened.append(request)
+        plan = self._plan(request.session_id)
+        ticket = common_pb2.Ticket(
+            session_id=request.session_id,
+            batch_id=request.batch_id,
+            size=request.size,
+            schedule=[
+                common_pb2.Schedule(participant=_participant(site))
+                for site in plan.parties
+                if site not in request.unavailable
+            ],
+        )
+        self.alter_ticket(ticket)
+        key = (request.session_id, request.batch_id)
+        assert key not in self.tickets
+        self.tickets[key] = ticket
+        self.shares[key] = {}
+        signed = self.credentials.sign(TICKET_CONTEXT, ticket.SerializeToString())
+        return guardian_pb2.OpenBatchReply(ticket=signed)
+
+    def Prepare(self, request: guardian_pb2.PrepareRequest, context: Any) -> Any:  # noqa: N802
+        self.on_prepare(request)
+        key = (request.session_id, request.batch_id)
+        both = set(request.parties) & set(self.shares[key])
+        scheduled = {schedule.participant.site for schedule in self.tickets[key].schedule}
+        self.polls[key] = self.polls.get(key, 0) + 1
+        if both != scheduled and self.polls[key] < self.polls_until_freeze:
+            return guardian_pb2.PrepareReply(retry_after_ms=1)
+        if len(both) < self._plan(request.session_id).quorum:
+            self.dead.add(key)
+            raise refuse(ErrorCode.QUORUM_LOST)
+        self.frozen[key] = sorted(both)
+        return guardian_pb2.PrepareReply(frozen=self.frozen[key])
+
+    def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
+        header = next(request_iterator).header
+        key = (header.session_id, header.batch_id)
+        total = join(
+            (part.chunk for part in request_iterator),
+            expected=header.rows * header.width * 8,
+            sha256=header.sha256,
+        )
+        self.before_release()
+        if key in self.dead:
+            raise refuse(ErrorCode.BATCH_DEAD)
+        self.sums.setdefault(key, []).append(total)
+        assert len(set(self.sums[key])) == 1, "two sums of one batch reveal a share"
+        values = [
+            RING.from_bytes(total, header.rows, header.width),
+            *(self.shares[key][site] for site in self.frozen[key]),
+        ]
+        self.histograms[key] = counts = decode(add(values), RING)
+        unanimous = TEACHERS * len(self.frozen[key])
+        self.answers[key] = self.alter_answers(
+            [
+                guardian_pb2.Answer(answered=bool(row.max() == unanimous), label=int(row.argmax()))
+                for row in counts
+            ]
+        )
+        self.after_release()
+        yield from (guardian_pb2.ReleaseReply(answers=[answer]) for answer in self.answers[key])
+
+    def SettleBatch(self, request: guardian_pb2.SettleBatchRequest, context: Any) -> Any:  # noqa: N802
+        key = (request.session_id, request.batch_id)
+        if key not in self.answers:
+            self.dead.add(key)
+            return guardian_pb2.SettleBatchReply(released=False)
+        return guardian_pb2.SettleBatchReply(released=True, answers=self.answers[key])
+
+    def CloseSession(self, request: guardian_pb2.CloseSessionRequest, context: Any) -> Any:  # noqa: N802
+        self.closed.append(request.session_id)
+        return guardian_pb2.CloseSessionReply()
+
+    def Register(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
+    def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
+    def _plan(self, session_id: str) -> Plan:
+        return next(plan for known, plan, _ in self.plans.values() if known == session_id)
+
+
+@dataclass
+class FakeParty(PartyServicer):
+    """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5."""
+
+    site: str
+    guardian: FakeGuardian
+    dissents: bool = False
+    on_vote: Callable[[common_pb2.Ticket], None] = lambda _: None
+    alter_reply: Callable[[party_pb2.VoteReplyHeader], None] = lambda _: None
+    submits: bool = True
+    voted: list[Key] = field(default_factory=list)
+    replies: dict[Key, bytes] = field(default_factory=dict)
+
+    def Vote(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
+        header = next(request_iterator).header
+        data = join(
+            (part.chunk for part in request_iterator),
+            expected=header.rows * header.columns * 4,
+            sha256=header.sha256,
+        )
+        ticket = common_pb2.Ticket.FromString(header.ticket.payload)
+        self.on_vote(ticket)
+        key = (ticket.session_id, ticket.batch_id)
+        first = np.frombuffer(data, "<f4").reshape(header.rows, header.columns)[:, 0]
+        seed = self.replies.setdefault(key, fresh_seed())
+        self.voted.append(key)
+        if self.submits:
+            ballots = single_label(np.tile(self._classes(first), (TEACHERS, 1)), len(CLASSES))
+            self.guardian.shares[key][self.site] = split(ballots, seed, RING)
+        reply = party_pb2.VoteReplyHeader(rows=header.rows, width=len(CLASSES), seed=seed)
+        self.alter_reply(reply)
+        yield party_pb2.VoteReply(header=reply)
+
+    def _classes(self, first: Any) -> Any:
+        seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
+        return (seen * 2).astype(int)
+
+
+@dataclass
+class Federation:
+    """Servers and folders of one test; `site` is the querying party's folder."""
+
+    root: Path
+    guardian: FakeGuardian
+    parties: dict[str, FakeParty]
+    servers: dict[str, grpc.Server]
+    addresses: dict[str, str]
+    make: Callable[[str], BoundServer]
+
+    @property
+    def site(self) -> Path:
+        return self.root / "query"
+
+    @property
+    def pool(self) -> Path:
+        return self.root / "pool.npz"
+
+    def stop(self, name: str) -> None:
+        self.servers[name].stop(None)
+
+    def start(self, name: str) -> None:
+        """Start a stopped server again, at a new address that the site's configuration then names."""
+        bound = self.make(name)
+        bound.server.start()
+        self.servers[name] = bound.server
+        self.addresses[name] = bound.address
+        self.write_site()
+
+    def write_site(self) -> None:
+        parties = {name: self.addresses[name] for name in self.parties}
+        site = SiteConfig(
+            federation=FEDERATION,
+            site="query",
+            role="query",
+            guardian=self.addresses["guardian"],
+            parties=parties,
+            folder=self.site,
+        )
+        write_site(site)
+
+    def write_pool(self, first: list[float]) -> None:
+        """Queries whose class is 2 x their first feature (0, 0.5 or 1), with labels that nobody may use."""
+        save(_records(first, None), self.pool)
+
+
+def build(root: Path, names: tuple[str, ...] = ("a", "b", "c"), queries: int = 10) -> Federation:
+    """Start a federation whose pool asks `queries` queries of classes 0, 1, 2, 0, ..."""
+    clock = SystemClock()
+    ca = CertificateAuthority.create(FEDERATION, clock)
+    roles = {"guardian": Role.GUARDIAN, "query": Role.QUERY} | dict.fromkeys(names, Role.PARTY)
+    issued = {}
+    for name, role in roles.items():
+        (root / name).mkdir()
+        issued[name] = ca.issue(Identity(FEDERATION, name, role), root / name, clock)
+    guardian = FakeGuardian(issued["guardian"])
+    parties = {name: FakeParty(name, guardian) for name in names}
+
+    def make(name: str) -> BoundServer:
+        servicer: Any = guardian if name == "guardian" else parties[name]
+        add_to: Any = add_GuardianServicer_to_server if name == "guardian" else add_PartyServicer_to_server
+        service = "Guardian" if name == "guardian" else "Party"
+        methods = {
+            "Guardian": ("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
+            "Party": ("Vote",),
+        }[service]
+        allowed = {f"/ostraka.v1.{service}/{method}": frozenset({Role.QUERY}) for method in methods}
+        return make_server(
+            issued[name], "127.0.0.1:0", [lambda server: add_to(servicer, server)], allowed, clock
+        )
+
+    nowhere = dict.fromkeys((*names, "guardian"), "127.0.0.1:1")
+    federation = Federation(root, guardian, parties, {}, nowhere, make)
+    for name in ("guardian", *names):
+        federation.start(name)
+    federation.write_pool([(row % 3) / 2 for row in range(queries)])
+    records = _records([0.0, 0.5, 1.0], np.arange(3))
+    write_task(infer_task(records, "insects"), federation.site / "task.toml")
+    return federation
+
+
+def _records(first: list[float], y: Any) -> Any:
+    X = np.stack([np.asarray(first), np.linspace(0, 1, len(first))], axis=1)
+    return from_arrays(X, y, columns=("first", "second"), classes=CLASSES)
+
+
+def _participant(site: str) -> common_pb2.Participant:
+    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1)

@@ -1,0 +1,127 @@
+"""The commands as people type them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from client.cli import app
+from common.errors import ErrorCode, OstrakaError
+from protos.ostraka.v1 import guardian_pb2
+from tests.client.driving import right, rows, run_of
+from tests.client.federation import Federation, refuse
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def label(federation: Federation, *more: object) -> Result:
+    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6)
+    return invoke(
+        "label",
+        *("--site", federation.site, "--pool", federation.pool, "--out", run_of(federation)),
+        *(more if "--mechanism" in more else (*noise, *more)),
+    )
+
+
+def refused(result: Result) -> OstrakaError:
+    assert isinstance(result.exception, OstrakaError)
+    return result.exception
+
+
+def test_a_whole_round(federation: Federation, tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
+    checked = invoke("check", "--site", federation.site, "--data", own, "--json", "-")
+    assert json.loads(checked.stdout) == {"task": "insects", "records": 12, "labelled": 12}
+
+    labelled = label(federation, "--batch-size", 5, "--parties", "a, b", "--json", "-")
+    assert labelled.exit_code == 0
+    assert json.loads(labelled.stdout)["answered"] == 10
+    assert "10 of 10 queries answered" in labelled.stderr
+    assert rows(federation) == right(10)
+
+    files = ("--labelled", own, "--run", run_of(federation), "--pool", federation.pool, "--test", own)
+    trained = invoke("retrain", "--site", federation.site, *files, "--model", "mlp", "--json", "-")
+    assert trained.exit_code == 0
+    assert json.loads(trained.stdout)["released"] == 10
+
+    reported = invoke("report", "--run", run_of(federation), "--json", "-")
+    assert reported.exit_code == 0
+    figures = json.loads(reported.stdout)
+    assert [party["site"] for party in figures["parties"]] == ["a", "b"]
+    assert figures["student"]["model"] == "mlp"
+    assert "mlp, measured on 12 test records" in reported.stderr
+
+
+def test_gnmax_takes_one_sigma(federation: Federation) -> None:
+    assert label(federation, "--mechanism", "gnmax", "--sigma", 40).exit_code == 0
+    figures = json.loads(invoke("report", "--run", run_of(federation), "--json", "-").stdout)
+    assert figures["mechanism"] == {"kind": "gnmax", "sigma": 40.0}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--mechanism", "gnmax"),
+        ("--mechanism", "gnmax", "--sigma", 4, "--threshold", 2),
+        ("--mechanism", "confident", "--sigma1", 1, "--sigma2", 1),
+        ("--mechanism", "gnmax", "--sigma", "nan"),
+    ],
+)
+def test_parameters_that_make_no_mechanism_are_refused(
+    federation: Federation, arguments: tuple[object, ...]
+) -> None:
+    assert refused(label(federation, *arguments)).code is ErrorCode.PLAN_INVALID
+
+
+def spend_after(federation: Federation, queries: int) -> None:
+    left = [queries]
+
+    def spend(request: guardian_pb2.OpenBatchRequest) -> None:
+        if request.size > left[0]:
+            raise refuse(ErrorCode.BUDGET_TOO_SMALL, fits=str(left[0]))
+        left[0] -= request.size
+
+    federation.guardian.on_batch = spend
+
+
+def test_a_budget_that_ends_on_the_way_is_no_failure(federation: Federation) -> None:
+    spend_after(federation, 7)
+    result = label(federation)
+    assert result.exit_code == 0
+    assert "7 of 10 queries answered, 0 abstained, 3 not asked" in result.stderr
+    assert "Stopped [budget.too_small]" in result.stderr
+
+
+def test_a_budget_too_small_for_one_query_is_an_error(federation: Federation) -> None:
+    spend_after(federation, 0)
+    assert refused(label(federation)).code is ErrorCode.BUDGET_TOO_SMALL
+    assert {status for _, _, status in rows(federation)} == {"unasked"}
+
+
+def test_a_party_left_out_is_named(federation: Federation) -> None:
+    federation.stop("c")
+    result = label(federation)
+    assert result.exit_code == 0
+    assert "Left out c [server.unreachable]" in result.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("client.guardian_peer.GuardianPeer.release", interrupt)
+        result = label(federation)
+    assert result.exit_code == 130
+    assert "run the same command again to go on" in result.stderr
+    assert label(federation).exit_code == 0
+    assert rows(federation) == right(10)
+
+
+def test_usage_errors_exit_2(federation: Federation) -> None:
+    assert label(federation, "--queries", "many").exit_code == 2
+    assert invoke("label").exit_code == 2

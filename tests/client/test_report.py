@@ -1,0 +1,105 @@
+"""A report holds worst-case figures only, and they are the figures that the bound gives."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from client import tables
+from client.report import report
+from client.state import RunStore, load_state
+from common.errors import ErrorCode, OstrakaError
+from common.privacy import ORDERS, epsilon
+from tests.client.driving import options, run, run_of
+from tests.client.federation import Federation
+
+SIGMA1, SIGMA2, DELTA = 10.0, 5.0, 1e-5
+
+
+def expected(asked: int, answered: int, votes: int = 1) -> float:
+    return min(
+        epsilon(votes**2 * (asked * order / (2 * SIGMA1**2) + answered * order / SIGMA2**2), order, DELTA)
+        for order in ORDERS
+    )
+
+
+def test_every_query_costs_its_check_and_every_answer_its_argmax(federation: Federation) -> None:
+    federation.parties["b"].dissents = True
+    run(federation)
+    figures = report(run_of(federation))
+    assert (figures["asked"], figures["answered"], figures["abstained"]) == (10, 7, 3)
+    assert (figures["enforce"], figures["bound"], figures["delta"]) == ("worst_case", "theorem6", DELTA)
+    for party in figures["parties"]:
+        assert (party["asked"], party["answered"], party["teachers"]) == (10, 7, 4)
+        assert party["epsilon_worst_case"] == pytest.approx(expected(10, 7), rel=1e-12)
+        assert party["order"] in ORDERS
+
+
+def test_a_party_pays_for_the_batches_it_took_part_in(federation: Federation) -> None:
+    federation.parties["c"].submits = False
+    run(federation)
+    costs = {party["site"]: party["epsilon_worst_case"] for party in report(run_of(federation))["parties"]}
+    assert costs["a"] == pytest.approx(expected(10, 10), rel=1e-12)
+    assert costs["c"] == 0
+
+
+def test_a_persons_votes_count_by_their_square(federation: Federation) -> None:
+    run(federation)
+    state = load_state(run_of(federation))
+    parties = [party.model_copy(update={"max_votes_per_person": 3}) for party in state.parties]
+    RunStore(run_of(federation), state).granted(state.session_id, parties, state.enforce, state.bound)
+    party = report(run_of(federation))["parties"][0]
+    assert party["epsilon_worst_case"] == pytest.approx(expected(10, 10, votes=3), rel=1e-12)
+
+
+def test_what_an_interruption_hid_is_counted_at_its_largest(federation: Federation) -> None:
+    run(federation, options(queries=8))
+    store = RunStore(run_of(federation), load_state(run_of(federation)))
+    last = store.state.batches[-1]
+    store.dead(last)
+    assert report(run_of(federation))["parties"][0]["asked"] == 4
+    store.begin(last.queries)
+    figures = report(run_of(federation))
+    assert figures["unsettled_batches"] == 1
+    assert figures["parties"][0]["epsilon_worst_case"] == pytest.approx(expected(8, 8), rel=1e-12)
+
+
+def test_a_run_that_asked_nothing_cost_nothing(federation: Federation) -> None:
+    for name in ("a", "b"):
+        federation.stop(name)
+    with pytest.raises(OstrakaError):
+        run(federation)
+    assert [party["epsilon_worst_case"] for party in report(run_of(federation))["parties"]] == [0.0] * 3
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, float("nan")])
+def test_a_delta_that_is_none_is_refused(federation: Federation, delta: float) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        report(run_of(federation), delta=delta)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        report(tmp_path)
+    assert refused.value.code is ErrorCode.DATA_MISSING
+
+
+def test_a_damaged_student_file_is_told(federation: Federation) -> None:
+    run(federation)
+    (run_of(federation) / "student.json").write_text("{")
+    with pytest.raises(OstrakaError) as refused:
+        report(run_of(federation))
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+def test_people_read_which_epsilon_it_is(federation: Federation) -> None:
+    run(federation)
+    console = Console(width=100, file=StringIO())
+    with console.capture() as shown:
+        tables.show(report(run_of(federation)), console)
+    text = " ".join(shown.get().split())
+    assert "10 of 10 queries asked, 10 answered, 0 abstained" in text
+    assert "worst-case epsilon" in text
+    assert "every epsilon here is worst-case, for this run alone" in text

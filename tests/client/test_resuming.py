@@ -1,0 +1,174 @@
+"""Interruptions at every step: the same plan is sent again, and every answer counts once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.guardian_peer import GuardianPeer
+from client.run_folder import held
+from client.state import RunStore, load_state
+from common.errors import ErrorCode, OstrakaError
+from tests.client.driving import options, right, rows, run, run_of
+from tests.client.federation import Federation, refuse
+
+
+def interrupted_once(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, *, after: bool) -> None:
+    """Make the second call of a method end in Ctrl-C, before or after it acts."""
+    real, calls = getattr(owner, method), []
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        calls.append(method)
+        if len(calls) == 2 and not after:
+            raise KeyboardInterrupt
+        result = real(*arguments, **named)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(owner, method, call)
+
+
+STEPS = [
+    (RunStore, "begin"),
+    (GuardianPeer, "open_batch"),
+    (GuardianPeer, "prepare"),
+    (GuardianPeer, "release"),
+    (RunStore, "released"),
+]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("owner", "method"), STEPS, ids=[method for _, method in STEPS])
+def test_an_interruption_at_any_step_loses_and_repeats_nothing(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, after: bool
+) -> None:
+    interrupted_once(monkeypatch, owner, method, after=after)
+    with pytest.raises(KeyboardInterrupt):
+        run(federation)
+    assert rows(federation)[:4] == right(4)
+    result = run(federation)
+    assert rows(federation) == right(10)
+    assert result.answered == 10
+    assert len(federation.guardian.plans) == 1
+    released = [
+        query
+        for batch in load_state(run_of(federation)).batches
+        if batch.status == "released"
+        for query in batch.queries
+    ]
+    assert sorted(released) == list(range(10))
+    assert len(federation.guardian.answers) == 3
+
+
+def test_answers_stored_before_the_interruption_come_back_without_a_vote(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_once(monkeypatch, RunStore, "released", after=False)
+    with pytest.raises(KeyboardInterrupt):
+        run(federation)
+    votes = list(federation.parties["a"].voted)
+    assert votes == [("s0", 1), ("s0", 2)]
+    assert load_state(run_of(federation)).batches[1].status == "open"
+    run(federation)
+    assert federation.parties["a"].voted == [*votes, ("s0", 3)]
+    assert load_state(run_of(federation)).batches[1].status == "released"
+    assert rows(federation) == right(10)
+
+
+def test_a_reply_lost_after_storing_is_repeated_with_the_same_sum(federation: Federation) -> None:
+    lost = [True]
+
+    def lose() -> None:
+        if lost:
+            lost.clear()
+            raise refuse(ErrorCode.SERVER_UNREACHABLE)
+
+    federation.guardian.after_release = lose
+    run(federation)
+    assert rows(federation) == right(10)
+    first = federation.guardian.sums[("s0", 1)]
+    assert len(first) == 2
+    assert first[0] == first[1]
+
+
+def test_a_guardian_lost_after_storing_has_its_answers_fetched_later(federation: Federation) -> None:
+    def lose() -> None:
+        raise refuse(ErrorCode.SERVER_UNREACHABLE)
+
+    federation.guardian.after_release = lose
+    with pytest.raises(OstrakaError) as down:
+        run(federation)
+    assert down.value.code is ErrorCode.SERVER_UNREACHABLE
+    federation.guardian.after_release = lambda: None
+    run(federation)
+    assert rows(federation) == right(10)
+    assert [key for key in federation.parties["a"].voted if key[1] == 1] == [("s0", 1)]
+    assert len(federation.guardian.opened) == 3
+
+
+def test_another_pool_is_refused(federation: Federation) -> None:
+    run(federation)
+    federation.write_pool([0.5] * 10)
+    with pytest.raises(OstrakaError) as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert "another pool" in refused.value.message
+
+
+def test_another_plan_is_refused_and_what_differs_named(federation: Federation) -> None:
+    run(federation)
+    with pytest.raises(OstrakaError) as refused:
+        run(federation, options(quorum=3, batch_size=5))
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert "quorum, batch_size" in refused.value.message
+
+
+def test_another_task_is_refused(federation: Federation) -> None:
+    run(federation)
+    task = federation.site / "task.toml"
+    task.write_text(task.read_text().replace("insects", "birds"))
+    with pytest.raises(OstrakaError) as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert "another task" in refused.value.message
+
+
+@pytest.mark.parametrize("damage", [b"{", b"\xff", json.dumps({"version": 2}).encode()])
+def test_a_damaged_state_is_refused(federation: Federation, damage: bytes) -> None:
+    run(federation)
+    (run_of(federation) / "session.json").write_bytes(damage)
+    with pytest.raises(OstrakaError) as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+def test_two_processes_cannot_drive_one_run(federation: Federation) -> None:
+    with held(run_of(federation)), pytest.raises(OstrakaError) as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert not federation.guardian.plans
+
+
+def test_a_run_cannot_go_into_a_file(federation: Federation, tmp_path: Path) -> None:
+    run_of(federation).write_text("no folder")
+    with pytest.raises(OstrakaError) as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_a_crash_while_saving_keeps_the_old_state(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(federation, options(queries=4))
+    before = load_state(run_of(federation))
+
+    def crash(*_: object) -> None:
+        raise OSError("power cut")
+
+    store = RunStore(run_of(federation), before)
+    monkeypatch.setattr("client.state.os.replace", crash)
+    with pytest.raises(OSError, match="power cut"):
+        store.begin([0])
+    assert load_state(run_of(federation)) == before

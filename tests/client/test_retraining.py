@@ -1,0 +1,185 @@
+"""Students before and after, on digits, with the released labels of a run written by hand."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+
+from client.retraining import StudentResult, retrain
+from client.run_folder import pool_digest
+from client.state import Batch, RunState, RunStore
+from client.students.metrics import measure
+from client.students.models import train
+from common.config import SiteConfig, write_site
+from common.datasets import Dataset, digits, save
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Confident, Plan
+from common.task import infer_task, write_task
+
+POOL = 300
+SKIPPED = 20
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A querying site with 60 own records, a pool labelled but for its first 20, and test records."""
+
+    site: Path
+    own: Path
+    pool: Path
+    test: Path
+    run: Path
+
+    def retrain(self, **more: object) -> StudentResult:
+        call: Callable[..., StudentResult] = retrain
+        return call(self.site, self.own, self.run, self.pool, **more)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    data = digits()
+    order = np.random.default_rng(0).permutation(len(data))
+    parts = np.split(order[:1000], [60, 60 + POOL])
+    own, pool, test = (data.take(part) for part in parts)
+    bench = Bench(*(tmp_path / name for name in ("query", "own.npz", "pool.npz", "test.npz", "run")))
+    bench.site.mkdir()
+    bench.run.mkdir()
+    write_site(SiteConfig(federation="f", site="q", role="query", guardian="127.0.0.1:1", folder=bench.site))
+    task = infer_task(data, "digits")
+    write_task(task, bench.site / "task.toml")
+    save(own, bench.own)
+    save(Dataset(pool.columns, pool.X, None, pool.classes, pool.shape), bench.pool)
+    save(test, bench.test)
+    plan = Plan(
+        nonce=bytes(16),
+        task_digest=task.digest,
+        classes=10,
+        mechanism=Confident(sigma1=10.0, sigma2=5.0, threshold=25.0),
+        parties=("a", "b"),
+        quorum=2,
+        queries=POOL,
+        batch_size=POOL,
+    )
+    labels = [None] * SKIPPED + [int(label) for label in pool.labels()[SKIPPED:]]
+    RunStore.create(
+        bench.run,
+        RunState(
+            task=task.name,
+            classes=task.classes,
+            pool_sha256=pool_digest(task.prepare(pool.X)),
+            pool_size=POOL,
+            plan=plan.serialize().hex(),
+            batches=(Batch(id=1, queries=tuple(range(POOL)), status="released", answers=tuple(labels)),),
+        ),
+    )
+    return bench
+
+
+@pytest.mark.parametrize("model", ["logistic_regression", "mlp"])
+def test_released_labels_make_the_student_better(bench: Bench, model: str) -> None:
+    result = bench.retrain(test=bench.test, model=model)
+    assert (result.labelled, result.released, result.measured) == (60, POOL - SKIPPED, 640)
+    assert result.measured_on == "test records"
+    assert result.before is not None
+    assert result.after is not None
+    assert result.after.accuracy > result.before.accuracy + 0.03
+    assert result.after.balanced_accuracy > 0.85
+
+
+def test_the_saved_student_is_the_one_measured(bench: Bench) -> None:
+    result = bench.retrain(test=bench.test)
+    student = skops.io.load(result.path, trusted=[])
+    data = np.load(bench.test)
+    predicted = student.predict(data["X"].reshape(len(data["X"]), -1).astype(np.float32) / 16)
+    assert result.path == bench.run / "student.skops"
+    assert result.after == measure(data["y"], predicted)
+
+
+def test_the_result_is_kept_in_the_run(bench: Bench, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "models" / "mine.skops"
+    bench.retrain(test=bench.test, out=elsewhere)
+    stored = json.loads((bench.run / "student.json").read_text())
+    assert elsewhere.is_file()
+    assert stored["path"] == str(elsewhere)
+    assert set(stored["before"]) == {"accuracy", "balanced_accuracy"}
+
+
+def test_without_test_records_own_ones_are_held_back_in_turn(bench: Bench) -> None:
+    result = bench.retrain()
+    assert (result.measured_on, result.measured) == ("cross-validation on own records", 60)
+    assert result.before is not None
+    assert result.after is not None
+    assert result.after.accuracy > result.before.accuracy
+
+
+def test_too_few_records_to_hold_any_back_are_not_measured(bench: Bench) -> None:
+    own = digits().take(np.arange(3))
+    save(own, bench.own)
+    result = bench.retrain()
+    assert (result.before, result.after) == (None, None)
+
+
+def test_the_same_seed_trains_the_same_student(bench: Bench) -> None:
+    first, second = (bench.retrain(test=bench.test, model="mlp", seed=3) for _ in range(2))
+    assert first == second
+
+
+def test_another_pool_than_the_runs_is_refused(bench: Bench) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        retrain(bench.site, bench.own, bench.run, bench.test)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+def test_own_records_need_labels(bench: Bench) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        retrain(bench.site, bench.pool, bench.run, bench.pool)
+    assert refused.value.code is ErrorCode.DATA_MISSING
+
+
+def test_one_class_trains_no_student(bench: Bench) -> None:
+    data = digits()
+    save(data.take(np.flatnonzero(data.labels() == 4)[:9]), bench.own)
+    with pytest.raises(OstrakaError) as refused:
+        bench.retrain(test=bench.test)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+def test_a_run_that_is_not_there_is_named(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        retrain(bench.site, bench.own, tmp_path / "none", bench.pool)
+    assert refused.value.code is ErrorCode.DATA_MISSING
+
+
+def test_an_unknown_model_is_refused(bench: Bench) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        bench.retrain(model="oracle")
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_another_task_than_the_runs_is_refused(bench: Bench) -> None:
+    task = bench.site / "task.toml"
+    text = task.read_text()
+    task.write_text(text.replace('preprocessing = "range"', 'preprocessing = "none"'))
+    assert task.read_text() != text
+    with pytest.raises(OstrakaError) as refused:
+        bench.retrain()
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+@pytest.mark.parametrize("kind", ["logistic_regression", "mlp"])
+def test_features_on_their_own_scales_are_standardized(kind: str) -> None:
+    rng = np.random.default_rng(1)
+    y = np.arange(200) % 2
+    X = np.stack([1e-4 * (y + 0.1 * rng.normal(size=200)), 1e4 * rng.normal(size=200)], axis=1)
+    student = train(kind, X.astype(np.float32), y, standardize=True)
+    assert measure(y, student.predict(X)).accuracy > 0.95
+
+
+def test_balanced_accuracy_is_the_mean_over_classes_that_occur() -> None:
+    metrics = measure(np.array([0, 0, 0, 1]), np.array([0, 0, 2, 1]))
+    assert metrics.accuracy == 0.75
+    assert metrics.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)
