@@ -22,7 +22,11 @@ def render(report: Report) -> str:
         tiles="".join(_tile(name, value) for name, value in _figures(report)),
         warning=escape(_warning(report)),
         gained=_plot(plots.accuracy, report, "Accuracy on test records; released labels against the truth.")
-        + _plot(plots.labels, report, "Queries of each true class."),
+        + _plot(
+            plots.labels,
+            report,
+            "Queries of each true class; unanswered: the vote was too close, or the session had ended.",
+        ),
         cost=_plot(plots.epsilons, report, "Epsilon of every party over time, against its budget."),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
         + _plot(plots.steps, report, "Wall time per step."),

@@ -48,7 +48,7 @@ class Child:
 
     def _failure(self, what: str) -> OstrakaError:
         lines = self.log.read_text(errors="replace").strip().splitlines()
-        said = lines[-1] if lines else "nothing"
+        said = lines[-1].rstrip(".") if lines else "nothing"
         return OstrakaError(
             ErrorCode.PROCESS_FAILED,
             f"{self.name} {what} (status {self.process.returncode}) and said: {said}. Its log is {self.log}.",

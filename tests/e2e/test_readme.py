@@ -1,0 +1,66 @@
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.simulation.processes import Job, Supervisor
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+
+def commands() -> list[str]:
+    """The commands of "Run your own", in order."""
+    section = (ROOT / "README.md").read_text().split("## Run your own")[1].split("\n## ")[0]
+    return [line for block in re.findall(r"```sh\n(.*?)```", section, re.S) for line in block.splitlines()]
+
+
+def free_ports(count: int) -> int:
+    """The first of some ports in a row that nobody listens on."""
+    for base in range(20000, 30000, count):
+        try:
+            for port in range(base, base + count):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return base
+    pytest.fail("no ports are free")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def test_every_command_of_run_your_own_works(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.chdir(folder)
+    port = free_ports(4)
+    with Supervisor(folder / "logs") as servers:
+        for number, command in enumerate(commands()):
+            words = shlex.split(command)
+            if "provision" in words:
+                words += ["--base-port", str(port)]
+            if "serve" not in words:
+                ended = subprocess.run(words, capture_output=True, text=True)
+                assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
+                continue
+            ready = folder / f"ready-{number}"
+            child = servers.start(Job(f"server-{number}", [*words[1:], "--ready-file", str(ready)]))
+            servers.wait_ready(child, ready, 60)
+    labels = (folder / "fed/delta/run/labels.csv").read_text()
+    assert labels.count(",answered") > 0
+
+
+def test_run_your_own_covers_every_role() -> None:
+    starts = {" ".join(command.split()[:3]) for command in commands()}
+    assert {"ostraka guardian serve", "ostraka party train", "ostraka party serve"} <= starts
+    assert {"ostraka query label", "ostraka query retrain", "ostraka guardian budget"} <= starts
