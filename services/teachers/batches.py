@@ -1,7 +1,7 @@
 """What a network is shown in each training step."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from services.teachers.config import TrainingConfig
 from services.teachers.networks import Axes
 from services.teachers.slices import Slice
 
 MAX_BATCH = 32
+MIN_STEPS = 100
+"""Steps below which networks of small slices stay far from what they can learn."""
+EPOCHS: Mapping[str, int] = {"logistic": 60, "mlp": 60, "cnn": 30}
+FACTORY_EPOCHS = 30
+SHIFT_OF_SIDE = 1 / 14
 
 
 @dataclass(frozen=True)
@@ -31,10 +37,14 @@ class Schedule:
     shift: int
 
     @classmethod
-    def of(cls, sizes: Sequence[int], epochs: int, shift: int) -> "Schedule":
-        """Batches of up to `MAX_BATCH` records so that the mean slice is seen `epochs` times."""
+    def of(cls, sizes: Sequence[int], model: str, axes: Axes | None, config: TrainingConfig) -> "Schedule":
+        """Batches of up to `MAX_BATCH` records so that the mean slice is seen as often as configured."""
         batch = min(MAX_BATCH, *sizes)
-        return cls(epochs * math.ceil(sum(sizes) / len(sizes) / batch), batch, shift)
+        pace = math.ceil(sum(sizes) / len(sizes) / batch)
+        steps = max(MIN_STEPS, EPOCHS.get(model, FACTORY_EPOCHS) * pace)
+        side = min(axes.height, axes.width) if axes else 0
+        shift = round(side * SHIFT_OF_SIDE) if config.shift is None else config.shift
+        return cls(config.epochs * pace if config.epochs else steps, batch, shift)
 
 
 def batches(

@@ -17,7 +17,7 @@ Estimator = Literal["logistic_regression", "random_forest"]
 NETWORKS: tuple[str, ...] = get_args(Network)
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_IMAGE_SIDE = 16
+_IMAGE_SIDE = 8
 
 
 def is_factory(model: str) -> bool:
@@ -38,8 +38,8 @@ class TrainingConfig(BaseModel):
     Attributes:
         teachers: how many; each is trained on records of its own.
         model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
-            torch module or a scikit-learn estimator; none: `cnn` for images of at least 16 by 16, else `mlp`.
-        epochs: passes of a network over its slice; none: the model's own number.
+            torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
+        epochs: passes of a network over its slice; none: the model's own number, more for few records.
         shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
     """
 

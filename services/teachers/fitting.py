@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,14 +12,13 @@ from torch.nn import functional
 from services.teachers.batches import Schedule, batches
 from services.teachers.config import Progress, TrainingConfig, is_factory
 from services.teachers.factory import build, invalid_model
-from services.teachers.networks import EPOCHS, Scaler, image_axes
+from services.teachers.networks import Scaler, image_axes
 from services.teachers.slices import Slice
 from services.teachers.stack import Stack, best_device, pays
+from services.teachers.workers import THREADS, groups, run_each
 
-FACTORY_EPOCHS = 30
 LEARNING_RATE = 0.01
 WEIGHT_DECAY = 0.01
-SHIFT_OF_SIDE = 1 / 14
 
 
 def fit_networks(
@@ -33,29 +31,21 @@ def fit_networks(
     """
     shape = slices[0].X.shape[1:]
     nets = [_untrained(part, model, shape, classes) for part in slices]
-    axes = image_axes(shape)
-    side = min(axes.height, axes.width) if axes else 0
-    shift = round(side * SHIFT_OF_SIDE) if config.shift is None else config.shift
-    epochs = config.epochs or EPOCHS.get(model, FACTORY_EPOCHS)
-    schedule = Schedule.of([len(part.y) for part in slices], epochs, shift)
+    schedule = Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
     device = best_device()
-    workers = 1 if is_factory(model) or device.type == "cuda" else torch.get_num_threads()
-    groups = _groups(len(nets), workers if pays(model, device) else len(nets))
-    tick = _ticker(progress, schedule.steps * len(groups))
+    workers = 1 if is_factory(model) or device.type == "cuda" else THREADS
+    parts = groups(len(nets), workers if pays(model, device) else len(nets))
+    tick = _ticker(progress, schedule.steps * len(parts))
 
     def work(group: Sequence[int]) -> None:
         _fit([nets[i] for i in group], [slices[i] for i in group], schedule, device, tick)
 
-    with _one_thread_each(workers), _seeded(slices[0]), ThreadPoolExecutor(workers) as pool:
+    with _seeded(slices[0]):
         try:
-            list(pool.map(work, groups))
+            run_each(work, parts, workers)
         except Exception as exc:
             raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
     return nets
-
-
-def _groups(teachers: int, groups: int) -> list[list[int]]:
-    return [part.tolist() for part in np.array_split(np.arange(teachers), min(groups, teachers))]
 
 
 def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -131,15 +121,3 @@ def _seeded(part: Slice) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))
         yield
-
-
-@contextmanager
-def _one_thread_each(workers: int) -> Iterator[None]:
-    """Inside, a torch operation uses one thread where several workers run; the setting is the process's."""
-    before = torch.get_num_threads()
-    if workers > 1:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

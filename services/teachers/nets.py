@@ -14,9 +14,11 @@ from services.teachers.fitting import compose
 from services.teachers.guard import Guard
 from services.teachers.manifest import TeachersManifest, unreadable
 from services.teachers.stack import Stack, best_device, pays
+from services.teachers.workers import THREADS, groups, run_each
 
 FILE = "weights.safetensors"
-MICRO_BATCH = 512
+MICRO_BATCH = {"cpu": 128, "cuda": 4096}
+"""Records evaluated at a time, by kind of device."""
 
 
 class Networks:
@@ -29,8 +31,9 @@ class Networks:
         self._device = device
         self._nets = [net.to(self._device).eval() for net in nets]
         self._shape = shape
-        groups = [self._nets] if stacked else [[net] for net in self._nets]
-        self._stacks = [(Stack(group), len(group)) for group in groups]
+        self._workers = THREADS if device.type == "cpu" else 1
+        parts = groups(len(self._nets), self._workers if stacked else len(self._nets))
+        self._stacks = [(Stack([self._nets[row] for row in part]), len(part)) for part in parts]
 
     @classmethod
     def of(cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module]) -> "Networks":
@@ -40,10 +43,13 @@ class Networks:
 
     def predict(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
         """Votes (networks, Q) on flat records (Q, F)."""
-        parts = [
-            self._votes(X[start : start + MICRO_BATCH], guard) for start in range(0, len(X), MICRO_BATCH)
-        ]
-        return np.concatenate(parts, axis=1)
+        records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)
+        parts = torch.split(records, MICRO_BATCH[self._device.type])
+
+        def votes(stack: tuple[Stack, int]) -> NDArray[np.int64]:
+            return guard.votes(lambda: _votes(stack[0], parts), stack[1], len(X))
+
+        return np.concatenate(run_each(votes, self._stacks, self._workers))
 
     def save(self, folder: Path) -> None:
         """Writes all weights to one file, the networks counted by the first axis."""
@@ -62,13 +68,10 @@ class Networks:
         nets = [_restored(manifest, weights, row, path) for row in range(manifest.teachers)]
         return cls.of(manifest.model, manifest.shape, nets)
 
-    def _votes(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
-        records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)
-        votes = [
-            guard.votes(lambda stack=stack: _winners(stack.all(records)), networks, len(X))  # type: ignore[misc]
-            for stack, networks in self._stacks
-        ]
-        return np.concatenate(votes)
+
+@torch.inference_mode()
+def _votes(stack: Stack, parts: Sequence[Tensor]) -> NDArray[np.int64]:
+    return np.concatenate([_winners(stack.all(part)) for part in parts], axis=1)
 
 
 def _winners(logits: Tensor) -> NDArray[np.int64]:

@@ -125,4 +125,3 @@ BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], nn.Module]] = {
     "mlp": mlp,
     "cnn": cnn,
 }
-EPOCHS: Mapping[str, int] = {"logistic": 60, "mlp": 60, "cnn": 30}
