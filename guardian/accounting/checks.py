@@ -8,7 +8,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-
 Floats = NDArray[np.float64]
 Bound = Literal["worst_case", "theorem6", "exact"]
 

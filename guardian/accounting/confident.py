@@ -75,21 +75,22 @@ def confident_rdp(
 ) -> Floats:
     """Return the rdp (Q, R) of Confident GNMax: the check's, plus GNMax's where `answered` (Q,).
 
-    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2).
+    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" one
+    neighbour is charged for both, which is less than the sum of two largest divergences.
     """
-    rdp = threshold_rdp(
-        votes, threshold, sigma1, orders, bound=bound, sensitivity=sensitivity, lattice=lattice
+    counts, at = check_votes(votes), check_orders(orders)
+    mask = check_answered(answered, len(counts))
+    asked = threshold_rdp(
+        counts, threshold, sigma1, at, bound=bound, sensitivity=sensitivity, lattice=lattice
     )
-    mask = check_answered(answered, len(rdp))
-    counts = np.asarray(votes, dtype=np.float64)[mask]
-    rdp[mask] += gnmax_rdp(
-        counts,
-        sigma2,
-        orders,
-        bound="theorem6" if bound == "theorem6" else "worst_case",
-        sensitivity=sensitivity,
-        lattice=lattice,
-    )
+    apart = gnmax_rdp(counts[mask], sigma2, at, bound=_apart(bound), sensitivity=sensitivity, lattice=lattice)
+    asked[mask] += apart
     if bound == "exact":
-        worst = worst_confident(...)
-    return rdp
+        joint = confident_exact(counts[mask], threshold, (sigma1, sigma2), at, sensitivity, lattice)
+        asked[mask] = np.minimum(asked[mask], joint)
+    return asked
+
+
+def _apart(bound: Bound) -> Bound:
+    """Return how the argmax is charged by itself: `exact` charges it jointly with the check."""
+    return "worst_case" if bound == "exact" else bound

@@ -12,6 +12,7 @@ import pytest
 from guardian.accounting import gnmax_rdp, threshold_rdp
 from guardian.accounting.confident import log_q_check
 from guardian.accounting.gnmax import log_q_argmax
+from guardian.accounting.parts import argmax_part, check_part
 from tests.guardian.accounting.oracle import divergence
 
 mp.mp.dps = 60
@@ -125,3 +126,50 @@ def test_finer_lattices_come_closer_to_the_papers_value() -> None:
     ]
     assert all(before > after > 0 for before, after in pairwise(gaps))
     assert gaps[-1] < 1e-5 * sqrt(2)
+
+
+FINE = 17
+"""Lattice steps a vote where `exact` is tested: noise of 4 votes is 68 steps."""
+
+
+@pytest.mark.parametrize("votes", [[10, 6, 2], [8, 8, 8], [12, 0]])
+def test_exact_knows_how_far_the_lattice_moves_outcomes(votes: list[int]) -> None:
+    part = argmax_part(np.array([votes], dtype=float), 4.0, 1.0, 1 / FINE)
+    true = argmax([v * FINE for v in votes], 4.0 * FINE)
+    off = [abs(float(mp.log(p)) - log_p) for p, log_p in zip(true, part.shifts.log_p[0], strict=True)]
+    assert 0 < max(off) <= part.error[0]
+
+
+@pytest.mark.parametrize("largest", [0, 6, 7, 12])
+@pytest.mark.parametrize("threshold", [7.0, 7 + 0.5 / FINE])
+def test_exact_knows_how_far_the_lattice_moves_the_check(largest: int, threshold: float) -> None:
+    part = check_part(np.array([[largest, 0.0]]), threshold, 4.0, 1.0, 1 / FINE)
+    noise = pmf(4.0 * FINE, 16 * 4 * FINE)
+    passed = mp.fsum(p for x, p in noise.items() if largest * FINE + x >= threshold * FINE)
+    off = [
+        abs(float(mp.log(p)) - log_p)
+        for p, log_p in zip([passed, 1 - passed], part.shifts.log_p[0], strict=True)
+    ]
+    assert max(off) <= part.error[0]
+
+
+@pytest.mark.parametrize("votes", [[10, 6, 2], [8, 8, 8]])
+def test_exact_holds_on_the_lattice(votes: list[int]) -> None:
+    orders = [1.5, 3.0, 8.0]
+    bounds = gnmax_rdp([votes], 4.0, orders, bound="exact", lattice=1 / FINE)[0]
+    here = argmax([v * FINE for v in votes], 4.0 * FINE)
+    moved = [votes[0] - 1, votes[1] + 1, votes[2]]
+    there = argmax([v * FINE for v in moved], 4.0 * FINE)
+    for order, bound in zip(orders, bounds, strict=True):
+        assert max(divergence(here, there, order), divergence(there, here, order)) <= bound
+
+
+def test_what_the_rings_lattice_adds_to_exact_is_beyond_notice() -> None:
+    votes = [[180, 40, 20, 10], [70, 65, 60, 55]]
+    continuous = gnmax_rdp(votes, 40, [8.0], bound="exact")
+    assert np.abs(gnmax_rdp(votes, 40, [8.0], bound="exact", lattice=2.0**-16) - continuous).max() < 1e-9
+
+
+def test_noise_too_narrow_for_the_lattice_is_charged_the_worst_case() -> None:
+    worst = gnmax_rdp([[9, 0]], 4.0, [8.0], bound="worst_case")
+    assert gnmax_rdp([[9, 0]], 4.0, [8.0], bound="exact", lattice=0.5) == worst

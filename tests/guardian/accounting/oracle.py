@@ -72,3 +72,10 @@ def divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
     """D_order(p || r)."""
     a = mp.mpf(order)
     return mp.log(mp.fsum(x**a * y ** (1 - a) for x, y in zip(p, r, strict=True))) / (a - 1)
+
+
+def small_divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
+    """The same where it is far smaller than the digits of the likeliest outcome can show."""
+    a = mp.mpf(order)
+    excess = mp.fsum(x * ((y / x) ** (1 - a) - 1 - (1 - a) * (y / x - 1)) for x, y in zip(p, r, strict=True))
+    return mp.log1p(excess) / (a - 1)

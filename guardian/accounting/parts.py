@@ -1,0 +1,68 @@
+"""The releases that `exact` charges: their outcomes, and how far those may be off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from guardian.accounting.checks import Floats
+from guardian.accounting.normal import log_cdf_step
+from guardian.accounting.outcomes import QUADRATURE, Shifts, shifts
+
+_BEYOND = 12.0
+_ROUNDING = 2.0**-46
+
+
+@dataclass(frozen=True)
+class Part:
+    """One release of a query: its outcomes, and a bound (Q,) on the error of their log probabilities."""
+
+    shifts: Shifts
+    error: Floats
+
+
+def argmax_part(votes: Floats, sigma: float, moved: float, lattice: float) -> Part:
+    """Return the outcomes of GNMax, by class."""
+    reach = (np.ptp(votes, axis=1) + moved) / sigma
+    return Part(shifts(votes, sigma, moved), _error(lattice / sigma, reach, draws=votes.shape[1]))
+
+
+def check_part(votes: Floats, threshold: float, sigma: float, moved: float, lattice: float) -> Part:
+    """Return the outcomes of the check: passed, failed.
+
+    On a lattice it passes from the first step at or above the threshold: half a step below that, where
+    every draw is spread evenly over its step.
+    """
+    if lattice > 0:
+        threshold = (math.ceil(threshold / lattice) - 0.5) * lattice
+    top = votes.max(axis=1)
+    z = (top - threshold) / sigma
+    by = (_largest_moved(votes, moved) - top[:, None, None]) / sigma
+    change = [log_cdf_step(z[:, None, None], by), log_cdf_step(-z[:, None, None], -by)]
+    log_p = np.stack([log_ndtr(z), log_ndtr(-z)], axis=-1)
+    error = _error(lattice / sigma, np.abs(z) + moved / sigma, draws=1)
+    return Part(Shifts(log_p, np.stack(change, axis=-1)), error)
+
+
+def _largest_moved(votes: Floats, moved: float) -> Floats:
+    """Return the largest count (Q, a, b) after `moved` votes went from a to b."""
+    ordered = np.sort(votes, axis=1)
+    leads = np.arange(votes.shape[1]) == votes.argmax(axis=1)[:, None]
+    others = np.where(leads, ordered[:, -2:-1], ordered[:, -1:])
+    return np.maximum(np.maximum(others, votes - moved)[:, :, None], (votes + moved)[:, None, :])
+
+
+def _error(step: float, reach: Floats, draws: int) -> Floats:
+    """Bound the error (Q,) for noise on steps of `step` deviations and counts `reach` of them apart.
+
+    Nothing for continuous noise, which is what the papers' values are about; infinite for steps so wide
+    that nothing is proved.
+    """
+    if step == 0:
+        return np.zeros_like(reach)
+    far = reach + _BEYOND
+    discrete = np.where(step * far <= 0.25, draws * (step * (far + 1)) ** 2 / 2, np.inf)
+    return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)

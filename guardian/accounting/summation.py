@@ -1,0 +1,69 @@
+"""Sums of products of positive numbers, as they are or as logarithms where they would underflow."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from guardian.accounting.checks import Floats
+
+_SPREAD = 36.0
+_SHIFT = 8.0
+
+
+class Summation(Protocol):
+    """How factors are kept (`encode`), multiplied, and summed over the last axis into logarithms."""
+
+    def encode(self, logs: Floats) -> Floats:
+        """Return the representation of numbers given by their logarithms."""
+        ...
+
+    def times(self, x: Floats, y: Floats) -> Floats:
+        """Return products."""
+        ...
+
+    def total(self, x: Floats) -> Floats:
+        """Return the log of sums over the last axis."""
+        ...
+
+    def dot(self, x: Floats, y: Floats) -> Floats:
+        """Return the log of sum_z x[q, i, z] y[q, j, z] as (Q, i, j)."""
+        ...
+
+
+def summation(spread: float, shift: float) -> Summation:
+    """Return the faster way that keeps its digits for counts that lie `spread` apart, in units of noise.
+
+    Factors are as small as exp(-spread^2/2) where a product still matters; doubles end at exp(-708).
+    """
+    return _Plain() if spread <= _SPREAD and shift <= _SHIFT else _Logs()
+
+
+class _Plain:
+    def encode(self, logs: Floats) -> Floats:
+        return np.exp(logs)
+
+    def times(self, x: Floats, y: Floats) -> Floats:
+        return x * y
+
+    def total(self, x: Floats) -> Floats:
+        return np.asarray(np.log(x.sum(axis=-1)))
+
+    def dot(self, x: Floats, y: Floats) -> Floats:
+        return np.log(x @ y.swapaxes(1, 2))
+
+
+class _Logs:
+    def encode(self, logs: Floats) -> Floats:
+        return logs
+
+    def times(self, x: Floats, y: Floats) -> Floats:
+        return x + y
+
+    def total(self, x: Floats) -> Floats:
+        top = x.max(axis=-1)
+        return np.asarray(top + np.log(np.exp(x - top[..., None]).sum(axis=-1)))
+
+    def dot(self, x: Floats, y: Floats) -> Floats:
+        return np.stack([self.total(x + y[:, j, None]) for j in range(y.shape[1])], axis=-1)
