@@ -11,8 +11,6 @@ from client.state import Batch, Party, RunState, RunStore
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
 
-ASKED_AGAIN = frozenset({ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST})
-"""What ends a batch but not the session: its queries are asked again under a new batch id."""
 STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
 """What ends the asking, with the labels that came kept."""
 UNCERTAIN = frozenset(
@@ -24,6 +22,8 @@ UNCERTAIN = frozenset(
     }
 )
 """Failures of a call after which the guardian may still have acted."""
+ASKED_AGAIN = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
+"""What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
 NEVER_RELEASED = frozenset(
     {
         ErrorCode.BATCH_DEAD,
@@ -122,7 +122,6 @@ class Session:
             self._mourn(batch, error)
             return
         self._keep(batch, released.answers, released.parties)
-        self._deaths = 0
 
     def _ticket(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
         """The batch's ticket, or None where a smaller batch is to be asked."""
@@ -130,8 +129,10 @@ class Session:
         try:
             return self._peers.guardian.open_batch(self._store.state.session_id, batch.id, size, unavailable)
         except OstrakaError as error:
-            if error.code not in UNCERTAIN:
-                self._store.dead(batch)
+            if error.code in UNCERTAIN:
+                self._mourn(batch, error)
+                return None
+            self._store.dead(batch)
             fits = error.details.get("fits", "")
             if error.code is not ErrorCode.BUDGET_TOO_SMALL or not fits.isdecimal():
                 raise
@@ -142,10 +143,8 @@ class Session:
 
     def _mourn(self, batch: Batch, error: OstrakaError) -> None:
         """Settle a batch that failed; raise unless its queries can be asked again."""
-        if error.code in UNCERTAIN:
-            raise error
-        self._settle(batch)
         self._deaths += 1
+        self._settle(batch)
         if error.code not in ASKED_AGAIN or self._deaths >= DEATHS:
             raise error
 
@@ -164,6 +163,7 @@ class Session:
 
     def _keep(self, batch: Batch, answers: Sequence[int | None], parties: Sequence[str]) -> None:
         self._store.released(batch, answers, parties)
+        self._deaths = 0
         self._on_progress(self._store.state)
 
     def _close(self) -> None:

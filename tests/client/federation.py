@@ -54,6 +54,7 @@ class FakeGuardian(GuardianServicer):
     after_release: Callable[[], None] = lambda: None
     alter_grant: Callable[[common_pb2.Grant], None] = lambda _: None
     alter_ticket: Callable[[common_pb2.Ticket], None] = lambda _: None
+    alter_frozen: Callable[[list[str]], list[str]] = lambda sites: sites
     alter_answers: Callable[[list[guardian_pb2.Answer]], list[guardian_pb2.Answer]] = lambda answers: answers
     plans: dict[bytes, tuple[str, Plan, common_pb2.Signed]] = field(default_factory=dict)
     opened: list[guardian_pb2.OpenBatchRequest] = field(default_factory=list)
@@ -122,7 +123,7 @@ class FakeGuardian(GuardianServicer):
         if len(both) < self._plan(request.session_id).quorum:
             self.dead.add(key)
             raise refuse(ErrorCode.QUORUM_LOST)
-        self.frozen[key] = sorted(both)
+        self.frozen[key] = self.alter_frozen(sorted(both))
         return guardian_pb2.PrepareReply(frozen=self.frozen[key])
 
     def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802

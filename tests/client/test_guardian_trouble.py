@@ -168,6 +168,56 @@ def test_nothing_is_summed_over_a_set_that_is_not_held(federation: Federation) -
 
 
 @pytest.mark.parametrize(
+    "frozen", [["a"], ["a", "a"], ["a", "b", "stranger"]], ids=["few", "twice", "foreign"]
+)
+def test_nothing_is_summed_over_an_odd_set(federation: Federation, frozen: list[str]) -> None:
+    federation.guardian.alter_frozen = lambda _: frozen
+    with pytest.raises(OstrakaError) as refused:
+        run(federation)
+    assert refused.value.code is ErrorCode.MESSAGE_INVALID
+    assert not federation.guardian.sums
+
+
+def test_a_guardian_that_is_back_at_once_is_asked_on(federation: Federation) -> None:
+    failing = [True, True]
+
+    def fail() -> None:
+        if failing:
+            failing.pop()
+            raise refuse(ErrorCode.SERVER_UNREACHABLE)
+
+    federation.guardian.before_release = fail
+    run(federation)
+    assert rows(federation) == right(10)
+    assert ("s0", 1) in federation.guardian.dead
+
+
+def test_a_ticket_that_was_lost_is_settled_and_asked_again(federation: Federation) -> None:
+    failing = [True]
+
+    def fail(_: guardian_pb2.OpenBatchRequest) -> None:
+        if failing:
+            failing.pop()
+            raise refuse(ErrorCode.INTERNAL)
+
+    federation.guardian.on_batch = fail
+    run(federation)
+    assert rows(federation) == right(10)
+    assert load_state(run_of(federation)).batches[0].status == "dead"
+
+
+def test_a_guardian_that_keeps_failing_ends_the_run(federation: Federation) -> None:
+    def fail() -> None:
+        raise refuse(ErrorCode.INTERNAL)
+
+    federation.guardian.before_release = fail
+    with pytest.raises(OstrakaError) as failed:
+        run(federation)
+    assert failed.value.code is ErrorCode.INTERNAL
+    assert len(federation.guardian.opened) == 3
+
+
+@pytest.mark.parametrize(
     "alter",
     [
         lambda answers: answers[:-1],

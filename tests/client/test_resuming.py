@@ -95,6 +95,7 @@ def test_a_reply_lost_after_storing_is_repeated_with_the_same_sum(federation: Fe
 
 def test_a_guardian_lost_after_storing_has_its_answers_fetched_later(federation: Federation) -> None:
     def lose() -> None:
+        federation.stop("guardian")
         raise refuse(ErrorCode.SERVER_UNREACHABLE)
 
     federation.guardian.after_release = lose
@@ -102,6 +103,7 @@ def test_a_guardian_lost_after_storing_has_its_answers_fetched_later(federation:
         run(federation)
     assert down.value.code is ErrorCode.SERVER_UNREACHABLE
     federation.guardian.after_release = lambda: None
+    federation.start("guardian")
     run(federation)
     assert rows(federation) == right(10)
     assert [key for key in federation.parties["a"].voted if key[1] == 1] == [("s0", 1)]
