@@ -40,6 +40,7 @@ class ErrorCode(StrEnum):
     LEDGER_NEWER = "ledger.newer"
     LEDGER_READ_ONLY = "ledger.read_only"
     LEDGER_TAMPERED = "ledger.tampered"
+    MANIFEST_CHANGED = "manifest.changed"
     MANIFEST_INVALID = "manifest.invalid"
     MESSAGE_INVALID = "message.invalid"
     MESSAGE_TOO_LARGE = "message.too_large"

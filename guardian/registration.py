@@ -1,18 +1,22 @@
 """Registers what a party declares about its records and teachers."""
 
+from google.protobuf.message import DecodeError
+
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity, Role, verify_signed
 from common.protocol import MANIFEST_CONTEXT
 from guardian.ledger import Ledger
+from guardian.policy import Policy
 from protos.ostraka.v1 import common_pb2
 
 
 class Registrar:
     """Checks signed manifests and keeps them in the ledger."""
 
-    def __init__(self, ledger: Ledger, ca_pem: bytes, federation: str, clock: Clock) -> None:
-        """Take the ledger and what a signature is verified against."""
+    def __init__(self, ledger: Ledger, ca_pem: bytes, federation: str, policy: Policy, clock: Clock) -> None:
+        """Take the ledger, what a signature is verified against, and who may register."""
+        self._policy = policy
         self._ledger = ledger
         self._ca_pem = ca_pem
         self._federation = federation
@@ -22,7 +26,7 @@ class Registrar:
         """Keep `party`'s manifest and return the audit head; a new one resets no budget.
 
         Raises:
-            OstrakaError: `manifest.invalid` where signature, site or contents are wrong.
+            OstrakaError: `policy.refused`; `manifest.invalid` where signature, site or contents are wrong.
         """
         verify_signed(
             signed,
@@ -34,8 +38,12 @@ class Registrar:
             site=party.site,
             invalid=ErrorCode.MANIFEST_INVALID,
         )
-        manifest = common_pb2.Manifest.FromString(signed.payload)
-        problem = _problem(manifest, party.site)
+        if not self._policy.allows(party.site):
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The guardian's policy does not list party {party.site}; ask its administrator.",
+            )
+        problem = _problem(signed.payload, party.site)
         if problem is not None:
             raise OstrakaError(
                 ErrorCode.MANIFEST_INVALID,
@@ -44,7 +52,11 @@ class Registrar:
         return self._ledger.register(party.site, signed.payload, signed.SerializeToString())
 
 
-def _problem(manifest: common_pb2.Manifest, site: str) -> str | None:
+def _problem(payload: bytes, site: str) -> str | None:
+    try:
+        manifest = common_pb2.Manifest.FromString(payload)
+    except DecodeError:
+        return "cannot be read"
     names = [group.name for group in manifest.groups]
     if manifest.site != site:
         return f"names site {manifest.site!r}"

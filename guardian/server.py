@@ -54,7 +54,7 @@ def running(
     site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
     with _alone(folder), open_guardian_ledger(folder, credentials, clock) as ledger:
         coordinator = Coordinator(ledger, credentials, policy, clock, noise or OpenDpNoise())
-        registrar = Registrar(ledger, credentials.ca_pem, site.federation, clock)
+        registrar = Registrar(ledger, credentials.ca_pem, site.federation, policy, clock)
         service = GuardianService(coordinator, registrar, ledger)
         admin = AdminService(ledger, policy)
         bound = make_server(

@@ -27,6 +27,7 @@ class Permission:
     size: int
     scheduled: NDArray[np.bool_]
     teachers: int
+    votes_per_person: int
 
     @property
     def key(self) -> tuple[str, int]:
@@ -81,6 +82,7 @@ class Checker:
             size=ticket.size,
             scheduled=_scheduled(schedule.queries, ticket.size),
             teachers=schedule.participant.teachers,
+            votes_per_person=schedule.participant.max_votes_per_person,
         )
 
     def _verify(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: Message) -> None:

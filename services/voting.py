@@ -89,6 +89,10 @@ class Voter:
             )
         if permission.teachers != self._teachers:
             raise ticket_invalid(f"schedules {permission.teachers} of this party's {self._teachers} teachers")
+        if permission.votes_per_person != self._votes_per_person:
+            raise ticket_invalid(
+                f"counts {permission.votes_per_person} votes a person and this party {self._votes_per_person}"
+            )
 
     def answer(self, permission: Permission, features: bytes, querier: Identity) -> party_pb2.VoteReplyHeader:
         """The reply to a checked request; the same content again gets the same bytes.

@@ -50,7 +50,7 @@ def charge(
         stand_in = np.where(real[:, None], counts, 0.0)
         paid = _theorem6(mechanism, stand_in, mask, order, sensitivity, lattice)
         costs = np.where(real, np.minimum(costs, paid), costs)
-    return math.fsum(costs)
+    return math.fsum(np.maximum(costs, 0.0))
 
 
 def _theorem6(

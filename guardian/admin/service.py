@@ -6,7 +6,7 @@ import grpc
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
-from common.privacy import propose_order
+from common.privacy import ORDERS, propose_order
 from guardian.ledger import Budget, Ledger, UnitKey
 from guardian.policy import Policy
 from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
@@ -43,6 +43,10 @@ class AdminService(admin_pb2_grpc.AdminServicer):
             )
         if request.adjacency not in {"record", "label"}:
             raise OstrakaError(ErrorCode.MESSAGE_INVALID, 'The adjacency must be "record" or "label".')
+        if request.order and not ORDERS[0] <= request.order <= ORDERS[-1]:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID, f"The order must lie between {ORDERS[0]} and {ORDERS[-1]:g}."
+            )
         key = UnitKey(request.party, request.group, request.adjacency)
         kept = next((b.order for b in self._ledger.budgets(request.party) if b.key == key), None)
         order = request.order or kept or propose_order(request.epsilon, request.delta)

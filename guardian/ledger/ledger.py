@@ -164,7 +164,7 @@ class Ledger(LedgerReader):
 
         The same request again returns what was stored and costs nothing. Units of the ticket that
         `charges` leaves out are charged nothing. If a data-dependent budget has no room, the answers are
-        dropped and the session ends.
+        dropped, that budget is used up and the session ends.
 
         Args:
             session_id: the batch's session.

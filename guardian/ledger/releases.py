@@ -27,7 +27,9 @@ def release(
 ) -> bytes | None:
     """Store a batch's answers and charges, or return the stored ones. See `Ledger.release`.
 
-    None where a data-dependent budget has no room; then nothing was stored.
+    None where a data-dependent budget has no room: no answer is stored, and every budget that was too
+    small is used up. The stop depends on the votes, so a unit may cause one stop and no more: otherwise a
+    querying party could shift its sums and ask again until one fits, which tells the votes for nothing.
     """
     found = batches.find(tx.connection, session_id, batch_id)
     before = batches.answers_of(found, batch_id, request_digest)
@@ -38,7 +40,10 @@ def release(
     costs = _costs(held, charges)
     rows = units.require(tx.connection, costs)
     _check_enforced(rows, held)
-    if _overspends(tx, rows, costs):
+    short = _short(tx, rows, costs)
+    if short:
+        for row in short:
+            units.exhaust(tx, row)
         return None
     charged = [_charge(tx, batch, row, held.get(key), costs[key]) for key, row in rows.items()]
     tx.connection.execute(
@@ -102,14 +107,16 @@ def _check_enforced(rows: Mapping[UnitKey, units.UnitRow], held: Mapping[UnitKey
             raise ValueError(f"charges: nothing was reserved for {key}")
 
 
-def _overspends(
+def _short(
     tx: Transaction, rows: Mapping[UnitKey, units.UnitRow], costs: Mapping[UnitKey, Charge]
-) -> bool:
-    return any(
-        add(units.data_dependent_total(tx.cipher, row), costs[key].data_dependent) > row.budget
+) -> list[units.UnitRow]:
+    """The units whose data-dependent budget has no room for their cost."""
+    return [
+        row
         for key, row in rows.items()
         if row.enforce == "data_dependent"
-    )
+        and add(units.data_dependent_total(tx.cipher, row), costs[key].data_dependent) > row.budget
+    ]
 
 
 def _charge(

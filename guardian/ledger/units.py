@@ -85,6 +85,13 @@ def charge(tx: Transaction, row: UnitRow, *, reserved: int, worst_case: int, dat
     _store(tx, row, spent=spent, reserved=row.reserved - reserved, data_dependent=sealed)
 
 
+def exhaust(tx: Transaction, row: UnitRow) -> None:
+    """Use up what is left of a unit's data-dependent budget."""
+    total = max(row.budget, data_dependent_total(tx.cipher, row))
+    sealed = tx.cipher.seal(total, *_sealed_row(key_of(row), row.spent))
+    _store(tx, row, spent=row.spent, reserved=row.reserved, data_dependent=sealed)
+
+
 def data_dependent_total(cipher: Cipher, row: UnitRow) -> int:
     """A unit's data-dependent total; never to leave the guardian."""
     return cipher.unseal(row.data_dependent, *_sealed_row(key_of(row), row.spent))

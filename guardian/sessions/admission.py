@@ -1,10 +1,11 @@
 """Whether a plan may become a session: policy, parties, budgets, ring. Nothing here depends on votes."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Confident, GnMax, Mechanism, Plan, check_ring
-from guardian.ledger import Budget, UnitKey
+from guardian.ledger import Budget, StoredManifest, UnitKey
 from guardian.policy import Policy
 from protos.ostraka.v1 import common_pb2
 
@@ -19,13 +20,24 @@ def least_sigma(mechanism: Mechanism) -> float:
 
 
 def check_policy(plan: Plan, policy: Policy) -> None:
-    """Raise `policy.refused` naming the limit of the federation's policy that `plan` exceeds."""
+    """Raise `policy.refused` naming what of `plan` the federation's policy does not allow."""
     limits = [
         (plan.quorum >= policy.min_quorum, f"a quorum of at least {policy.min_quorum} parties"),
         (least_sigma(plan.mechanism) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
         (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
         (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
     ]
+    unlisted = [site for site in plan.parties if not policy.allows(site)]
+    if unlisted:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"The guardian's policy does not list party {unlisted[0]}; leave it out of the plan.",
+        )
+    if plan.adjacency != "record":
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            "Every mechanism of this version is charged by record; set the plan's adjacency to record.",
+        )
     for holds, wanted in limits:
         if not holds:
             raise OstrakaError(
@@ -44,9 +56,7 @@ def check_enforcement(budgets: Sequence[Budget], policy: Policy) -> None:
             )
 
 
-def participants(
-    plan: Plan, manifests: Mapping[str, common_pb2.Manifest]
-) -> dict[str, common_pb2.Participant]:
+def participants(plan: Plan, stored: Mapping[str, StoredManifest]) -> dict[str, common_pb2.Participant]:
     """The parties of `plan` with the teachers that their manifests declare, by site.
 
     Raises:
@@ -55,12 +65,12 @@ def participants(
     """
     result = {}
     for site in plan.parties:
-        manifest = manifests.get(site)
-        if manifest is None:
+        if site not in stored:
             raise OstrakaError(
                 ErrorCode.PARTY_UNKNOWN,
                 f"Party {site} has not registered with this guardian; start it with `ostraka party serve`.",
             )
+        manifest = parsed(stored[site])
         if manifest.task_digest != plan.task_digest:
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
@@ -71,13 +81,32 @@ def participants(
             site=site,
             teachers=sum(group.teachers for group in manifest.groups),
             max_votes_per_person=manifest.max_votes_per_person,
+            manifest_sha256=hashlib.sha256(stored[site].manifest).digest(),
         )
     check_ring(plan, sum(p.teachers for p in result.values()))
     return result
 
 
-def units(plan: Plan, manifests: Mapping[str, common_pb2.Manifest], sites: Sequence[str]) -> list[UnitKey]:
-    """The units that a release of `plan` by `sites` is charged to, in ledger order."""
+def check_unchanged(
+    granted: Iterable[common_pb2.Participant], current: Mapping[str, common_pb2.Participant]
+) -> None:
+    """Raise `manifest.changed` if a party registered other records or teachers since the grant."""
+    for participant in granted:
+        if current[participant.site] != participant:
+            raise OstrakaError(
+                ErrorCode.MANIFEST_CHANGED,
+                f"Party {participant.site} registered other records or teachers since this session was"
+                " opened; open a new session.",
+            )
+
+
+def units(stored: Mapping[str, StoredManifest], sites: Iterable[str], adjacency: str) -> list[UnitKey]:
+    """The units of the records of `sites` under one adjacency, in ledger order."""
     return sorted(
-        UnitKey(site, group.name, plan.adjacency) for site in sites for group in manifests[site].groups
+        UnitKey(site, group.name, adjacency) for site in sites for group in parsed(stored[site]).groups
     )
+
+
+def parsed(stored: StoredManifest) -> common_pb2.Manifest:
+    """The manifest as a message."""
+    return common_pb2.Manifest.FromString(stored.manifest)

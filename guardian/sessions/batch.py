@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import math
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ring import RingArray
 from common.sharing.shares import add
+from guardian.ledger import UnitKey
 from guardian.sessions.outcome import Outcome
 from protos.ostraka.v1 import common_pb2
 
@@ -17,7 +19,7 @@ from protos.ostraka.v1 import common_pb2
 class Share:
     """One sender's ring elements (rows x width) with the digest of their bytes."""
 
-    values: RingArray
+    values: RingArray = field(repr=False)
     sha256: bytes
 
     @classmethod
@@ -32,9 +34,22 @@ class Share:
 
 @dataclass
 class Batch:
-    """Shares of one batch. Guard every use with `lock`; shares never leave memory."""
+    """Shares of one batch. Guard every use with `lock`; shares never leave memory.
+
+    Attributes:
+        ticket: the signed ticket's contents.
+        units: the units that its release is charged to, if their parties are frozen.
+        ends_at: Unix seconds after which it can no longer be released.
+        lock: held while anything below is read or changed.
+        shares: what came, by site.
+        frozen: the party set, once fixed.
+        request: the one sum that the querying party sent.
+        outcome: what was drawn for it; a retry gets the same.
+    """
 
     ticket: common_pb2.Ticket
+    units: tuple[UnitKey, ...] = ()
+    ends_at: float = math.inf
     lock: threading.Lock = field(default_factory=threading.Lock)
     shares: dict[str, Share] = field(default_factory=dict)
     frozen: frozenset[str] | None = None
@@ -94,9 +109,20 @@ class Batch:
         return self.frozen
 
     def total(self, request: Share) -> RingArray:
-        """The ring sum of the frozen parties' shares and the querying party's own sum."""
+        """The ring sum of the frozen parties' shares and the querying party's one sum.
+
+        Raises:
+            OstrakaError: `batch.not_frozen`, or `batch.altered` for another sum than the first.
+        """
         if self.frozen is None:
             raise OstrakaError(
                 ErrorCode.BATCH_NOT_FROZEN, "The party set is not frozen yet; send Prepare before Release."
+            )
+        if self.request is None:
+            self.request = request
+        elif not self.request.same(request):
+            raise OstrakaError(
+                ErrorCode.BATCH_ALTERED,
+                "Another sum was sent for this batch before; a retry must send the same.",
             )
         return add([request.values, *(self.shares[site].values for site in sorted(self.frozen))])

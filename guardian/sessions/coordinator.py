@@ -12,10 +12,16 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
 from common.plan import Plan, digest
 from common.sharing.ring import RingArray
-from guardian.ledger import Budget, Ledger
+from guardian.ledger import Budget, Ledger, UnitKey
 from guardian.noise import NoiseSource
 from guardian.policy import Policy
-from guardian.sessions.admission import check_enforcement, check_policy, participants, units
+from guardian.sessions.admission import (
+    check_enforcement,
+    check_policy,
+    check_unchanged,
+    participants,
+    units,
+)
 from guardian.sessions.batch import Batch, Share
 from guardian.sessions.outcome import tally, worst_amount
 from guardian.sessions.registry import OpenBatches, Session, load_session
@@ -51,9 +57,9 @@ class Coordinator:
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
         check_policy(plan, self._policy)
-        manifests = self._manifests(plan)
-        chosen = participants(plan, manifests)
+        chosen = participants(plan, self._ledger.manifests(plan.parties))
         check_enforcement(self._budgets(plan, plan.parties), self._policy)
+        self._expire()
         session_id = secrets.token_hex(16)
         grant = sign_grant(
             self._credentials,
@@ -86,6 +92,9 @@ class Coordinator:
         """
         session = self._session(querier, session_id)
         session.check_open(self._clock.now())
+        self._expire()
+        current = participants(session.plan, self._ledger.manifests(session.plan.parties))
+        check_unchanged(session.grant.participants, current)
         if not 0 < size <= session.plan.batch_size:
             raise OstrakaError(
                 ErrorCode.BATCH_TOO_LARGE,
@@ -113,7 +122,7 @@ class Coordinator:
         }
         stored = self._ledger.open_batch(session_id, batch_id, size, ticket.SerializeToString(), held)
         signed = common_pb2.Signed.FromString(stored)
-        self._batches.add(session_id, batch_id, Batch(common_pb2.Ticket.FromString(signed.payload)))
+        self._keep(session, batch_id, common_pb2.Ticket.FromString(signed.payload), tuple(held))
         return signed
 
     def submit(self, party: Identity, session_id: str, batch_id: int, values: RingArray) -> None:
@@ -164,39 +173,44 @@ class Coordinator:
         """
         session = self._session(querier, session_id)
         request = Share.of(values)
+        batch = self._batches.get(session_id, batch_id)
         stored = self._ledger.answers(session_id, batch_id, request.sha256)
         if stored is not None:
             return stored
         session.check_open(self._clock.now())
-        batch = self._batch(session_id, batch_id)
+        if batch is None:
+            raise _not_open()
+        try:
+            answers = self._release(session, batch, request)
+        except OstrakaError as exc:
+            if exc.code is ErrorCode.SESSION_ENDED:
+                self._batches.drop_session(session_id)
+            raise
+        self._batches.drop(session_id, batch_id)
+        return answers
+
+    def _release(self, session: Session, batch: Batch, request: Share) -> bytes:
         with batch.lock:
+            total = batch.total(request)
             if batch.outcome is None:
-                total = batch.total(request)
                 frozen = {site: batch.scheduled[site] for site in sorted(batch.frozen or ())}
-                batch.request = request
+                charged = [key for key in batch.units if key.party in frozen]
                 batch.outcome = tally(
                     session.plan,
                     total,
-                    self._budgets(session.plan, list(frozen)),
+                    self._ledger.budgets_of(charged),
                     frozen,
                     self._noise,
                     self._policy.bound,
                 )
-            elif batch.request is None or not batch.request.same(request):
-                raise OstrakaError(
-                    ErrorCode.BATCH_ALTERED,
-                    "Another sum was sent for this batch before; a retry must send the same.",
-                )
-            answers = self._ledger.release(
-                session_id,
-                batch_id,
+            return self._ledger.release(
+                session.session_id,
+                batch.ticket.batch_id,
                 request.sha256,
                 batch.outcome.answers,
                 batch.outcome.charges,
                 answered=batch.outcome.answered,
             )
-        self._batches.drop(session_id, batch_id)
-        return answers
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
@@ -223,16 +237,34 @@ class Coordinator:
     def _batch(self, session_id: str, batch_id: int) -> Batch:
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
-            raise OstrakaError(
-                ErrorCode.BATCH_DEAD,
-                "This batch is not open (unknown, settled, or from before a restart of the guardian);"
-                " settle it and ask its queries again under a new batch id.",
-            )
+            raise _not_open()
         return batch
 
-    def _manifests(self, plan: Plan) -> dict[str, common_pb2.Manifest]:
-        stored = self._ledger.manifests(plan.parties)
-        return {site: common_pb2.Manifest.FromString(s.manifest) for site, s in stored.items()}
+    def _keep(
+        self, session: Session, batch_id: int, ticket: common_pb2.Ticket, held: tuple[UnitKey, ...]
+    ) -> None:
+        stored = self._ledger.batch(session.session_id, batch_id)
+        if stored is not None and stored.state == "ticketed":
+            batch = Batch(ticket, units=held, ends_at=session.ends_at)
+            self._batches.add(session.session_id, batch_id, batch)
+
+    def _expire(self) -> None:
+        """Give back what batches hold whose grant ran out before they were released."""
+        for session_id, batch_id in self._batches.ended(self._clock.now()):
+            self._ledger.settle(session_id, batch_id)
+            self._batches.drop(session_id, batch_id)
 
     def _budgets(self, plan: Plan, sites: Sequence[str]) -> list[Budget]:
-        return self._ledger.budgets_of(units(plan, self._manifests(plan), sites))
+        """What a release by `sites` is charged to; a record's charge debits its label budget too."""
+        stored = self._ledger.manifests(plan.parties)
+        labels = set(units(stored, sites, "label"))
+        records = self._ledger.budgets_of(units(stored, sites, plan.adjacency))
+        return records + [b for b in self._ledger.budgets() if b.key in labels]
+
+
+def _not_open() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.BATCH_DEAD,
+        "This batch is not open (unknown, settled, or from before a restart of the guardian);"
+        " settle it and ask its queries again under a new batch id.",
+    )

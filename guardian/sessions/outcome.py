@@ -1,7 +1,7 @@
 """What a tallied batch releases, and what it costs each unit (DESIGN sections 2, 5 and 6)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from common.mechanism import Mechanism
 from common.plan import BOUND, Plan
@@ -19,9 +19,9 @@ from protos.ostraka.v1 import common_pb2, guardian_pb2
 class Outcome:
     """Answers as stored and sent, how many there are, and the charges that go with them."""
 
-    answers: bytes
-    answered: int
-    charges: tuple[Charge, ...]
+    answers: bytes = field(repr=False)
+    answered: int = field(repr=False)
+    charges: tuple[Charge, ...] = field(repr=False)
 
 
 def worst_amount(mechanism: Mechanism, budget: Budget, sensitivity: int, queries: int, answered: int) -> int:

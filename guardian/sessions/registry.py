@@ -21,6 +21,11 @@ class Session:
     plan: Plan
     grant: common_pb2.Grant
 
+    @property
+    def ends_at(self) -> float:
+        """Unix seconds after which the grant is refused."""
+        return float(self.grant.expires_unix_s + self.grant.allowed_skew_s)
+
     def check_querier(self, querier: Identity) -> None:
         """Raise `session.unknown` for anyone but the party that opened the session."""
         if querier.uri != self.querier:
@@ -32,7 +37,7 @@ class Session:
             raise OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")
         if self.state == "closed":
             raise OstrakaError(ErrorCode.SESSION_CLOSED, "The session is closed; open a new one.")
-        if now > self.grant.expires_unix_s + self.grant.allowed_skew_s:
+        if now > self.ends_at:
             raise OstrakaError(ErrorCode.GRANT_EXPIRED, "The session's grant has expired; open a new one.")
 
 
@@ -67,6 +72,11 @@ class OpenBatches:
         """The open batch, or None."""
         with self._lock:
             return self._batches.get((session_id, batch_id))
+
+    def ended(self, now: float) -> list[tuple[str, int]]:
+        """Session and batch id of the batches that can no longer be released."""
+        with self._lock:
+            return [key for key, batch in self._batches.items() if batch.ends_at < now]
 
     def drop(self, session_id: str, batch_id: int) -> None:
         """Forget a batch and its shares."""

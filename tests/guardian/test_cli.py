@@ -1,6 +1,7 @@
 """`ostraka guardian ...` against a running guardian and its ledger file."""
 
 import json
+import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,3 +103,27 @@ def test_audit_verify_of_what_is_not_there(tmp_path: Path) -> None:
     result = RUNNER.invoke(app, ["audit", "verify", "--ledger", str(tmp_path / "ledger.db")])
     assert isinstance(result.exception, OstrakaError)
     assert result.exception.code == "data.missing"
+
+
+def refused_to_serve(folder: Path) -> str:
+    """The code with which `ostraka guardian serve` ends."""
+    result = RUNNER.invoke(app, ["serve", "--site", str(folder)])
+    assert isinstance(result.exception, OstrakaError)
+    return str(result.exception.code)
+
+
+def test_a_tampered_ledger_is_not_served(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        calls.prepare_all()
+    with sqlite3.connect(federation.guardian_folder / "ledger.db") as connection:
+        connection.execute("UPDATE units SET budget = budget + 1 WHERE party = 'a'")
+    connection.close()
+    assert refused_to_serve(federation.guardian_folder) == "ledger.tampered"
+
+
+def test_a_port_in_use(federation: Federation) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        site = federation.guardian_folder / "site.toml"
+        site.write_text(site.read_text().replace("127.0.0.1:0", f"127.0.0.1:{port}"))
+        assert refused_to_serve(federation.guardian_folder) == "server.port_in_use"

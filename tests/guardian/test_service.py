@@ -3,16 +3,17 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from common.clock import ManualClock, SystemClock
-from common.errors import OstrakaError
+from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.plan import Confident, GnMax, Mechanism
 from common.sharing.fixed_point import encode
-from guardian.ledger import verify
+from guardian.ledger import Ledger, verify
 from guardian.noise import OpenDpNoise
 from protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (
@@ -266,9 +267,93 @@ def test_data_dependent_exhaustion_only_ends_the_session(tmp_path: Path) -> None
         assert guardian.spent() == 0
 
 
+def test_a_stop_uses_the_budget_up(tmp_path: Path) -> None:
+    """Otherwise shifted sums could be tried in new sessions, free of charge, until one fits."""
+    policy = 'enforce = "data_dependent"\nbound = "theorem6"\nmin_sigma = 0.5\n'
+    with Federation(tmp_path, policy=policy).guardian() as guardian:
+        guardian.prepare_all(epsilon=2.0)
+        session = guardian.open().session_id
+        guardian.ticket(session, 1, 20)
+        split = unanimous(20)
+        split[:, :, 3] = 9
+        total = guardian.vote(session, 1, split)
+        assert refusal(lambda: guardian.release(session, 1, total)) == "session.ended"
+        asked = plan(nonce=b"m" * 16, mechanism=GnMax(sigma=40.0))
+        again = guardian.open(asked).session_id
+        guardian.ticket(again, 1, 1)
+        cheap = guardian.vote(again, 1, unanimous(1))
+        assert refusal(lambda: guardian.release(again, 1, cheap)) == "session.ended"
+
+
+def test_a_new_manifest_needs_a_new_session(guardian: Calls) -> None:
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, 20)
+    guardian.register("a", max_votes_per_person=5)
+    assert refusal(lambda: guardian.ticket(session, 2, 20)) == "manifest.changed"
+    assert len(guardian.release(session, 1, guardian.vote(session, 1, unanimous(20)))) == 20
+    before = guardian.spent()
+    renewed = guardian.open(plan(nonce=b"m" * 16)).session_id
+    guardian.ticket(renewed, 1, 20)
+    guardian.release(renewed, 1, guardian.vote(renewed, 1, unanimous(20)))
+    assert guardian.spent() - before > 10 * before
+
+
+def test_a_record_charge_debits_the_label_budget(guardian: Calls) -> None:
+    guardian.budget("a", 500.0, adjacency="label")
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, 20)
+    guardian.release(session, 1, guardian.vote(session, 1, unanimous(20)))
+    budgets = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+    assert {b.adjacency for b in budgets if b.epsilon_worst_case > 0} == {"label", "record"}
+
+
+def test_what_is_held_back_is_returned_when_the_grant_runs_out(tmp_path: Path) -> None:
+    clock = ManualClock(SystemClock().now())
+    with Federation(tmp_path, clock).guardian() as guardian:
+        guardian.prepare_all()
+        guardian.ticket(guardian.open().session_id, 1, 20)
+        clock.advance(86_400 + 61)
+        guardian.open(plan(nonce=b"m" * 16))
+        (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+        assert budget.epsilon_reserved == 0
+
+
+def test_only_listed_parties_take_part(tmp_path: Path) -> None:
+    policy = 'enforce = "worst_case"\nmin_sigma = 0.5\nparties = ["a", "b"]\n'
+    with Federation(tmp_path, policy=policy).guardian() as guardian:
+        assert refusal(lambda: guardian.register("c")) == "policy.refused"
+        for site in "ab":
+            guardian.register(site)
+            guardian.budget(site, 1000.0)
+        assert refusal(guardian.open) == "policy.refused"
+        assert guardian.open(plan(parties=("a", "b"))).session_id
+
+
+def test_a_ledger_locked_at_release_keeps_the_draw(guardian: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The retry gets what was drawn before; another sum is refused although nothing was stored."""
+    session = guardian.open(plan(mechanism=GnMax(sigma=1000.0))).session_id
+    guardian.ticket(session, 1, 20)
+    total = guardian.vote(session, 1, unanimous(20))
+    seen: list[bytes] = []
+    stored = Ledger.release
+
+    def locked_once(self: Ledger, *words: Any, **named: Any) -> bytes:
+        seen.append(words[3])
+        if len(seen) == 1:
+            raise OstrakaError(ErrorCode.LEDGER_LOCKED, "Locked for this test.")
+        return stored(self, *words, **named)
+
+    monkeypatch.setattr(Ledger, "release", locked_once)
+    assert refusal(lambda: guardian.release(session, 1, total)) == "ledger.locked"
+    assert refusal(lambda: guardian.release(session, 1, total + np.uint64(1))) == "batch.altered"
+    assert len(guardian.release(session, 1, total)) == 20
+    assert len(set(seen)) == 1
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
+        ({"adjacency": "label"}, "policy.refused"),
         ({"quorum": 1}, "policy.refused"),
         ({"mechanism": GnMax(sigma=0.1)}, "policy.refused"),
         ({"parties": ("a", "z")}, "party.unknown"),
