@@ -14,6 +14,7 @@ from guardian.noise import OpenDpNoise
 
 HISTOGRAMS, CLASSES, TEACHERS, SIGMA = 20_000, 10, 250, 40.0
 LOOPED = 500
+EXACT, EXACT_LOOPED = 2_000, 5
 REPEATS = 3
 AT = np.array(ORDERS)[::3]
 
@@ -29,15 +30,30 @@ def main() -> None:
         f"accounting theorem6, {CLASSES} classes, {len(AT)} orders: {ours:,.0f} histograms/s, "
         f"{ours / theirs:.0f} times a loop ({theirs:,.0f}/s)"
     )
+    _exact()
     draws = 20_000
     rate = draws / _best(lambda: OpenDpNoise().gaussian(SIGMA, (draws,)))
     print(f"noise, sigma {SIGMA:g}: {rate:,.0f} exact discrete Gaussians/s")
 
 
-def histograms() -> NDArray[np.float64]:
+def _exact() -> None:
+    votes, orders = histograms(EXACT, concentration=1.0), np.array(ORDERS)[:120:2]
+    looped = np.array([exact_loop(row, SIGMA, orders) for row in few])
+    np.testing.assert_allclose(
+        gnmax_rdp(votes[:EXACT_LOOPED], SIGMA, orders, bound="exact"), looped, rtol=1e-6
+    )
+    ours = EXACT / _best(lambda: gnmax_rdp(votes, SIGMA, orders, bound="exact"))
+    theirs = EXACT_LOOPED / _best(lambda: [exact_loop(row, SIGMA, orders) for row in few])
+    print(
+        f"accounting exact, {CLASSES} classes, {len(orders)} orders: {ours:,.0f} histograms/s, "
+        f"{ours / theirs:.0f} times a loop ({theirs:,.0f}/s)"
+    )
+
+
+def histograms(count: int = HISTOGRAMS, concentration: float = 0.3) -> NDArray[np.float64]:
     """Return seeded histograms from near ties to near unanimity."""
     draws = np.random.default_rng(0)
-    shares = draws.dirichlet([0.3] * CLASSES, HISTOGRAMS)
+    shares = draws.dirichlet([concentration] * CLASSES, count)
     return draws.multinomial(TEACHERS, shares).astype(np.float64)
 
 
@@ -62,6 +78,30 @@ def loop(votes: NDArray[np.float64], sigma: float, orders: NDArray[np.float64]) 
     log_b = e1 - log_q / (mu1 - 1)
     bound = np.logaddexp(log_1q + (orders - 1) * log_a, log_q + (orders - 1) * log_b) / (orders - 1)
     return np.where(orders < mu1, np.minimum(rdp, bound), rdp)
+
+
+def exact_loop(votes: NDArray[np.float64], sigma: float, orders: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest divergence of one histogram (k,) from every neighbour, one after the other."""
+    here = _probabilities(votes, sigma)
+    rdp = np.zeros(len(orders))
+    for a, b in np.argwhere(~np.eye(len(votes), dtype=bool)):
+        if votes[a] > 0:
+            moved = votes.copy()
+            moved[a] -= 1
+            moved[b] += 1
+            there = _probabilities(moved, sigma)
+            for p, r in ((here, there), (there, here)):
+                at = orders[:, None]
+                rdp = np.maximum(rdp, np.log((p**at * r ** (1 - at)).sum(axis=1)) / (orders - 1))
+    return np.minimum(rdp, orders / sigma**2)
+
+
+def _probabilities(votes: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
+    means = votes[:, None] / sigma
+    x = np.arange(means.min() - 9, means.max() + 12, 0.1)
+    below = stats.norm.cdf(x - means)
+    wins = stats.norm.pdf(x - means) * below.prod(axis=0) / below
+    return np.asarray(wins.sum(axis=1) / wins.sum())
 
 
 def _best(work: Callable[[], object]) -> float:

@@ -19,6 +19,7 @@ from guardian.accounting.outcomes import Shifts
 Indices = NDArray[np.intp]
 
 _BLOCK = 2048
+_MARKS = 5
 _FEW = 4
 _NEAR = 1e-2
 _LARGE = 40.0
@@ -50,8 +51,8 @@ class _Search:
 
     def run(self) -> Floats:
         """Return the largest log moments (R, Q)."""
-        last = len(self.orders) - 1
-        marks = np.unique([0, self._middle(0, last), last])
+        spaced = 1 + np.geomspace(self.orders[0] - 1, self.orders[-1] - 1, _MARKS)
+        marks = np.unique(np.searchsorted(self.orders, spaced).clip(0, len(self.orders) - 1))
         everyone = np.arange(len(self.query))
         known = self._try(everyone, marks)
         leaders = np.unique(np.nonzero(known >= self.best[marks][:, self.query])[1])
@@ -79,7 +80,7 @@ class _Search:
     def _middle(self, low: int, high: int) -> int:
         """Return an index between, nearest to the geometric mean of order - 1."""
         mean = 1 + math.sqrt((self.orders[low] - 1) * (self.orders[high] - 1))
-        return int(np.clip(np.searchsorted(self.orders, mean), low + (high - low > 1), max(high - 1, low)))
+        return int(np.clip(np.searchsorted(self.orders, mean), low + 1, high - 1))
 
     def _try(self, chosen: Indices, where: Indices) -> Floats:
         """Return the log moments (len(where), C) of candidates and keep the largest."""
