@@ -1,5 +1,6 @@
 """scikit-learn teachers: fitted one by one, saved with skops, loaded only where every type is trusted."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from skops.io.exceptions import UntrustedTypesFoundException
 
 from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Progress
 from services.teachers.factory import build, invalid_model
+from services.teachers.forests import TREE, is_sound
 from services.teachers.guard import FALLBACK, Guard
 from services.teachers.manifest import TeachersManifest, unreadable
 from services.teachers.slices import Slice
@@ -96,27 +97,35 @@ class Estimators:
         return np.concatenate(votes)
 
     def save(self, folder: Path) -> None:
-        """Writes one file for each estimator."""
+        """Writes one file for each estimator; raises `model.invalid` for one that `load` would refuse."""
         for row, model in enumerate(self._fitted):
             skops.io.dump(model, _file(folder, row))
+            _load(_file(folder, row), math.inf)
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Estimators":
-        """Reads them; raises `model.invalid` for a damaged file or a type that skops does not trust."""
-        return cls([_load(_file(folder, row)) for row in range(manifest.teachers)])
+        """Reads them; raises `model.invalid` for a damaged file or a type that is not trusted."""
+        features = math.prod(manifest.shape)
+        return cls([_load(_file(folder, row), features) for row in range(manifest.teachers)])
 
 
 def _file(folder: Path, row: int) -> Path:
     return folder / f"model-{row:04d}.skops"
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, features: float) -> Any:
+    """One estimator, its types trusted: those skops trusts, and trees inside a forest that was checked."""
     try:
-        return skops.io.load(path)
-    except UntrustedTypesFoundException as exc:
-        raise OstrakaError(
-            ErrorCode.MODEL_INVALID,
-            f"{path} holds a type that is not trusted: use estimators of scikit-learn, or a torch module.",
-        ) from exc
+        types = skops.io.get_untrusted_types(file=path)
+        model = None if set(types) - {TREE} else skops.io.load(path, trusted=types)
     except (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError) as exc:
         raise unreadable(path) from exc
+    if types and type(model) is not RandomForestClassifier:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"{path} holds {types[0]}, a type that is not trusted: use a forest or a linear model of "
+            "scikit-learn, or a torch module.",
+        )
+    if not is_sound(model, features):
+        raise unreadable(path)
+    return model

@@ -18,6 +18,8 @@ from services.teachers.stack import Stack, best_device, pays
 from services.teachers.workers import THREADS, groups, run_each
 
 LEARNING_RATE = 0.01
+LOGISTIC_RATE = 0.1
+"""A single layer takes, and in few steps needs, larger ones."""
 WEIGHT_DECAY = 0.01
 
 
@@ -32,13 +34,14 @@ def fit_networks(
     shape = slices[0].X.shape[1:]
     nets = [_untrained(part, model, shape, classes) for part in slices]
     schedule = Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
+    peak_rate = LOGISTIC_RATE if model == "logistic" else LEARNING_RATE
     device = best_device()
     workers = 1 if is_factory(model) or device.type == "cuda" else THREADS
     parts = groups(len(nets), workers if pays(model, device) else len(nets))
     tick = _ticker(progress, schedule.steps * len(parts))
 
     def work(group: Sequence[int]) -> None:
-        _fit([nets[i] for i in group], [slices[i] for i in group], schedule, device, tick)
+        _fit([nets[i] for i in group], [slices[i] for i in group], schedule, peak_rate, device, tick)
 
     with _seeded(slices[0]):
         try:
@@ -82,6 +85,7 @@ def _fit(
     nets: Sequence[nn.Module],
     slices: Sequence[Slice],
     schedule: Schedule,
+    peak_rate: float,
     device: torch.device,
     tick: Callable[[], None],
 ) -> None:
@@ -90,7 +94,7 @@ def _fit(
         net.to(device).train()
     stack = Stack(nets)
     optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=schedule.steps + 1)
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, peak_rate, total_steps=schedule.steps + 1)
     for X, y in batches(slices, schedule, image_axes(slices[0].X.shape[1:]), device):
         optimizer.zero_grad()
         losses = functional.cross_entropy(stack.each(X).flatten(0, 1), y.flatten(), reduction="sum")

@@ -1,0 +1,70 @@
+"""Factories as a party's configuration would name them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
+from torch import Tensor, nn
+
+HERE = __name__
+not_callable = 3
+
+
+def dropout(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(int(np.prod(shape)), 8), nn.Dropout(0.2), nn.ReLU(), nn.Linear(8, classes)
+    )
+
+
+def wrong_shape(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(int(np.prod(shape)), classes + 1))
+
+
+def picky(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return nn.Conv2d(1, classes, 3)
+
+
+def nothing(shape: tuple[int, ...], classes: int) -> None:
+    return None
+
+
+def fails(shape: tuple[int, ...], classes: int) -> nn.Module:
+    raise RuntimeError("secret record 17")
+
+
+class Untrainable(nn.Module):
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(1, classes)
+
+    def forward(self, X: Tensor) -> Tensor:
+        if self.training:
+            raise RuntimeError("secret record 17")
+        return self.linear(X.flatten(1)[:, :1])  # type: ignore[no-any-return]
+
+
+def untrainable(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return Untrainable(classes)
+
+
+def bayes(shape: tuple[int, ...], classes: int) -> Any:
+    return GaussianNB()
+
+
+class Homemade(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """No type of scikit-learn, so not trusted; cannot be fitted where the first record is negative."""
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> "Homemade":
+        if X[0, 0] < 0:
+            raise ValueError("secret record 17")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
+        return np.full(len(X), self.classes_[-1])
+
+
+def homemade(shape: tuple[int, ...], classes: int) -> Any:
+    return Homemade()
