@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from common.cli import write_json
 from common.config import load_section
+from common.errors import ErrorCode, OstrakaError
 from common.task import load_task
 from common.telemetry import progress
 from services.policy import PartySection
@@ -99,11 +101,20 @@ def serve(
 
 
 def _training(site: Path, data: Path | None, **given: object) -> TrainingSection:
-    """Table [training] with what the command line says instead; paths in it are relative to the site."""
+    """Table [training] with what the command line says instead; paths in it are relative to the site.
+
+    Raises:
+        OstrakaError: `config.invalid` naming the key or option that is off.
+    """
     section = load_section(site, "training", TrainingSection)
     kept = {key: value for key, value in given.items() if value is not None}
     found = data or (section.data and site / section.data)
-    return TrainingSection.model_validate(section.model_dump() | kept | {"data": found})
+    try:
+        return TrainingSection.model_validate(section.model_dump() | kept | {"data": found})
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        option, problem = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc
 
 
 def _task_file(site: Path) -> Path:

@@ -1,0 +1,202 @@
+"""The commands as people type them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from common.config import SiteConfig, write_site
+from common.datasets import Dataset, digits, from_arrays, save
+from common.errors import ErrorCode, OstrakaError
+from common.task import infer_task, write_task
+from services.cli import app
+
+FEW = ("--model", "logistic_regression", "--teachers", 3)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A party's folder with a task and the records that table [training] names."""
+    folder = tmp_path / "eretria"
+    folder.mkdir()
+    write_site(
+        SiteConfig(
+            federation="attica",
+            site="eretria",
+            role="party",
+            listen="127.0.0.1:0",
+            guardian="127.0.0.1:1",
+            folder=folder,
+        )
+    )
+    with (folder / "site.toml").open("a") as file:
+        file.write('[training]\ndata = "records.npz"\nteachers = 2\nmodel = "logistic_regression"\n')
+    records = digits().take(slice(0, 200))
+    save(records, folder / "records.npz")
+    write_task(infer_task(records, "digits"), folder / "task.toml")
+    return folder
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def told(result: Result) -> Any:
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def refused(result: Result) -> OstrakaError:
+    assert isinstance(result.exception, OstrakaError)
+    return result.exception
+
+
+def altered(site: Path, records: Dataset) -> Path:
+    save(records, site / "altered.npz")
+    return site / "altered.npz"
+
+
+def test_training_follows_site_toml(site: Path) -> None:
+    trained = told(invoke("train", "--site", site, "--json", "-"))
+    assert (trained["teachers"], trained["records"], trained["model"]) == (2, 200, "logistic_regression")
+    assert (trained["seed"], trained["classes"]) == (0, 10)
+    assert (site / "teachers" / "manifest.json").is_file()
+
+
+def test_options_come_before_site_toml(site: Path, tmp_path: Path) -> None:
+    data, task = tmp_path / "elsewhere.npz", tmp_path / "elsewhere.toml"
+    (site / "records.npz").rename(data)
+    (site / "task.toml").rename(task)
+    trained = told(
+        invoke(
+            "train",
+            "--site",
+            site,
+            "--data",
+            data,
+            "--task",
+            task,
+            "--seed",
+            4,
+            "--model",
+            "mlp",
+            "--epochs",
+            2,
+            "--teachers",
+            5,
+            "--json",
+            "-",
+        )
+    )
+    assert (trained["teachers"], trained["model"], trained["seed"]) == (5, "mlp", 4)
+
+
+def test_a_sentence_for_people_and_a_file_for_programs(site: Path, tmp_path: Path) -> None:
+    result = invoke("train", "--site", site, "--json", tmp_path / "out.json")
+    assert "Trained 2 teachers (logistic_regression" in result.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["teachers"] == 2
+
+
+def test_check_before_and_after_training(site: Path) -> None:
+    before = told(invoke("check", "--site", site, "--json", "-"))
+    assert before == {"task": "digits", "records": 200, "classes": 10, "teachers": None}
+    invoke("train", "--site", site)
+    assert told(invoke("check", "--site", site, "--json", "-"))["teachers"] == 2
+    assert "200 records and 2 teachers fit" in invoke("check", "--site", site).stdout
+
+
+def test_check_names_the_range_that_is_off(site: Path) -> None:
+    records = digits().take(slice(0, 200))
+    records.X[5, 12] = 17
+    error = refused(invoke("check", "--site", site, "--data", altered(site, records)))
+    assert error.code is ErrorCode.TASK_MISMATCH
+    assert (error.details["column"], error.details["row"]) == ("x12", "5")
+    assert "0 to 16" in error.message
+
+
+def test_check_names_the_class_that_is_off(site: Path) -> None:
+    whole = digits().take(slice(0, 200))
+    y = whole.labels().copy()
+    y[3] = 10
+    records = from_arrays(whole.X.reshape(-1, 8, 8), y)
+    error = refused(invoke("check", "--site", site, "--data", altered(site, records)))
+    assert error.code is ErrorCode.DATA_LABEL_RANGE
+    assert "10" in error.message
+    assert "row 3" in error.message
+
+
+def test_check_names_the_column_that_is_off(site: Path) -> None:
+    X, y = np.random.default_rng(0).random((20, 3)), np.arange(20) % 2
+    write_task(
+        infer_task(from_arrays(X, y, columns=("age", "height", "weight")), "people"), site / "task.toml"
+    )
+    swapped = from_arrays(X, y, columns=("age", "weight", "height"))
+    error = refused(invoke("check", "--site", site, "--data", altered(site, swapped)))
+    assert error.code is ErrorCode.TASK_MISMATCH
+    assert "'height'" in error.message
+    assert "'weight'" in error.message
+
+
+def test_check_refuses_teachers_of_another_task(site: Path) -> None:
+    invoke("train", "--site", site)
+    write_task(infer_task(digits().take(slice(0, 200)), "renamed"), site / "task.toml")
+    assert refused(invoke("check", "--site", site)).code is ErrorCode.TASK_MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--data", "nowhere.npz"), ErrorCode.DATA_MISSING),
+        (("--task", "nowhere.toml"), ErrorCode.CONFIG_INVALID),
+        (("--teachers", 201), ErrorCode.DATA_TOO_FEW),
+        (("--teachers", 1001), ErrorCode.CONFIG_INVALID),
+        (("--model", "oracle"), ErrorCode.CONFIG_INVALID),
+        (("--model", "no.such:build"), ErrorCode.MODEL_INVALID),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(site: Path, options: tuple[object, ...], code: ErrorCode) -> None:
+    assert refused(invoke("train", "--site", site, *options)).code is code
+    assert not (site / "teachers").exists()
+
+
+def test_without_data_it_says_how_to_name_them(site: Path) -> None:
+    text = (site / "site.toml").read_text()
+    (site / "site.toml").write_text(text.replace('data = "records.npz"\n', ""))
+    assert "--data" in refused(invoke("train", "--site", site)).message
+
+
+def test_an_unknown_key_in_site_toml_is_refused(site: Path) -> None:
+    with (site / "site.toml").open("a") as file:
+        file.write("teecher = 3\n")
+    error = refused(invoke("train", "--site", site))
+    assert error.code is ErrorCode.CONFIG_INVALID
+    assert "teecher" in error.message
+
+
+def test_a_refusal_is_one_line_and_exit_2(site: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "deploy.cli",
+        "party",
+        "check",
+        "--site",
+        str(site),
+        "--data",
+        "nowhere.npz",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error [data.missing]: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_needs_no_heavy_library() -> None:
+    code = "import sys, services.cli; print(sorted({'torch', 'sklearn', 'skops'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
