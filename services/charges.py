@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import TypeAdapter
 
 from common.plan import Mechanism
-from common.privacy import amount, worst_case
+from common.privacy import worst_case
 
 _MECHANISM: TypeAdapter[Mechanism] = TypeAdapter(Mechanism)
 
@@ -22,7 +22,7 @@ class Charge:
     def amount(self, order: float) -> int:
         """Worst-case rdp at `order` as an integer amount of `common.privacy.AMOUNT_UNIT`, rounded up."""
         cost = worst_case(self.mechanism, order, sensitivity=float(self.votes_per_person))
-        return self.queries * amount(cost.total)
+        return cost.amount(self.queries, self.queries)
 
     @property
     def mechanism_json(self) -> str:

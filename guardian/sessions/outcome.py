@@ -30,8 +30,7 @@ def worst_amount(mechanism: Mechanism, budget: Budget, sensitivity: int, queries
     `sensitivity` is what the unit can change in one query, in votes. With all answered it is what a batch
     reserves; it never exceeds that with fewer.
     """
-    cost = worst_case(mechanism, budget.order, float(sensitivity))
-    return amount(queries * cost.check) + amount(answered * cost.answer)
+    return worst_case(mechanism, budget.order, float(sensitivity)).amount(queries, answered)
 
 
 def tally(
