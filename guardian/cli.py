@@ -101,7 +101,8 @@ def audit_verify(
         return
     Console().print(
         f"The audit log is intact: {result['entries']} entries, head {str(result['head'])[:16]}, "
-        f"{result['heads_checked']} kept heads found in it."
+        f"{result['heads_checked']} kept heads found in it.",
+        soft_wrap=True,
     )
 
 

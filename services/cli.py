@@ -88,6 +88,24 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     _tell(f"{found.records} records and {having} fit the task '{found.task}'.", asdict(found), json)
 
 
+@app.command("audit-head")
+def audit_head(
+    site: Site,
+    out: Annotated[Path, typer.Option(help="File for `ostraka guardian audit verify --head`.")],
+) -> None:
+    """Write the latest head of the guardian's audit log that this party was sent."""
+    from services.journal import Journal
+
+    with Journal(site / "journal.db") as journal:
+        head = journal.audit_head()
+    if head is None:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, "This party has not been sent an audit head yet; serve it first."
+        )
+    out.write_bytes(head.SerializeToString())
+    typer.echo(f"Wrote audit head {head.sequence} to {out}.")
+
+
 @app.command()
 def serve(
     site: Site,

@@ -14,7 +14,9 @@ from common.config import SiteConfig, write_site
 from common.datasets import Dataset, digits, from_arrays, save
 from common.errors import ErrorCode, OstrakaError
 from common.task import infer_task, write_task
+from protos.ostraka.v1 import common_pb2
 from services.cli import app
+from services.journal import Journal
 
 FEW = ("--model", "logistic_regression", "--teachers", 3)
 
@@ -200,3 +202,14 @@ def test_help_needs_no_heavy_library() -> None:
     code = "import sys, services.cli; print(sorted({'torch', 'sklearn', 'skops'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_audit_head_that_was_kept_is_written(site: Path, tmp_path: Path) -> None:
+    out = tmp_path / "head.pb"
+    assert refused(invoke("audit-head", "--site", site, "--out", out)).code is ErrorCode.DATA_MISSING
+    assert not out.exists()
+    head = common_pb2.AuditHead(sequence=7, hash=bytes(32))
+    with Journal(site / "journal.db") as journal:
+        journal.keep_head(head)
+    assert invoke("audit-head", "--site", site, "--out", out).exit_code == 0
+    assert common_pb2.AuditHead.FromString(out.read_bytes()) == head
