@@ -1,13 +1,12 @@
 """How fast histograms are charged, as ratios to a straightforward loop over them in the same run."""
 
 import math
-import time
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.timing import best
 from common.privacy import ORDERS
 from guardian.accounting import gnmax_rdp
 from guardian.noise import OpenDpNoise
@@ -15,7 +14,6 @@ from guardian.noise import OpenDpNoise
 HISTOGRAMS, CLASSES, TEACHERS, SIGMA = 20_000, 10, 250, 40.0
 LOOPED = 500
 EXACT, EXACT_LOOPED = 2_000, 5
-REPEATS = 3
 AT = np.array(ORDERS)[::3]
 
 
@@ -24,15 +22,15 @@ def main() -> None:
     votes = histograms()
     looped = np.array([loop(row, SIGMA, AT) for row in votes[:LOOPED]])
     np.testing.assert_allclose(gnmax_rdp(votes[:LOOPED], SIGMA, AT, bound="theorem6"), looped, rtol=1e-9)
-    ours = HISTOGRAMS / _best(lambda: gnmax_rdp(votes, SIGMA, AT, bound="theorem6"))
-    theirs = LOOPED / _best(lambda: [loop(row, SIGMA, AT) for row in votes[:LOOPED]])
+    ours = HISTOGRAMS / best(lambda: gnmax_rdp(votes, SIGMA, AT, bound="theorem6"))
+    theirs = LOOPED / best(lambda: [loop(row, SIGMA, AT) for row in votes[:LOOPED]])
     print(
         f"accounting theorem6, {CLASSES} classes, {len(AT)} orders: {ours:,.0f} histograms/s, "
         f"{ours / theirs:.0f} times a loop ({theirs:,.0f}/s)"
     )
     _exact()
     draws = 20_000
-    rate = draws / _best(lambda: OpenDpNoise().gaussian(SIGMA, (draws,)))
+    rate = draws / best(lambda: OpenDpNoise().gaussian(SIGMA, (draws,)))
     print(f"noise, sigma {SIGMA:g}: {rate:,.0f} exact discrete Gaussians/s")
 
 
@@ -41,8 +39,8 @@ def _exact() -> None:
     few = votes[:EXACT_LOOPED]
     looped = np.array([exact_loop(row, SIGMA, orders) for row in few])
     np.testing.assert_allclose(gnmax_rdp(few, SIGMA, orders, bound="exact"), looped, rtol=1e-6)
-    ours = EXACT / _best(lambda: gnmax_rdp(votes, SIGMA, orders, bound="exact"))
-    theirs = EXACT_LOOPED / _best(lambda: [exact_loop(row, SIGMA, orders) for row in few])
+    ours = EXACT / best(lambda: gnmax_rdp(votes, SIGMA, orders, bound="exact"))
+    theirs = EXACT_LOOPED / best(lambda: [exact_loop(row, SIGMA, orders) for row in few])
     print(
         f"accounting exact, {CLASSES} classes, {len(orders)} orders: {ours:,.0f} histograms/s, "
         f"{ours / theirs:.0f} times a loop ({theirs:,.0f}/s)"
@@ -101,15 +99,6 @@ def _probabilities(votes: NDArray[np.float64], sigma: float) -> NDArray[np.float
     below = stats.norm.cdf(x - means)
     wins = stats.norm.pdf(x - means) * below.prod(axis=0) / below
     return np.asarray(wins.sum(axis=1) / wins.sum())
-
-
-def _best(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 if __name__ == "__main__":

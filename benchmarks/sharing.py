@@ -1,31 +1,29 @@
 """What splitting and summing ballots costs beside adding them up in the clear."""
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.timing import best
 from common.sharing.expansion import expand, fresh_seed
 from common.sharing.fixed_point import decode
 from common.sharing.ring import Ring, RingArray
 from common.sharing.shares import add, split
 
 PARTIES, QUERIES, CLASSES, TEACHERS = 50, 10_000, 10, 25
-REPEATS = 5
 
 
 def main() -> None:
     """Prints the time of 50 parties' shares, and its ratio to the plain sum of the same ballots."""
     one = np.random.default_rng(0).multinomial(TEACHERS, [1 / CLASSES] * CLASSES, QUERIES)
     ballots = [one] * PARTIES
-    plain = _best(lambda: np.sum(ballots, axis=0))
+    plain = best(lambda: np.sum(ballots, axis=0))
     for bits in (32, 64):
         ring = Ring(bits)
         total = _shared_sum(ballots, ring)
         assert np.array_equal(decode(total, ring), PARTIES * one)
-        seconds = _best(partial(_shared_sum, ballots, ring))
+        seconds = best(partial(_shared_sum, ballots, ring))
         print(
             f"sharing {QUERIES}x{CLASSES} ballots of {PARTIES} parties, ring of {bits} bits: "
             f"{seconds:.3f} s, {seconds / plain:.1f} times the plain sum"
@@ -37,15 +35,6 @@ def _shared_sum(ballots: list[NDArray[np.int64]], ring: Ring) -> RingArray:
     guardian = add([split(ballot, seed, ring) for ballot, seed in zip(ballots, seeds, strict=True)])
     querier = add([expand(seed, QUERIES, CLASSES, ring) for seed in seeds])
     return add([guardian, querier])
-
-
-def _best(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role, verify_signed
+from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from protos.ostraka.v1 import common_pb2
@@ -80,20 +80,12 @@ class Permissions:
         return ticket
 
     def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
-        verify_signed(
+        return read_signed(
             signed,
             context,
+            message,
+            signer=self.guardian,
             ca_pem=self.credentials.ca_pem,
             clock=self.clock,
-            federation=self.guardian.federation,
-            role=Role.GUARDIAN,
-            site=self.guardian.site,
             invalid=code,
         )
-        try:
-            message.ParseFromString(signed.payload)
-        except DecodeError as exc:
-            raise OstrakaError(
-                code, "What the guardian signed cannot be read: use the same version everywhere."
-            ) from exc
-        return message

@@ -2,18 +2,21 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from cryptography.x509 import load_der_x509_certificate
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role, verify_signed
+from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from protos.ostraka.v1 import common_pb2, party_pb2
+
+M = TypeVar("M", bound=Message)
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,10 @@ class Checker:
         Raises `plan.invalid`, `grant.*`, `ticket.invalid`, `batch.too_large` or `identity.*`.
         """
         plan, plan_digest = Plan.parse(header.plan), digest(header.plan)
-        grant = common_pb2.Grant()
-        self._verify(header.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, grant)
+        grant = self._read(header.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
         self._check_time(grant)
         self._check_grant(header, grant, plan, plan_digest, peer)
-        ticket = common_pb2.Ticket()
-        self._verify(header.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, ticket)
+        ticket = self._read(header.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
         if ticket.session_id != grant.session_id:
             raise ticket_invalid("belongs to another session")
         if max(ticket.size, header.rows) > grant.max_batch or header.rows > ticket.size:
@@ -85,23 +86,16 @@ class Checker:
             votes_per_person=schedule.participant.max_votes_per_person,
         )
 
-    def _verify(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: Message) -> None:
-        verify_signed(
+    def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
+        return read_signed(
             signed,
             context,
+            message,
+            signer=self.guardian,
             ca_pem=self.credentials.ca_pem,
             clock=self.clock,
-            federation=self.guardian.federation,
-            role=Role.GUARDIAN,
-            site=self.guardian.site,
             invalid=code,
         )
-        try:
-            message.ParseFromString(signed.payload)
-        except DecodeError as exc:
-            raise OstrakaError(
-                code, "What the guardian signed cannot be read: use the same version everywhere."
-            ) from exc
 
     def _check_time(self, grant: common_pb2.Grant) -> None:
         now, skew = self.clock.now(), grant.allowed_skew_s

@@ -3,7 +3,7 @@
 from common.identity.ca import CertificateAuthority
 from common.identity.credentials import Credentials
 from common.identity.identity import DnsLabel, Identity, Role, check_name
-from common.identity.signatures import verify_signed
+from common.identity.signatures import read_signed, verify_signed
 
 __all__ = [
     "CertificateAuthority",
@@ -12,5 +12,6 @@ __all__ = [
     "Identity",
     "Role",
     "check_name",
+    "read_signed",
     "verify_signed",
 ]

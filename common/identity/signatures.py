@@ -1,14 +1,19 @@
 """Verification of signed messages: by whom, for what, and unaltered."""
 
+from typing import TypeVar
+
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from google.protobuf.message import DecodeError, Message
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import Identity, Role, identity_of
 from common.identity.validity import check_certificate
 from protos.ostraka.v1 import common_pb2
+
+M = TypeVar("M", bound=Message)
 
 
 def verify_signed(
@@ -50,6 +55,36 @@ def verify_signed(
     except InvalidSignature as error:
         raise _refusal(invalid, f"The signature of {identity.uri} does not fit") from error
     return identity
+
+
+def read_signed(
+    signed: common_pb2.Signed,
+    context: bytes,
+    message: M,
+    *,
+    signer: Identity,
+    ca_pem: bytes,
+    clock: Clock,
+    invalid: ErrorCode,
+) -> M:
+    """Fill `message` from what exactly `signer` signed, and return it; raises as `verify_signed`."""
+    verify_signed(
+        signed,
+        context,
+        ca_pem=ca_pem,
+        clock=clock,
+        federation=signer.federation,
+        role=signer.role,
+        site=signer.site,
+        invalid=invalid,
+    )
+    try:
+        message.ParseFromString(signed.payload)
+    except DecodeError as error:
+        raise OstrakaError(
+            invalid, f"What {signer.uri} signed cannot be read: use the same version everywhere."
+        ) from error
+    return message
 
 
 def _signer(signed: common_pb2.Signed, invalid: ErrorCode) -> tuple[x509.Certificate, Ed25519PublicKey]:
