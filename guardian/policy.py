@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from common.config import load_section
 from pydantic import BaseModel, ConfigDict, Field
 
+from common.config import load_section
 from common.plan import BOUND, ENFORCE
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

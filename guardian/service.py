@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 import grpc
-from common.rpc.chunks import join
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.rpc import peer_identity
+from common.rpc.chunks import join
 from common.sharing.ring import Ring, RingArray
 from guardian.ledger import Ledger
 from guardian.registration import Registrar
