@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from common.datasets import Dataset, load
 from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
-from common.task_check import check_classes, check_columns, check_values
+from common.task_check import check_columns, check_labels, check_values
 from common.task_inference import infer_classes, infer_input
 from common.task_input import Column, Name, Part, TableInput, TensorInput
 
@@ -23,11 +23,16 @@ __all__ = ["Column", "TableInput", "Task", "TensorInput", "infer_task", "load_ta
 
 
 class Task(Part):
-    """What is classified: features, classes and public preprocessing; its digest is part of every plan."""
+    """What is classified: features, classes and public preprocessing; its digest is part of every plan.
+
+    The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
+    column of 0 and 1 for each, named like it, instead of one column `label`.
+    """
 
     name: Name
     label: Name = "label"
     classes: Annotated[tuple[Name, ...], Field(min_length=2)]
+    multi_label: bool = False
     input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
 
     @model_validator(mode="after")
@@ -35,14 +40,19 @@ class Task(Part):
         repeated = [name for name in self.classes if self.classes.count(name) > 1]
         if repeated:
             raise ValueError(f"class '{repeated[0]}' is named twice")
-        if isinstance(self.input, TableInput) and self.label in self.columns:
-            raise ValueError(f"column '{self.label}' is both a feature and the label")
+        if isinstance(self.input, TableInput):
+            for name in self.classes if self.multi_label else (self.label,):
+                if name in self.columns:
+                    raise ValueError(f"column '{name}' is both a feature and the label")
         return self
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes."""
-        fields = self.model_dump(mode="json")
+        """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes.
+
+        Only multi-label tasks have the key `multi_label`.
+        """
+        fields = self.model_dump(mode="json", exclude=None if self.multi_label else {"multi_label"})
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).digest()
 
@@ -53,7 +63,7 @@ class Task(Part):
 
     def load(self, path: Path | str) -> Dataset:
         """A site's records for this task, labels looked up in its classes, checked."""
-        data = load(path, self.label, self.classes)
+        data = load(path, self.classes) if self.multi_label else load(path, self.label, self.classes)
         self.check(data)
         return data
 
@@ -80,9 +90,9 @@ class Task(Part):
         return scaled
 
     def check(self, dataset: Dataset) -> None:
-        """Raises `task.mismatch`, `data.nan` or `data.label_range` naming the first thing that is off."""
+        """Raises `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first thing off."""
         check_columns(self.input, dataset)
-        check_classes(self.classes, dataset)
+        check_labels(self.classes, self.multi_label, dataset)
         check_values(self.input, dataset)
 
 
@@ -100,7 +110,8 @@ def load_task(path: Path | str) -> Task:
 
 def write_task(task: Task, path: Path | str) -> None:
     """Writes a `task.toml` that `load_task` reads back the same."""
-    lines = [f"{key} = {_toml(getattr(task, key))}" for key in ("name", "label", "classes")]
+    keys = ("name", "label", "classes", *(("multi_label",) if task.multi_label else ()))
+    lines = [f"{key} = {_toml(getattr(task, key))}" for key in keys]
     fields = task.input.model_dump(exclude={"columns"})
     lines += ["", "[input]", *(f"{key} = {_toml(value)}" for key, value in fields.items())]
     if isinstance(task.input, TableInput):
@@ -115,13 +126,20 @@ def write_task(task: Task, path: Path | str) -> None:
 def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label") -> Task:
     """A task that fits these labelled records: their columns or shape, observed ranges and classes.
 
+    Multi-label records make a multi-label task; labels without names are called label0, label1, ...
     The ranges become public with the task, so infer it from public records or correct them by hand. Raises
-    `data.missing` without labels, `data.label_range` where class indices leave a gap, and `config.invalid`
-    where no task can be made of what was found.
+    `data.missing` without labels, `data.label_range` where class indices leave a gap, `data.shape` where the
+    records differ in the number of labels, and `config.invalid` where no task can be made of what was found.
     """
     datasets = (dataset, *more)
     try:
-        return Task(name=name, label=label, classes=infer_classes(datasets), input=infer_input(datasets))
+        return Task(
+            name=name,
+            label=label,
+            classes=infer_classes(datasets),
+            multi_label=dataset.multi_label,
+            input=infer_input(datasets),
+        )
     except ValidationError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

@@ -7,6 +7,7 @@ import numpy as np
 from common.datasets import Dataset
 from common.datasets.classes import require_in_range
 from common.datasets.dataset import require_finite
+from common.datasets.label_columns import label_matrix
 from common.errors import ErrorCode, OstrakaError
 from common.task_input import TableInput, TensorInput
 
@@ -19,8 +20,35 @@ def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
         raise _column_mismatch(expected.names, dataset.columns)
 
 
-def check_classes(classes: tuple[str, ...], dataset: Dataset) -> None:
-    """Raises `task.mismatch` for other class names and `data.label_range` for an index beyond them."""
+def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) -> None:
+    """Raises `task.mismatch` for labels of the other kind or of other names.
+
+    Raises `data.shape` for another number of labels, and `data.label_range` for a class index beyond the
+    classes or a label that is neither 0 nor 1.
+    """
+    _check_kind(multi_label, dataset)
+    _check_names(classes, dataset)
+    if dataset.y is None:
+        return
+    if multi_label:
+        label_matrix(dataset.y, classes, "The data")
+    else:
+        require_in_range(dataset.y, len(classes), "The data")
+
+
+def _check_kind(multi_label: bool, dataset: Dataset) -> None:
+    if dataset.y is None or dataset.multi_label == multi_label:
+        return
+    task, data = "one class per record", "a 0 or 1 for every label"
+    if multi_label:
+        task, data = data, task
+    raise OstrakaError(
+        ErrorCode.TASK_MISMATCH,
+        f"The task takes {task} but the data have {data}: bring other labels, or agree on a new task.",
+    )
+
+
+def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
     for index, (ours, named) in enumerate(zip_longest(dataset.classes or classes, classes)):
         if ours != named:
             raise OstrakaError(
@@ -29,8 +57,6 @@ def check_classes(classes: tuple[str, ...], dataset: Dataset) -> None:
                 "give the data the task's classes, in its order.",
                 **{"class": str(index)},
             )
-    if dataset.y is not None:
-        require_in_range(dataset.y, len(classes), "The data")
 
 
 def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from common.datasets import Dataset
+from common.datasets.label_columns import default_names
 from common.errors import ErrorCode, OstrakaError
 from common.task_input import Column, Dtype, TableInput, TensorInput
 
@@ -12,10 +13,16 @@ Datasets = Sequence[Dataset]
 
 
 def infer_classes(datasets: Datasets) -> tuple[str, ...]:
-    """The class names of the records, or "0", "1", ... where their labels are indices without a gap."""
+    """The class names of the records, or "0", "1", ... where their labels are indices without a gap.
+
+    Labels of multi-label records that have no names are called label0, label1, ...
+    """
+    _require_same_labels(datasets)
     labels = np.concatenate([dataset.labels() for dataset in datasets])
     if datasets[0].classes is not None:
         return datasets[0].classes
+    if datasets[0].multi_label:
+        return default_names(labels.shape[1])
     found = np.unique(labels)
     for index, label in enumerate(found.tolist()):
         if index != label:
@@ -40,6 +47,15 @@ def infer_input(datasets: Datasets) -> TableInput | TensorInput:
         return TensorInput(preprocessing="range", shape=first.shape, dtype=dtype, range=ends)
     columns = (_column(*column) for column in zip(first.columns, whole, low, high, strict=True))
     return TableInput(preprocessing="range", columns=tuple(columns))
+
+
+def _require_same_labels(datasets: Datasets) -> None:
+    widths = {dataset.labels().shape[1:] for dataset in datasets}
+    if len(widths) > 1:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            "The data sets differ in the number of labels per record: give all of them the same labels.",
+        )
 
 
 def _column(name: str, whole: np.bool_, low: np.float32, high: np.float32) -> Column:

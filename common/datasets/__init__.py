@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.datasets import npz
 from common.datasets.classes import require_in_range
@@ -14,13 +15,18 @@ __all__ = ["Dataset", "digits", "from_arrays", "load", "load_splits", "save"]
 TEST_FRACTION = 0.2
 
 
-def load(path: Path | str, label: str = "label", classes: tuple[str, ...] | None = None) -> Dataset:
+def load(
+    path: Path | str, label: str | tuple[str, ...] = "label", classes: tuple[str, ...] | None = None
+) -> Dataset:
     """The records of one .npz (X, y), .csv or .parquet file; unlabelled where there is no y or label column.
+
+    An .npz whose y has two axes, (records, labels), is multi-label whatever is asked for.
 
     Args:
         path: the file; its suffix says its kind.
-        label: name of the label column of a table.
-        classes: the task's class names, which labels are then looked up in.
+        label: name of the label column of a table; for multi-label records the names of all labels, each of
+            which is a column of 0 and 1 in a table.
+        classes: the task's class names, which labels of one column are then looked up in.
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
@@ -28,13 +34,16 @@ def load(path: Path | str, label: str = "label", classes: tuple[str, ...] | None
     """
     file = _existing(path)
     if file.suffix == ".npz":
-        return npz.dataset_of(npz.read_arrays(file), "", classes, str(file))
+        labels = None if isinstance(label, str) else label
+        return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels)
     from common.datasets import tables
 
     return tables.dataset_of(tables.read_table(file), label, classes, str(file))
 
 
-def load_splits(path: Path | str, label: str = "label", seed: int = 0) -> tuple[Dataset, Dataset]:
+def load_splits(
+    path: Path | str, label: str | tuple[str, ...] = "label", seed: int = 0
+) -> tuple[Dataset, Dataset]:
     """Training and test records of one labelled file, as in `load`.
 
     An .npz with X_train, y_train, X_test and y_test is split already; of anything else a fifth, drawn by
@@ -44,7 +53,7 @@ def load_splits(path: Path | str, label: str = "label", seed: int = 0) -> tuple[
     if file.suffix == ".npz":
         arrays = npz.read_arrays(file)
         if "X" not in arrays:
-            return _stored_splits(arrays, str(file))
+            return _stored_splits(arrays, str(file), None if isinstance(label, str) else label)
     data = load(file, label)
     data.labels()
     order = np.random.default_rng(seed).permutation(len(data))
@@ -66,10 +75,12 @@ def digits() -> Dataset:
     return from_arrays(data.images, data.target, classes=names, source="digits")
 
 
-def _stored_splits(arrays: npz.Arrays, source: str) -> tuple[Dataset, Dataset]:
-    train = npz.dataset_of(arrays, "_train", None, source)
-    test = npz.dataset_of(arrays, "_test", train.classes, source)
-    require_in_range(test.labels(), int(train.labels().max()) + 1, f"{source}, y_test,")
+def _stored_splits(
+    arrays: npz.Arrays, source: str, labels: tuple[str, ...] | None
+) -> tuple[Dataset, Dataset]:
+    train = npz.dataset_of(arrays, "_train", None, source, labels=labels)
+    test = npz.dataset_of(arrays, "_test", train.classes, source, labels=labels)
+    _require_same_labels(train.labels(), test.labels(), source)
     if test.columns != train.columns or test.shape != train.shape:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
@@ -77,6 +88,17 @@ def _stored_splits(arrays: npz.Arrays, source: str) -> tuple[Dataset, Dataset]:
             "give X_train and X_test records of one shape.",
         )
     return train, test
+
+
+def _require_same_labels(train: NDArray[np.int64], test: NDArray[np.int64], source: str) -> None:
+    if test.shape[1:] != train.shape[1:]:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has y_train of shape {train.shape} and y_test of shape {test.shape}: "
+            "give both the same labels.",
+        )
+    if train.ndim == 1:
+        require_in_range(test, int(train.max()) + 1, f"{source}, y_test,")
 
 
 def _existing(path: Path | str) -> Path:

@@ -7,18 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.datasets.classes import require_in_range
+from common.datasets.label_columns import label_matrix
 from common.errors import ErrorCode, OstrakaError
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Records with their columns and, where they are labelled, their class indices.
+    """Records with their columns and, where they are labelled, their classes or labels.
 
     Attributes:
         columns: feature names in order, F of them.
         X: float32, shape (N, F), finite; images are flat.
-        y: int64 class indices, shape (N,), or None for an unlabelled pool.
-        classes: class names by index, or None where the file has only indices.
+        y: int64 class indices, shape (N,); of multi-label records 0 or 1 for every label, shape (N, k); or
+            None for an unlabelled pool.
+        classes: names of the classes by index, or of the k labels; None where the file has none.
         shape: shape of one record before it was flattened, or None for a table.
     """
 
@@ -32,13 +34,18 @@ class Dataset:
         """Number of records."""
         return len(self.X)
 
+    @property
+    def multi_label(self) -> bool:
+        """Whether a record has a 0 or 1 for every label instead of one class."""
+        return self.y is not None and self.y.ndim == 2
+
     def take(self, rows: NDArray[np.integer[Any]] | slice) -> Self:
         """The records at these rows, in that order."""
         y = None if self.y is None else self.y[rows]
         return type(self)(self.columns, self.X[rows], y, self.classes, self.shape)
 
     def labels(self) -> NDArray[np.int64]:
-        """The class indices; raises `data.missing` where the records have none."""
+        """Class indices (N,), or 0 and 1 (N, k); raises `data.missing` where the records have none."""
         if self.y is None:
             raise OstrakaError(
                 ErrorCode.DATA_MISSING,
@@ -103,11 +110,15 @@ def _features(X: NDArray[Any], source: str) -> tuple[NDArray[np.float32], tuple[
 
 
 def _labels(y: NDArray[Any], records: int, classes: tuple[str, ...] | None, source: str) -> NDArray[np.int64]:
-    if y.shape != (records,):
+    several = y.ndim == 2 and y.shape[1] > 1
+    if y.shape[:1] != (records,) or (y.ndim > 1 and not several):
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"{source} has labels of shape {y.shape} for {records} records: give one class index per record.",
+            f"{source} has labels of shape {y.shape} for {records} records: give one class index per record, "
+            "or a column of 0 and 1 for each of several labels.",
         )
+    if several:
+        return label_matrix(y, classes, source)
     if y.dtype.kind not in "biu":
         raise OstrakaError(
             ErrorCode.DATA_LABEL_RANGE,

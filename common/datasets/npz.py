@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from common.datasets.classes import index_labels
 from common.datasets.dataset import Dataset, from_arrays
+from common.datasets.label_columns import in_order
 from common.errors import ErrorCode, OstrakaError
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -27,11 +28,23 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from exc
 
 
-def dataset_of(arrays: Arrays, suffix: str, classes: tuple[str, ...] | None, source: str) -> Dataset:
-    """The dataset in arrays X<suffix> and y<suffix>; y is None where there is no such array."""
+def dataset_of(
+    arrays: Arrays,
+    suffix: str,
+    classes: tuple[str, ...] | None,
+    source: str,
+    *,
+    labels: tuple[str, ...] | None = None,
+) -> Dataset:
+    """The dataset in arrays X<suffix> and y<suffix>; y is None where there is no such array.
+
+    A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
+    """
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
     y, names = arrays.get(f"y{suffix}"), _strings(arrays, "classes")
-    if y is not None:
+    if y is not None and y.ndim == 2:
+        y, names = in_order(y, names, labels)
+    elif y is not None:
         y, names = _indices(y, names, classes, source)
     return from_arrays(
         _required(arrays, f"X{suffix}", source), y, columns=columns, classes=names, source=source

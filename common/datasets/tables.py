@@ -1,4 +1,4 @@
-"""Records in .csv and .parquet files: one column per feature, and one that holds the label."""
+"""Records in .csv and .parquet files: one column per feature, and one for the class or one per label."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from common.datasets.classes import index_labels
 from common.datasets.dataset import Dataset, from_arrays
+from common.datasets.label_columns import zeros_and_ones
 from common.errors import ErrorCode, OstrakaError
 
 
@@ -27,21 +28,45 @@ def read_table(path: Path) -> pa.Table:
         ) from exc
 
 
-def dataset_of(table: pa.Table, label: str, classes: tuple[str, ...] | None, source: str) -> Dataset:
-    """The dataset in a table, without labels where it has no column `label`."""
-    columns = tuple(name for name in table.column_names if name != label)
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
-    if repeated or table.column_names.count(label) > 1:
-        raise OstrakaError(
-            ErrorCode.DATA_SHAPE,
-            f"{source} has two columns '{(repeated or [label])[0]}': give every column its own name.",
-        )
+def dataset_of(
+    table: pa.Table, label: str | tuple[str, ...], classes: tuple[str, ...] | None, source: str
+) -> Dataset:
+    """The dataset in a table, without labels where it has no column `label`, or none of several."""
+    _require_distinct(table.column_names, source)
+    labels = (label,) if isinstance(label, str) else label
+    columns = tuple(name for name in table.column_names if name not in labels)
     features = [_numbers(table, name, source) for name in columns]
     y = None
-    if label in table.column_names:
+    if not isinstance(label, str):
+        y, classes = _label_columns(table, label, source), label
+    elif label in table.column_names:
         y, classes = index_labels(_values(table, label, source), classes, source)
     X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
     return from_arrays(X, y, columns=columns, classes=classes, source=source)
+
+
+def _require_distinct(names: list[str], source: str) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has two columns '{repeated[0]}': give every column its own name.",
+        )
+
+
+def _label_columns(table: pa.Table, labels: tuple[str, ...], source: str) -> NDArray[np.int64] | None:
+    """0 and 1 by label, (N, k), or None where the table has a column for none of them."""
+    missing = [name for name in labels if name not in table.column_names]
+    if len(missing) == len(labels):
+        return None
+    if missing:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has columns for {len(labels) - len(missing)} of {len(labels)} labels, and none for "
+            f"'{missing[0]}': give one column per label, or drop them all.",
+            label=missing[0],
+        )
+    return np.stack([zeros_and_ones(_values(table, name, source), name, source) for name in labels], axis=1)
 
 
 def _numbers(table: pa.Table, name: str, source: str) -> NDArray[np.float32]:

@@ -283,10 +283,11 @@ def test_digits_go_through_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the research data are not beside this checkout")
-@pytest.mark.parametrize("name", ["mnist", "adult", "optdigits"])
+@pytest.mark.parametrize("name", ["mnist", "adult", "optdigits", "multilabel_yeast"])
 def test_real_files_make_tasks(name: str, tmp_path: Path) -> None:
     train, test = load_splits(SHARED / f"{name}.npz")
     task = infer_task(train, name, test)
+    assert task.multi_label == name.startswith("multilabel")
     task.check(train)
     task.check(test)
     write_task(task, tmp_path / "task.toml")

@@ -1,0 +1,55 @@
+"""Multi-label records: one column of 0 and 1 for every label."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import ErrorCode, OstrakaError
+
+
+def default_names(labels: int) -> tuple[str, ...]:
+    """What labels without names are called: label0, label1, ..."""
+    return tuple(f"label{index}" for index in range(labels))
+
+
+def label_matrix(y: NDArray[Any], names: tuple[str, ...] | None, source: str) -> NDArray[np.int64]:
+    """Labels y (N, k) as int64 0 and 1.
+
+    Raises `data.shape` unless there are as many columns as `names`, and `data.label_range` naming the label
+    and the row of the first value that is neither 0 nor 1.
+    """
+    names = names or default_names(y.shape[1])
+    if len(names) != y.shape[1]:
+        raise OstrakaError(
+            ErrorCode.DATA_SHAPE,
+            f"{source} has {y.shape[1]} columns of labels for {len(names)} labels: give each label one.",
+        )
+    columns = [zeros_and_ones(y[:, index], name, source) for index, name in enumerate(names)]
+    return np.stack(columns, axis=1)
+
+
+def zeros_and_ones(values: NDArray[Any], label: str, source: str) -> NDArray[np.int64]:
+    """One label's column (N,) of numbers, truth values or text as int64; errors as in `label_matrix`."""
+    number = values.dtype.kind in "biuf"
+    column = values if number else values.astype(str)
+    wrong = ~np.isin(column, (0, 1) if number else ("0", "1"))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise OstrakaError(
+            ErrorCode.DATA_LABEL_RANGE,
+            f"{source} has {column[row].item()!r} for label '{label}' in row {row}: give 1 where a record "
+            "has the label and 0 where it has not.",
+            label=label,
+            row=str(row),
+        )
+    return column.astype(np.int64)
+
+
+def in_order(
+    y: NDArray[Any], stored: tuple[str, ...] | None, asked: tuple[str, ...] | None
+) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """Label columns y (N, k) in the order asked where the stored names are the same, else as stored."""
+    if stored is None or asked is None or len(stored) != y.shape[1] or sorted(stored) != sorted(asked):
+        return y, stored or asked
+    return y[:, [stored.index(name) for name in asked]], asked
