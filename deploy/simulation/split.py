@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
+from common.datasets.label_columns import default_names
 from common.errors import ErrorCode, OstrakaError
 from deploy.simulation.settings import Settings
 
@@ -22,7 +23,7 @@ class Split:
         shards: one for each party, in the order of the settings' sites.
         labelled: what the querying party starts with.
         pool: its queries, without labels.
-        truth: int64 labels of the pool, (Q,), which only the report may see.
+        truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, which only the report may see.
         test: what students are measured on.
     """
 
@@ -76,6 +77,8 @@ def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, 
 
 
 def _class_names(data: Dataset) -> tuple[str, ...]:
+    if data.multi_label:
+        return default_names(data.labels().shape[1])
     return tuple(str(index) for index in range(int(data.labels().max()) + 1))
 
 

@@ -64,6 +64,32 @@ def test_a_files_own_test_records_are_the_querying_partys(tmp_path: Path) -> Non
     assert ids(split.labelled) | ids(split.pool) | ids(split.test) == set(range(200, 300))
 
 
+def test_a_multi_label_truth_has_every_label_of_the_pool(tmp_path: Path) -> None:
+    numbers, file = np.arange(200), tmp_path / "several.npz"
+    labels = np.stack([numbers % 2, numbers % 3 == 0, numbers % 5 == 0], axis=1)
+    np.savez(file, X=numbers[:, None], y=labels)
+    split = split_data(settings(str(file)))
+    held = parts(split)
+    assert sum(map(len, held)) == len(set().union(*map(ids, held))) == 200
+    assert (split.pool.y, split.truth.shape) == (None, (40, 3))
+    np.testing.assert_array_equal(split.truth, labels[split.pool.X[:, 0].astype(int)])
+    assert {part.classes for part in held} == {("label0", "label1", "label2")}
+
+
+def test_multi_label_test_records_of_their_own_are_the_querying_partys(tmp_path: Path) -> None:
+    file, labels = tmp_path / "split.npz", np.tile([[0, 1], [1, 1]], (100, 1))
+    np.savez(
+        file,
+        X_train=np.arange(200)[:, None],
+        y_train=labels,
+        X_test=np.arange(200, 400)[:, None],
+        y_test=labels,
+    )
+    split = split_data(settings(str(file)))
+    assert set().union(*map(ids, split.shards)) == set(range(200))
+    assert split.test.labels().tolist() == labels[split.test.X[:, 0].astype(int) - 200].tolist()
+
+
 def test_digits_need_no_file() -> None:
     split = split_data(Settings())
     assert sum(map(len, parts(split))) == 1797
