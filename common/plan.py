@@ -4,15 +4,25 @@ import hashlib
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from google.protobuf.message import DecodeError
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError, Message
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import BOUND, Confident, GnMax, Mechanism, Value, invalid_plan
+from common.mechanism import (
+    BOUND,
+    MECHANISMS,
+    AnyMechanism,
+    Interactive,
+    Mechanism,
+    NoiseCluster,
+    Value,
+    invalid_plan,
+)
 from common.sharing.fixed_point import FRACTION_BITS
 from protos.ostraka.v1 import common_pb2
 
-__all__ = ["BOUND", "ENFORCE", "Confident", "GnMax", "Mechanism", "Plan", "check_ring", "digest"]
+__all__ = ["BOUND", "ENFORCE", "Plan", "check_ring", "digest"]
 
 ENFORCE = Literal["worst_case", "data_dependent"]
 
@@ -79,12 +89,31 @@ class Plan(Value):
             raise invalid_plan(
                 f"a batch of {self.batch_size} is larger than the {self.queries} queries asked"
             )
-        if self.tally != "aggregate" or self.encoding != "plain" or self.multi_label:
+        if self.tally != "aggregate" or self.encoding != "plain":
             raise invalid_plan(
-                "this version tallies in the aggregate, takes plain queries and single labels; "
-                "choose tally aggregate, encoding plain and multi_label false"
+                "this version tallies in the aggregate and takes plain queries; "
+                "choose tally aggregate and encoding plain"
             )
+        self._check_mechanism()
         return self
+
+    def _check_mechanism(self) -> None:
+        if self.mechanism.multi_label != self.multi_label:
+            fitting = [kind for kind, known in MECHANISMS.items() if known.multi_label == self.multi_label]
+            raise invalid_plan(
+                f"mechanism {self.mechanism.kind} does not answer "
+                f"{'sets of labels' if self.multi_label else 'single labels'}; "
+                f"choose one of {_listed(fitting)}"
+            )
+        if isinstance(self.mechanism, NoiseCluster) and self.batch_size != self.queries:
+            raise invalid_plan(
+                "mechanism noise_cluster asks all clusters at once; make the batch as large as the queries"
+            )
+        if self.adjacency == "label" and not isinstance(self.mechanism, NoiseCluster):
+            raise invalid_plan(
+                f"mechanism {self.mechanism.kind} is charged by record; set the plan's adjacency to record"
+            )
+        self.mechanism.check_classes(self.classes)
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
@@ -116,19 +145,20 @@ def digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def check_ring(plan: Plan, teachers_total: int, votes_max: float = 1) -> None:
+def check_ring(plan: Plan, voters: int) -> None:
     """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
 
-    Two conditions: votes plus twelve standard deviations of noise stay below half the ring (DESIGN.md
-    section 4), and votes alone stay below the quarter at which `Ring.distance` clips.
+    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Two conditions: votes plus
+    twelve standard deviations of noise stay below half the ring (DESIGN.md section 4), and votes alone stay
+    below the quarter at which `Ring.distance` clips. Interactive adds up to one vote per teacher to a count.
     """
-    votes = teachers_total * votes_max * 2**FRACTION_BITS
+    votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1) * 2**FRACTION_BITS
     noise = NOISE_TAIL * max(plan.mechanism.sigmas) * 2**FRACTION_BITS
     if votes + noise < 2 ** (plan.ring_bits - 1) and votes < 2 ** (plan.ring_bits - 2):
         return
     raise OstrakaError(
         ErrorCode.PLAN_RING_TOO_SMALL,
-        f"A ring of {plan.ring_bits} bits cannot hold the votes of {teachers_total} teachers and the noise: "
+        f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
         + ("open the session with ring_bits 64." if plan.ring_bits == 32 else "ask for less noise."),
     )
 
@@ -146,22 +176,30 @@ def _decode(data: bytes) -> common_pb2.Plan:
     return message
 
 
-def _mechanism_of(message: common_pb2.Mechanism) -> GnMax | Confident:
-    match message.WhichOneof("kind"):
-        case "gnmax":
-            return GnMax(sigma=message.gnmax.sigma)
-        case "confident":
-            asked = message.confident
-            return Confident(sigma1=asked.sigma1, sigma2=asked.sigma2, threshold=asked.threshold)
-        case _:
-            raise invalid_plan("it names no mechanism; choose gnmax or confident")
+def _mechanism_of(message: common_pb2.Mechanism) -> AnyMechanism:
+    kind = message.WhichOneof("kind")
+    if kind is None:
+        raise invalid_plan(f"it names no mechanism; choose one of {_listed(MECHANISMS)}")
+    return MECHANISMS[kind].model_validate(_fields(getattr(message, kind)))
 
 
-def _mechanism_message(mechanism: GnMax | Confident) -> common_pb2.Mechanism:
-    parameters = mechanism.model_dump(exclude={"kind"})
-    if isinstance(mechanism, GnMax):
-        return common_pb2.Mechanism(gnmax=common_pb2.GnMax(**parameters))
-    return common_pb2.Mechanism(confident=common_pb2.Confident(**parameters))
+def _fields(message: Message) -> dict[str, Any]:
+    """A message's fields by name; an optional one that is not set is left out."""
+    fields = {}
+    for field in message.DESCRIPTOR.fields:
+        if field.has_presence and not message.HasField(field.name):
+            continue
+        value = getattr(message, field.name)
+        fields[field.name] = _fields(value) if isinstance(value, Message) else value
+    return fields
+
+
+def _mechanism_message(mechanism: AnyMechanism) -> common_pb2.Mechanism:
+    parameters = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
+    message = common_pb2.Mechanism()
+    chosen = getattr(message, mechanism.kind)
+    chosen.CopyFrom(json_format.ParseDict(parameters, type(chosen)()))
+    return message
 
 
 def _known(names: dict[Any, str], number: int, field: str) -> Any:

@@ -1,11 +1,40 @@
-"""Teachers' votes summed into a party's ballots."""
+"""Teachers' votes summed into a party's ballots.
 
+Votes on classes are indices. Votes on labels are scores from 0 to 1, of which at least 0.5 is a yes.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, Tau
+from common.sharing.fixed_point import FRACTION_BITS
+from common.sharing.label_sets import count_sets, index_of
+
+Scores = NDArray[np.floating[Any]]
+YES = 0.5
+
+
+def ballots(votes: NDArray[Any], mechanism: AnyMechanism, classes: int) -> NDArray[np.number[Any]]:
+    """Ballots in votes, (queries, width), as `mechanism` counts them.
+
+    `votes` are class indices (teachers, queries), or scores (teachers, queries, labels) for a multi-label
+    mechanism. Raises `model.invalid` for a vote outside the classes, and ValueError for NoiseCluster, whose
+    ballots count records.
+    """
+    match mechanism:
+        case NoiseCluster():
+            raise ValueError("ballots of noise_cluster count records, not votes")
+        case Tau(tau=tau):
+            return clipped(votes, tau)
+        case L1(tau1=tau1):
+            return l1_clipped(votes, tau1)
+        case Powerset(max_positives=most):
+            return label_sets(votes, most)
+    return positives(votes) if mechanism.multi_label else single_label(votes, classes)
 
 
 def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.int64]:
@@ -29,6 +58,53 @@ def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.in
             f"Teacher {int(np.argmax(outside.any(axis=1)))} votes outside the task's {classes} classes: "
             "train it again with this task.",
         )
-    queries = cast.shape[1]
-    cells = cast + classes * np.arange(queries)
-    return np.bincount(cells.ravel(), minlength=queries * classes).reshape(queries, classes)
+    return _counted(cast, classes)
+
+
+def positives(scores: Scores) -> NDArray[np.int64]:
+    """How many teachers say yes to each label: (queries, labels) of scores (teachers, queries, labels)."""
+    counts: NDArray[np.int64] = (scores >= YES).sum(axis=0, dtype=np.int64)
+    return counts
+
+
+def clipped(scores: Scores, tau: float) -> NDArray[np.float64]:
+    """Sums of ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 4).
+
+    A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero.
+    """
+    return _scaled(scores, lambda yeses: tau / np.sqrt(yeses))
+
+
+def l1_clipped(scores: Scores, tau1: float) -> NDArray[np.float64]:
+    """Sums of ballots scaled to an L1 norm of at most `tau1`, as `clipped`: m yeses count min(1, tau1/m)."""
+    return _scaled(scores, lambda yeses: tau1 / yeses)
+
+
+def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
+    """How many teachers vote for each label set: (queries, sets), in the order of `label_sets.index_of`.
+
+    Of more than `max_positives` yeses the highest scores are kept, the lower label where scores are equal.
+    """
+    bits = scores >= YES
+    labels = bits.shape[-1]
+    if max_positives is not None:
+        ranked = np.argsort(-np.where(bits, scores, -1.0), axis=-1, kind="stable")
+        bits &= np.argsort(ranked, axis=-1) < max_positives
+    return _counted(index_of(bits), count_sets(labels, max_positives))
+
+
+def _scaled(
+    scores: Scores, weight: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    bits = scores >= YES
+    yeses = np.maximum(bits.sum(axis=-1), 1)
+    steps = np.trunc(np.minimum(weight(yeses), 1.0) * 2**FRACTION_BITS)
+    total: NDArray[np.float64] = np.einsum("tqk,tq->qk", bits, steps)
+    return np.ldexp(total, -FRACTION_BITS)
+
+
+def _counted(choices: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """How often (teachers, queries) choose each of `width` places, as (queries, width)."""
+    queries = choices.shape[1]
+    cells = choices + width * np.arange(queries)
+    return np.bincount(cells.ravel(), minlength=queries * width).reshape(queries, width)

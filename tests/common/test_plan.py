@@ -8,7 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import ErrorCode, OstrakaError
-from common.plan import Confident, GnMax, Plan, check_ring, digest
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
+from common.plan import Plan, check_ring, digest
 from protos.ostraka.v1 import common_pb2
 
 FIELDS: dict[str, Any] = {
@@ -33,17 +46,62 @@ def refused(code: ErrorCode = ErrorCode.PLAN_INVALID) -> Iterator[None]:
 POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 
+CHECKS = st.none() | st.builds(Check, sigma=POSITIVE, threshold=POSITIVE)
+SINGLE_LABEL = (
+    st.builds(GnMax, sigma=POSITIVE)
+    | st.builds(Confident, sigma1=POSITIVE, sigma2=POSITIVE, threshold=POSITIVE)
+    | st.builds(Interactive, sigma1=POSITIVE, sigma2=POSITIVE, threshold=POSITIVE, confidence=st.floats(0, 1))
+    | st.builds(LnMax, gamma=POSITIVE)
+)
+MULTI_LABEL = (
+    st.builds(Binary, sigma=POSITIVE, check=CHECKS)
+    | st.builds(Tau, sigma=POSITIVE, tau=st.floats(1e-300, 3), check=CHECKS)
+    | st.builds(L1, sigma=POSITIVE, tau1=st.floats(1e-300, 10), check=CHECKS)
+    | st.builds(Powerset, sigma=POSITIVE, max_positives=st.none() | st.integers(1, 10), check=CHECKS)
+)
+
+
 @given(
-    mechanism=st.builds(GnMax, sigma=POSITIVE)
-    | st.builds(Confident, sigma1=POSITIVE, sigma2=POSITIVE, threshold=POSITIVE),
+    mechanism=SINGLE_LABEL | MULTI_LABEL,
     ring_bits=st.sampled_from([32, 64]),
-    adjacency=st.sampled_from(["record", "label"]),
     queries=st.integers(1, 2**32 - 1),
     nonce=st.binary(min_size=16, max_size=16),
 )
-def test_a_plan_comes_back_from_its_bytes(**changed: Any) -> None:
-    plan = Plan(**{**FIELDS, "batch_size": 1, **changed})
+def test_a_plan_comes_back_from_its_bytes(mechanism: AnyMechanism, **changed: Any) -> None:
+    chosen = {"mechanism": mechanism, "multi_label": mechanism.multi_label, "batch_size": 1}
+    plan = Plan(**{**FIELDS, **chosen, **changed})
     assert Plan.parse(plan.serialize()) == plan
+
+
+@given(sigma=POSITIVE, adjacency=st.sampled_from(["record", "label"]))
+def test_a_plan_for_clusters_comes_back_from_its_bytes(sigma: float, adjacency: str) -> None:
+    clusters = {"mechanism": NoiseCluster(sigma=sigma), "queries": 20, "batch_size": 20}
+    plan = Plan(**{**FIELDS, **clusters, "adjacency": adjacency})
+    assert Plan.parse(plan.serialize()) == plan
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "labels", "named"),
+    [
+        (Tau(sigma=1, tau=3.2), 10, "tau is 3.2, which clips nothing: .* at most 3.16"),
+        (L1(sigma=1, tau1=10.5), 10, "tau1 is 10.5, which clips nothing"),
+        (Powerset(sigma=1, max_positives=11), 10, "max_positives is 11 and the task has 10 labels"),
+        (Powerset(sigma=1), 17, "65536 label sets of a ballot; lower max_positives, or choose mechanism tau"),
+        (Powerset(sigma=1, max_positives=3), 101, "lower max_positives"),
+    ],
+)
+def test_parameters_that_make_no_sense_for_the_labels_are_refused(
+    mechanism: AnyMechanism, labels: int, named: str
+) -> None:
+    with pytest.raises(OstrakaError, match=named) as caught:
+        Plan(**{**FIELDS, "classes": labels, "mechanism": mechanism, "multi_label": True})
+    assert caught.value.code == ErrorCode.PLAN_INVALID
+
+
+def test_powerset_fits_up_to_65536_sets() -> None:
+    for labels, most in ((16, None), (101, 2)):
+        mechanism = Powerset(sigma=1, max_positives=most)
+        Plan(**{**FIELDS, "classes": labels, "mechanism": mechanism, "multi_label": True})
 
 
 def test_the_digest_is_of_the_bytes_as_sent() -> None:
@@ -71,10 +129,14 @@ def test_the_digest_is_of_the_bytes_as_sent() -> None:
         ({"ring_bits": 16}, "ring_bits"),
         ({"fraction_bits": 8}, "fraction_bits"),
         ({"adjacency": "person"}, "adjacency"),
-        ({"mechanism": {"kind": "lnmax"}}, "gnmax"),
+        ({"mechanism": {"kind": "lnmax"}}, "gamma"),
+        ({"mechanism": {"kind": "argmax"}}, "gnmax"),
+        ({"mechanism": Binary(sigma=1)}, "binary does not answer single labels; choose one of gnmax"),
+        ({"mechanism": NoiseCluster(sigma=1)}, "make the batch as large as the queries"),
+        ({"adjacency": "label"}, "set the plan's adjacency to record"),
         ({"tally": "blind"}, "tally aggregate"),
         ({"encoding": "ckks"}, "encoding plain"),
-        ({"multi_label": True}, "multi_label false"),
+        ({"multi_label": True}, "confident does not answer sets of labels; choose one of binary"),
         ({"color": 1}, "color"),
         ({"queries": True}, "queries"),
     ],
@@ -129,7 +191,7 @@ def test_unset_choices_are_refused() -> None:
     without_tally.ClearField("tally")
     without_encoding.ClearField("encoding")
     for plan, named in (
-        (without_mechanism, "choose gnmax or confident"),
+        (without_mechanism, "choose one of gnmax, confident"),
         (without_tally, "tally: choose one of aggregate, blind"),
         (without_encoding, "encoding: choose one of plain, ckks"),
     ):
@@ -142,26 +204,32 @@ def plan_in(bits: int, sigma: float = 1.0) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("bits", "sigma", "teachers", "votes_max", "fits"),
+    ("bits", "sigma", "voters", "fits"),
     [
-        (32, 1.0, 16_383, 1, True),
-        (32, 1.0, 16_384, 1, False),
-        (32, 1.0, 8_192, 2, False),
-        (32, 1.0, 8_191, 2, True),
-        (32, 2_000.0, 8_767, 1, True),
-        (32, 2_000.0, 8_768, 1, False),
-        (64, 1e6, 10**6, 1, True),
-        (64, 1e14, 1, 1, False),
+        (32, 1.0, 16_383, True),
+        (32, 1.0, 16_384, False),
+        (32, 2_000.0, 8_767, True),
+        (32, 2_000.0, 8_768, False),
+        (64, 1e6, 10**6, True),
+        (64, 1e14, 1, False),
     ],
 )
 def test_the_ring_holds_votes_and_noise_or_the_plan_is_refused(
-    bits: int, sigma: float, teachers: int, votes_max: float, fits: bool
+    bits: int, sigma: float, voters: int, fits: bool
 ) -> None:
     if fits:
-        check_ring(plan_in(bits, sigma), teachers, votes_max)
+        check_ring(plan_in(bits, sigma), voters)
         return
     with refused(ErrorCode.PLAN_RING_TOO_SMALL):
-        check_ring(plan_in(bits, sigma), teachers, votes_max)
+        check_ring(plan_in(bits, sigma), voters)
+
+
+def test_a_student_adds_up_to_one_vote_per_teacher() -> None:
+    mechanism = Interactive(sigma1=1, sigma2=1, threshold=1, confidence=0.9)
+    plan = Plan(**{**FIELDS, "ring_bits": 32, "mechanism": mechanism})
+    check_ring(plan, 8_191)
+    with refused(ErrorCode.PLAN_RING_TOO_SMALL):
+        check_ring(plan, 8_192)
 
 
 def test_the_larger_of_two_noises_counts() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import ErrorCode, OstrakaError
-from common.plan import Confident, GnMax
+from common.mechanism import GnMax
 from common.privacy import (
     AMOUNT_UNIT,
     ORDERS,
@@ -32,33 +32,6 @@ def test_orders_are_half_integers_to_64_then_geometric_to_1024() -> None:
     tail = [order for order in ORDERS if order >= 64]
     ratios = [after / before for before, after in pairwise(tail)]
     assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-12)
-
-
-def test_worst_case_of_gnmax_is_the_order_over_the_variance() -> None:
-    cost = worst_case(GnMax(sigma=20), 8)
-    assert cost.check == 0
-    assert cost.answer == pytest.approx(8 / 400)
-    assert cost.total == pytest.approx(0.02)
-
-
-def test_worst_case_of_confident_charges_the_check_for_every_query() -> None:
-    cost = worst_case(Confident(sigma1=150, sigma2=40, threshold=200), 8)
-    assert cost.check == pytest.approx(8 / (2 * 150**2))
-    assert cost.answer == pytest.approx(8 / 40**2)
-
-
-@given(orders, st.floats(0.1, 20))
-def test_worst_case_grows_with_the_square_of_the_sensitivity(order: float, sensitivity: float) -> None:
-    mechanism = Confident(sigma1=10, sigma2=5, threshold=25)
-    one, many = worst_case(mechanism, order), worst_case(mechanism, order, sensitivity)
-    assert many.check == pytest.approx(one.check * sensitivity**2)
-    assert many.answer == pytest.approx(one.answer * sensitivity**2)
-
-
-@pytest.mark.parametrize(("order", "sensitivity"), [(1.0, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, math.inf)])
-def test_worst_case_refuses_what_has_no_cost(order: float, sensitivity: float) -> None:
-    with pytest.raises(ValueError, match="must be a finite number"):
-        worst_case(GnMax(sigma=1), order, sensitivity)
 
 
 def test_epsilon_takes_one_order_or_many_and_is_the_least() -> None:
@@ -114,7 +87,7 @@ def test_no_order_buys_more_queries_than_the_proposed_one(target: float, delta: 
     mechanism = GnMax(sigma=5)
 
     def queries(order: float) -> float:
-        return budget_rdp(target, delta, order) / worst_case(mechanism, order).answer
+        return budget_rdp(target, delta, order) / worst_case(mechanism, order, classes=10).answer
 
     assert queries(propose_order(target, delta)) == max(queries(order) for order in ORDERS)
 
@@ -130,16 +103,6 @@ def test_costs_round_up_and_budgets_down(rdp: float) -> None:
     assert budget_amount(rdp) <= amount(rdp) <= budget_amount(rdp) + 1
     assert amount(rdp) * AMOUNT_UNIT >= rdp * (1 - 1e-15)
     assert budget_amount(rdp) * AMOUNT_UNIT <= rdp * (1 + 1e-15)
-
-
-@given(orders, st.floats(0.5, 100), st.integers(0, 10_000), st.data())
-def test_a_charge_never_exceeds_its_reservation(
-    order: float, sigma: float, asked: int, data: st.DataObject
-) -> None:
-    cost = worst_case(Confident(sigma1=2 * sigma, sigma2=sigma, threshold=10), order)
-    answered = data.draw(st.integers(0, asked))
-    assert cost.amount(asked, answered) <= cost.amount(asked, asked)
-    assert cost.amount(asked, answered) >= amount(asked * cost.check + answered * cost.answer) - 1
 
 
 def test_the_smallest_cost_is_one_unit_and_nothing_is_free_but_nothing() -> None:

@@ -24,41 +24,57 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eprotos/ostraka/v1/common.proto\x12\nostraka.v1\"\x16\n\x05GnMax\x12\r\n\x05sigma\x18\x01 \x01(\x01\">\n\tConfident\x12\x0e\n\x06sigma1\x18\x01 \x01(\x01\x12\x0e\n\x06sigma2\x18\x02 \x01(\x01\x12\x11\n\tthreshold\x18\x03 \x01(\x01\"c\n\tMechanism\x12\"\n\x05gnmax\x18\x01 \x01(\x0b\x32\x11.ostraka.v1.GnMaxH\x00\x12*\n\tconfident\x18\x02 \x01(\x0b\x32\x15.ostraka.v1.ConfidentH\x00\x42\x06\n\x04kind\"\xc7\x02\n\x04Plan\x12\r\n\x05nonce\x18\x01 \x01(\x0c\x12\x13\n\x0btask_digest\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63lasses\x18\x03 \x01(\r\x12\x13\n\x0bmulti_label\x18\x04 \x01(\x08\x12(\n\tmechanism\x18\x05 \x01(\x0b\x32\x15.ostraka.v1.Mechanism\x12 \n\x05tally\x18\x06 \x01(\x0e\x32\x11.ostraka.v1.Tally\x12&\n\x08\x65ncoding\x18\x07 \x01(\x0e\x32\x14.ostraka.v1.Encoding\x12\x0f\n\x07parties\x18\x08 \x03(\t\x12\x0e\n\x06quorum\x18\t \x01(\r\x12\x0f\n\x07queries\x18\n \x01(\r\x12\x12\n\nbatch_size\x18\x0b \x01(\r\x12\x11\n\tring_bits\x18\x0c \x01(\r\x12\x15\n\rfraction_bits\x18\r \x01(\r\x12\x11\n\tadjacency\x18\x0e \x01(\t\"d\n\x0bParticipant\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x10\n\x08teachers\x18\x02 \x01(\r\x12\x1c\n\x14max_votes_per_person\x18\x03 \x01(\r\x12\x17\n\x0fmanifest_sha256\x18\x04 \x01(\x0c\"\xc0\x02\n\x05Grant\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x13\n\x0bplan_digest\x18\x02 \x01(\x0c\x12\x0f\n\x07querier\x18\x03 \x01(\t\x12\x0e\n\x06key_id\x18\x04 \x01(\x0c\x12\x18\n\x10protocol_version\x18\x05 \x01(\t\x12\x11\n\tring_bits\x18\x06 \x01(\r\x12-\n\x0cparticipants\x18\x07 \x03(\x0b\x32\x17.ostraka.v1.Participant\x12\x11\n\tmax_batch\x18\x08 \x01(\r\x12\x13\n\x0bmax_queries\x18\t \x01(\r\x12\x19\n\x11not_before_unix_s\x18\n \x01(\x03\x12\x16\n\x0e\x65xpires_unix_s\x18\x0b \x01(\x03\x12\x16\n\x0e\x61llowed_skew_s\x18\x0c \x01(\r\x12\x0f\n\x07\x65nforce\x18\r \x01(\t\x12\r\n\x05\x62ound\x18\x0e \x01(\t\"|\n\x06Ticket\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\x04\x12\x0c\n\x04size\x18\x03 \x01(\r\x12&\n\x08schedule\x18\x04 \x03(\x0b\x32\x14.ostraka.v1.Schedule\x12\x16\n\x0e\x66reeze_unix_ms\x18\x05 \x01(\x03\"I\n\x08Schedule\x12,\n\x0bparticipant\x18\x01 \x01(\x0b\x32\x17.ostraka.v1.Participant\x12\x0f\n\x07queries\x18\x02 \x01(\x0c\"\x80\x01\n\x08Manifest\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x13\n\x0btask_digest\x18\x02 \x01(\x0c\x12!\n\x06groups\x18\x03 \x03(\x0b\x32\x11.ostraka.v1.Group\x12\x1c\n\x14max_votes_per_person\x18\x04 \x01(\r\x12\x10\n\x08training\x18\x05 \x01(\t\"8\n\x05Group\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\r\x12\x10\n\x08teachers\x18\x03 \x01(\r\"E\n\x06Signed\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x17\n\x0f\x63\x65rtificate_der\x18\x03 \x01(\x0c\"\x15\n\x05\x43hunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"O\n\tAuditHead\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0c\n\x04hash\x18\x02 \x01(\x0c\x12\"\n\x06signed\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Signed*D\n\x05Tally\x12\x15\n\x11TALLY_UNSPECIFIED\x10\x00\x12\x13\n\x0fTALLY_AGGREGATE\x10\x01\x12\x0f\n\x0bTALLY_BLIND\x10\x02*K\n\x08\x45ncoding\x12\x18\n\x14\x45NCODING_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x45NCODING_PLAIN\x10\x01\x12\x11\n\rENCODING_CKKS\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eprotos/ostraka/v1/common.proto\x12\nostraka.v1\"\x16\n\x05GnMax\x12\r\n\x05sigma\x18\x01 \x01(\x01\">\n\tConfident\x12\x0e\n\x06sigma1\x18\x01 \x01(\x01\x12\x0e\n\x06sigma2\x18\x02 \x01(\x01\x12\x11\n\tthreshold\x18\x03 \x01(\x01\"T\n\x0bInteractive\x12\x0e\n\x06sigma1\x18\x01 \x01(\x01\x12\x0e\n\x06sigma2\x18\x02 \x01(\x01\x12\x11\n\tthreshold\x18\x03 \x01(\x01\x12\x12\n\nconfidence\x18\x04 \x01(\x01\"\x16\n\x05LnMax\x12\r\n\x05gamma\x18\x01 \x01(\x01\")\n\x05\x43heck\x12\r\n\x05sigma\x18\x01 \x01(\x01\x12\x11\n\tthreshold\x18\x02 \x01(\x01\"H\n\x06\x42inary\x12\r\n\x05sigma\x18\x01 \x01(\x01\x12%\n\x05\x63heck\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.CheckH\x00\x88\x01\x01\x42\x08\n\x06_check\"R\n\x03Tau\x12\r\n\x05sigma\x18\x01 \x01(\x01\x12\x0b\n\x03tau\x18\x02 \x01(\x01\x12%\n\x05\x63heck\x18\x03 \x01(\x0b\x32\x11.ostraka.v1.CheckH\x00\x88\x01\x01\x42\x08\n\x06_check\"R\n\x02L1\x12\r\n\x05sigma\x18\x01 \x01(\x01\x12\x0c\n\x04tau1\x18\x02 \x01(\x01\x12%\n\x05\x63heck\x18\x03 \x01(\x0b\x32\x11.ostraka.v1.CheckH\x00\x88\x01\x01\x42\x08\n\x06_check\"x\n\x08Powerset\x12\r\n\x05sigma\x18\x01 \x01(\x01\x12\x1a\n\rmax_positives\x18\x02 \x01(\rH\x00\x88\x01\x01\x12%\n\x05\x63heck\x18\x03 \x01(\x0b\x32\x11.ostraka.v1.CheckH\x01\x88\x01\x01\x42\x10\n\x0e_max_positivesB\x08\n\x06_check\"\x1d\n\x0cNoiseCluster\x12\r\n\x05sigma\x18\x01 \x01(\x01\"\xf8\x02\n\tMechanism\x12\"\n\x05gnmax\x18\x01 \x01(\x0b\x32\x11.ostraka.v1.GnMaxH\x00\x12*\n\tconfident\x18\x02 \x01(\x0b\x32\x15.ostraka.v1.ConfidentH\x00\x12.\n\x0binteractive\x18\x03 \x01(\x0b\x32\x17.ostraka.v1.InteractiveH\x00\x12\"\n\x05lnmax\x18\x04 \x01(\x0b\x32\x11.ostraka.v1.LnMaxH\x00\x12$\n\x06\x62inary\x18\x05 \x01(\x0b\x32\x12.ostraka.v1.BinaryH\x00\x12\x1e\n\x03tau\x18\x06 \x01(\x0b\x32\x0f.ostraka.v1.TauH\x00\x12\x1c\n\x02l1\x18\x07 \x01(\x0b\x32\x0e.ostraka.v1.L1H\x00\x12(\n\x08powerset\x18\x08 \x01(\x0b\x32\x14.ostraka.v1.PowersetH\x00\x12\x31\n\rnoise_cluster\x18\t \x01(\x0b\x32\x18.ostraka.v1.NoiseClusterH\x00\x42\x06\n\x04kind\"\xc7\x02\n\x04Plan\x12\r\n\x05nonce\x18\x01 \x01(\x0c\x12\x13\n\x0btask_digest\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63lasses\x18\x03 \x01(\r\x12\x13\n\x0bmulti_label\x18\x04 \x01(\x08\x12(\n\tmechanism\x18\x05 \x01(\x0b\x32\x15.ostraka.v1.Mechanism\x12 \n\x05tally\x18\x06 \x01(\x0e\x32\x11.ostraka.v1.Tally\x12&\n\x08\x65ncoding\x18\x07 \x01(\x0e\x32\x14.ostraka.v1.Encoding\x12\x0f\n\x07parties\x18\x08 \x03(\t\x12\x0e\n\x06quorum\x18\t \x01(\r\x12\x0f\n\x07queries\x18\n \x01(\r\x12\x12\n\nbatch_size\x18\x0b \x01(\r\x12\x11\n\tring_bits\x18\x0c \x01(\r\x12\x15\n\rfraction_bits\x18\r \x01(\r\x12\x11\n\tadjacency\x18\x0e \x01(\t\"u\n\x0bParticipant\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x10\n\x08teachers\x18\x02 \x01(\r\x12\x0f\n\x07records\x18\x05 \x01(\x04\x12\x1c\n\x14max_votes_per_person\x18\x03 \x01(\r\x12\x17\n\x0fmanifest_sha256\x18\x04 \x01(\x0c\"\xc0\x02\n\x05Grant\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x13\n\x0bplan_digest\x18\x02 \x01(\x0c\x12\x0f\n\x07querier\x18\x03 \x01(\t\x12\x0e\n\x06key_id\x18\x04 \x01(\x0c\x12\x18\n\x10protocol_version\x18\x05 \x01(\t\x12\x11\n\tring_bits\x18\x06 \x01(\r\x12-\n\x0cparticipants\x18\x07 \x03(\x0b\x32\x17.ostraka.v1.Participant\x12\x11\n\tmax_batch\x18\x08 \x01(\r\x12\x13\n\x0bmax_queries\x18\t \x01(\r\x12\x19\n\x11not_before_unix_s\x18\n \x01(\x03\x12\x16\n\x0e\x65xpires_unix_s\x18\x0b \x01(\x03\x12\x16\n\x0e\x61llowed_skew_s\x18\x0c \x01(\r\x12\x0f\n\x07\x65nforce\x18\r \x01(\t\x12\r\n\x05\x62ound\x18\x0e \x01(\t\"|\n\x06Ticket\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\x04\x12\x0c\n\x04size\x18\x03 \x01(\r\x12&\n\x08schedule\x18\x04 \x03(\x0b\x32\x14.ostraka.v1.Schedule\x12\x16\n\x0e\x66reeze_unix_ms\x18\x05 \x01(\x03\"I\n\x08Schedule\x12,\n\x0bparticipant\x18\x01 \x01(\x0b\x32\x17.ostraka.v1.Participant\x12\x0f\n\x07queries\x18\x02 \x01(\x0c\"\x80\x01\n\x08Manifest\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x13\n\x0btask_digest\x18\x02 \x01(\x0c\x12!\n\x06groups\x18\x03 \x03(\x0b\x32\x11.ostraka.v1.Group\x12\x1c\n\x14max_votes_per_person\x18\x04 \x01(\r\x12\x10\n\x08training\x18\x05 \x01(\t\"8\n\x05Group\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\r\x12\x10\n\x08teachers\x18\x03 \x01(\r\"E\n\x06Signed\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x17\n\x0f\x63\x65rtificate_der\x18\x03 \x01(\x0c\"\x15\n\x05\x43hunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"O\n\tAuditHead\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0c\n\x04hash\x18\x02 \x01(\x0c\x12\"\n\x06signed\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Signed*D\n\x05Tally\x12\x15\n\x11TALLY_UNSPECIFIED\x10\x00\x12\x13\n\x0fTALLY_AGGREGATE\x10\x01\x12\x0f\n\x0bTALLY_BLIND\x10\x02*K\n\x08\x45ncoding\x12\x18\n\x14\x45NCODING_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x45NCODING_PLAIN\x10\x01\x12\x11\n\rENCODING_CKKS\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'protos.ostraka.v1.common_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TALLY']._serialized_start=1555
-  _globals['_TALLY']._serialized_end=1623
-  _globals['_ENCODING']._serialized_start=1625
-  _globals['_ENCODING']._serialized_end=1700
+  _globals['_TALLY']._serialized_start=2398
+  _globals['_TALLY']._serialized_end=2466
+  _globals['_ENCODING']._serialized_start=2468
+  _globals['_ENCODING']._serialized_end=2543
   _globals['_GNMAX']._serialized_start=46
   _globals['_GNMAX']._serialized_end=68
   _globals['_CONFIDENT']._serialized_start=70
   _globals['_CONFIDENT']._serialized_end=132
-  _globals['_MECHANISM']._serialized_start=134
-  _globals['_MECHANISM']._serialized_end=233
-  _globals['_PLAN']._serialized_start=236
-  _globals['_PLAN']._serialized_end=563
-  _globals['_PARTICIPANT']._serialized_start=565
-  _globals['_PARTICIPANT']._serialized_end=665
-  _globals['_GRANT']._serialized_start=668
-  _globals['_GRANT']._serialized_end=988
-  _globals['_TICKET']._serialized_start=990
-  _globals['_TICKET']._serialized_end=1114
-  _globals['_SCHEDULE']._serialized_start=1116
-  _globals['_SCHEDULE']._serialized_end=1189
-  _globals['_MANIFEST']._serialized_start=1192
-  _globals['_MANIFEST']._serialized_end=1320
-  _globals['_GROUP']._serialized_start=1322
-  _globals['_GROUP']._serialized_end=1378
-  _globals['_SIGNED']._serialized_start=1380
-  _globals['_SIGNED']._serialized_end=1449
-  _globals['_CHUNK']._serialized_start=1451
-  _globals['_CHUNK']._serialized_end=1472
-  _globals['_AUDITHEAD']._serialized_start=1474
-  _globals['_AUDITHEAD']._serialized_end=1553
+  _globals['_INTERACTIVE']._serialized_start=134
+  _globals['_INTERACTIVE']._serialized_end=218
+  _globals['_LNMAX']._serialized_start=220
+  _globals['_LNMAX']._serialized_end=242
+  _globals['_CHECK']._serialized_start=244
+  _globals['_CHECK']._serialized_end=285
+  _globals['_BINARY']._serialized_start=287
+  _globals['_BINARY']._serialized_end=359
+  _globals['_TAU']._serialized_start=361
+  _globals['_TAU']._serialized_end=443
+  _globals['_L1']._serialized_start=445
+  _globals['_L1']._serialized_end=527
+  _globals['_POWERSET']._serialized_start=529
+  _globals['_POWERSET']._serialized_end=649
+  _globals['_NOISECLUSTER']._serialized_start=651
+  _globals['_NOISECLUSTER']._serialized_end=680
+  _globals['_MECHANISM']._serialized_start=683
+  _globals['_MECHANISM']._serialized_end=1059
+  _globals['_PLAN']._serialized_start=1062
+  _globals['_PLAN']._serialized_end=1389
+  _globals['_PARTICIPANT']._serialized_start=1391
+  _globals['_PARTICIPANT']._serialized_end=1508
+  _globals['_GRANT']._serialized_start=1511
+  _globals['_GRANT']._serialized_end=1831
+  _globals['_TICKET']._serialized_start=1833
+  _globals['_TICKET']._serialized_end=1957
+  _globals['_SCHEDULE']._serialized_start=1959
+  _globals['_SCHEDULE']._serialized_end=2032
+  _globals['_MANIFEST']._serialized_start=2035
+  _globals['_MANIFEST']._serialized_end=2163
+  _globals['_GROUP']._serialized_start=2165
+  _globals['_GROUP']._serialized_end=2221
+  _globals['_SIGNED']._serialized_start=2223
+  _globals['_SIGNED']._serialized_end=2292
+  _globals['_CHUNK']._serialized_start=2294
+  _globals['_CHUNK']._serialized_end=2315
+  _globals['_AUDITHEAD']._serialized_start=2317
+  _globals['_AUDITHEAD']._serialized_end=2396
 # @@protoc_insertion_point(module_scope)

@@ -41,13 +41,97 @@ class Confident(_message.Message):
     threshold: float
     def __init__(self, sigma1: _Optional[float] = ..., sigma2: _Optional[float] = ..., threshold: _Optional[float] = ...) -> None: ...
 
+class Interactive(_message.Message):
+    __slots__ = ("sigma1", "sigma2", "threshold", "confidence")
+    SIGMA1_FIELD_NUMBER: _ClassVar[int]
+    SIGMA2_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    sigma1: float
+    sigma2: float
+    threshold: float
+    confidence: float
+    def __init__(self, sigma1: _Optional[float] = ..., sigma2: _Optional[float] = ..., threshold: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
+
+class LnMax(_message.Message):
+    __slots__ = ("gamma",)
+    GAMMA_FIELD_NUMBER: _ClassVar[int]
+    gamma: float
+    def __init__(self, gamma: _Optional[float] = ...) -> None: ...
+
+class Check(_message.Message):
+    __slots__ = ("sigma", "threshold")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    threshold: float
+    def __init__(self, sigma: _Optional[float] = ..., threshold: _Optional[float] = ...) -> None: ...
+
+class Binary(_message.Message):
+    __slots__ = ("sigma", "check")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    check: Check
+    def __init__(self, sigma: _Optional[float] = ..., check: _Optional[_Union[Check, _Mapping]] = ...) -> None: ...
+
+class Tau(_message.Message):
+    __slots__ = ("sigma", "tau", "check")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    TAU_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    tau: float
+    check: Check
+    def __init__(self, sigma: _Optional[float] = ..., tau: _Optional[float] = ..., check: _Optional[_Union[Check, _Mapping]] = ...) -> None: ...
+
+class L1(_message.Message):
+    __slots__ = ("sigma", "tau1", "check")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    TAU1_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    tau1: float
+    check: Check
+    def __init__(self, sigma: _Optional[float] = ..., tau1: _Optional[float] = ..., check: _Optional[_Union[Check, _Mapping]] = ...) -> None: ...
+
+class Powerset(_message.Message):
+    __slots__ = ("sigma", "max_positives", "check")
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    MAX_POSITIVES_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    max_positives: int
+    check: Check
+    def __init__(self, sigma: _Optional[float] = ..., max_positives: _Optional[int] = ..., check: _Optional[_Union[Check, _Mapping]] = ...) -> None: ...
+
+class NoiseCluster(_message.Message):
+    __slots__ = ("sigma",)
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    sigma: float
+    def __init__(self, sigma: _Optional[float] = ...) -> None: ...
+
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
+    INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
+    LNMAX_FIELD_NUMBER: _ClassVar[int]
+    BINARY_FIELD_NUMBER: _ClassVar[int]
+    TAU_FIELD_NUMBER: _ClassVar[int]
+    L1_FIELD_NUMBER: _ClassVar[int]
+    POWERSET_FIELD_NUMBER: _ClassVar[int]
+    NOISE_CLUSTER_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ...) -> None: ...
+    interactive: Interactive
+    lnmax: LnMax
+    binary: Binary
+    tau: Tau
+    l1: L1
+    powerset: Powerset
+    noise_cluster: NoiseCluster
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency")
@@ -82,16 +166,18 @@ class Plan(_message.Message):
     def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "max_votes_per_person", "manifest_sha256")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_SHA256_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
+    records: int
     max_votes_per_person: int
     manifest_sha256: bytes
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ...) -> None: ...
 
 class Grant(_message.Message):
     __slots__ = ("session_id", "plan_digest", "querier", "key_id", "protocol_version", "ring_bits", "participants", "max_batch", "max_queries", "not_before_unix_s", "expires_unix_s", "allowed_skew_s", "enforce", "bound")

@@ -19,6 +19,40 @@ class RegisterReply(_message.Message):
     audit_head: _common_pb2.AuditHead
     def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
 
+class PlanRequest(_message.Message):
+    __slots__ = ("plan",)
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    plan: bytes
+    def __init__(self, plan: _Optional[bytes] = ...) -> None: ...
+
+class PlanReply(_message.Message):
+    __slots__ = ("enforce", "bound", "parties")
+    ENFORCE_FIELD_NUMBER: _ClassVar[int]
+    BOUND_FIELD_NUMBER: _ClassVar[int]
+    PARTIES_FIELD_NUMBER: _ClassVar[int]
+    enforce: str
+    bound: str
+    parties: _containers.RepeatedCompositeFieldContainer[PartyCost]
+    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ...) -> None: ...
+
+class PartyCost(_message.Message):
+    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_EPSILON_FIELD_NUMBER: _ClassVar[int]
+    FITS_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    teachers: int
+    order: float
+    delta: float
+    epsilon: float
+    budget_epsilon: float
+    fits: int
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ...) -> None: ...
+
 class OpenSessionRequest(_message.Message):
     __slots__ = ("plan",)
     PLAN_FIELD_NUMBER: _ClassVar[int]
@@ -104,18 +138,20 @@ class ReleaseRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[ReleaseHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
 class ReleaseHeader(_message.Message):
-    __slots__ = ("session_id", "batch_id", "rows", "width", "sha256")
+    __slots__ = ("session_id", "batch_id", "rows", "width", "sha256", "score_width")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    SCORE_WIDTH_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     rows: int
     width: int
     sha256: bytes
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    score_width: int
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ..., score_width: _Optional[int] = ...) -> None: ...
 
 class ReleaseReply(_message.Message):
     __slots__ = ("answers",)
@@ -124,12 +160,16 @@ class ReleaseReply(_message.Message):
     def __init__(self, answers: _Optional[_Iterable[_Union[Answer, _Mapping]]] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("answered", "label")
+    __slots__ = ("answered", "label", "answered_labels", "positive_labels")
     ANSWERED_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_LABELS_FIELD_NUMBER: _ClassVar[int]
+    POSITIVE_LABELS_FIELD_NUMBER: _ClassVar[int]
     answered: bool
     label: int
-    def __init__(self, answered: _Optional[bool] = ..., label: _Optional[int] = ...) -> None: ...
+    answered_labels: bytes
+    positive_labels: bytes
+    def __init__(self, answered: _Optional[bool] = ..., label: _Optional[int] = ..., answered_labels: _Optional[bytes] = ..., positive_labels: _Optional[bytes] = ...) -> None: ...
 
 class SettleBatchRequest(_message.Message):
     __slots__ = ("session_id", "batch_id")

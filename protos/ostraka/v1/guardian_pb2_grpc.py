@@ -39,6 +39,11 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterReply.FromString,
                 _registered_method=True)
+        self.Plan = channel.unary_unary(
+                '/ostraka.v1.Guardian/Plan',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanReply.FromString,
+                _registered_method=True)
         self.OpenSession = channel.unary_unary(
                 '/ostraka.v1.Guardian/OpenSession',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.OpenSessionRequest.SerializeToString,
@@ -81,6 +86,13 @@ class GuardianServicer:
 
     def Register(self, request, context):
         """An answering party declares its records and teachers. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Plan(self, request, context):
+        """What a plan would cost each party at worst, before anything is spent. Role: query.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -141,6 +153,11 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.Register,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterReply.SerializeToString,
+            ),
+            'Plan': grpc.unary_unary_rpc_method_handler(
+                    servicer.Plan,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanReply.SerializeToString,
             ),
             'OpenSession': grpc.unary_unary_rpc_method_handler(
                     servicer.OpenSession,
@@ -205,6 +222,33 @@ class Guardian:
             '/ostraka.v1.Guardian/Register',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Plan(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/Plan',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -33,6 +33,8 @@ class GuardianStub:
     def __new__(cls, channel: _aio.Channel) -> GuardianAsyncStub: ...
     Register: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RegisterRequest, _guardian_pb2.RegisterReply]
     """An answering party declares its records and teachers. Role: party."""
+    Plan: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.PlanRequest, _guardian_pb2.PlanReply]
+    """What a plan would cost each party at worst, before anything is spent. Role: query."""
     OpenSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.OpenSessionRequest, _guardian_pb2.OpenSessionReply]
     """Opens a session. The same plan again returns the same grant. Role: query."""
     OpenBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.OpenBatchRequest, _guardian_pb2.OpenBatchReply]
@@ -52,6 +54,8 @@ class GuardianAsyncStub(GuardianStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Register: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RegisterRequest, _guardian_pb2.RegisterReply]  # type: ignore[assignment]
     """An answering party declares its records and teachers. Role: party."""
+    Plan: _aio.UnaryUnaryMultiCallable[_guardian_pb2.PlanRequest, _guardian_pb2.PlanReply]  # type: ignore[assignment]
+    """What a plan would cost each party at worst, before anything is spent. Role: query."""
     OpenSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.OpenSessionRequest, _guardian_pb2.OpenSessionReply]  # type: ignore[assignment]
     """Opens a session. The same plan again returns the same grant. Role: query."""
     OpenBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.OpenBatchRequest, _guardian_pb2.OpenBatchReply]  # type: ignore[assignment]
@@ -74,6 +78,14 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.RegisterReply, _abc.Awaitable[_guardian_pb2.RegisterReply]]:
         """An answering party declares its records and teachers. Role: party."""
+
+    @_abc_1.abstractmethod
+    def Plan(
+        self,
+        request: _guardian_pb2.PlanRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.PlanReply, _abc.Awaitable[_guardian_pb2.PlanReply]]:
+        """What a plan would cost each party at worst, before anything is spent. Role: query."""
 
     @_abc_1.abstractmethod
     def OpenSession(

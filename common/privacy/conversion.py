@@ -1,17 +1,9 @@
-"""Worst-case costs, conversion to epsilon, and the integer amounts of the ledger.
-
-Everything here is a function of public plans alone and never of votes (DESIGN sections 5 and 6).
-"""
-
-from __future__ import annotations
+"""Renyi divergences turned into epsilon, and budgets into Renyi divergences."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident, GnMax, Mechanism
 
 ORDERS: tuple[float, ...] = (
     *(half / 2 for half in range(3, 129)),
@@ -19,52 +11,7 @@ ORDERS: tuple[float, ...] = (
 )
 """Renyi orders a budget may be made with: half-integers from 1.5 to 64, then geometric to 1024."""
 
-AMOUNT_UNIT = 1e-12
-"""The rdp that one unit of the ledger's integer amounts stands for."""
-
-_UNITS_PER_RDP = 10**12
 _PROBE_RDP = 64.0
-
-
-@dataclass(frozen=True)
-class WorstCase:
-    """Worst-case rdp of one query: `check` for every query asked, `answer` for each one answered."""
-
-    check: float
-    answer: float
-
-    @property
-    def total(self) -> float:
-        """Rdp to reserve for a query before its outcome is known."""
-        return self.check + self.answer
-
-    def amount(self, asked: int, answered: int) -> int:
-        """Return what a batch costs in ledger amounts, each query rounded up.
-
-        In whole numbers, so that a charge never exceeds the reservation `amount(asked, asked)`.
-        """
-        return asked * amount(self.check) + answered * amount(self.answer)
-
-
-def worst_case(mechanism: Mechanism, order: float, sensitivity: float = 1.0) -> WorstCase:
-    """Return the rdp of one query at `order` that holds for every histogram.
-
-    `sensitivity` is what a unit can change in one query, in votes; the cost grows with its square.
-    One vote moved changes two counts by one each (002, Lemma 8) and the largest count by at most one.
-    Raises ValueError for an order of 1 or less, or a sensitivity that is not positive.
-    """
-    if not 1 < order < math.inf:
-        raise ValueError(f"order: must be a finite number above 1, is {order}")
-    if not 0 < sensitivity < math.inf:
-        raise ValueError(f"sensitivity: must be a finite number above 0, is {sensitivity}")
-    match mechanism:
-        case GnMax(sigma=sigma):
-            return WorstCase(check=0.0, answer=order * (sensitivity / sigma) ** 2)
-        case Confident(sigma1=sigma1, sigma2=sigma2):
-            return WorstCase(
-                check=order * (sensitivity / sigma1) ** 2 / 2,
-                answer=order * (sensitivity / sigma2) ** 2,
-            )
 
 
 def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta: float) -> float:
@@ -116,22 +63,6 @@ def propose_order(epsilon_budget: float, delta: float) -> float:
             "set a larger epsilon or a larger delta.",
         )
     return best
-
-
-def amount(rdp: float) -> int:
-    """Return a cost as an integer amount of AMOUNT_UNIT, rounded up so that no cost is lost."""
-    return math.ceil(_exact(rdp) * _UNITS_PER_RDP)
-
-
-def budget_amount(rdp: float) -> int:
-    """Return a budget as an integer amount of AMOUNT_UNIT, rounded down so that none is gained."""
-    return math.floor(_exact(rdp) * _UNITS_PER_RDP)
-
-
-def _exact(rdp: float) -> Fraction:
-    if not 0 <= rdp < math.inf:
-        raise ValueError(f"rdp: must be a finite number, 0 or more, is {rdp}")
-    return Fraction(rdp)
 
 
 def _check_delta(delta: float) -> None:

@@ -1,12 +1,10 @@
-"""Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs."""
+"""Values of a plan: frozen, strict, and wrong in one sentence."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from common.errors import ErrorCode, OstrakaError
-
-BOUND = Literal["worst_case", "theorem6"]
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -33,30 +31,23 @@ class Value(BaseModel):
             raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
 
 
-class GnMax(Value):
-    """Release the class with the most votes after noise of standard deviation `sigma` votes."""
+class Parameters(Value):
+    """What every mechanism tells about itself; noise scales, thresholds and clipping radii are in votes."""
 
-    kind: Literal["gnmax"] = "gnmax"
-    sigma: Positive
-
-    @property
-    def sigmas(self) -> tuple[float, ...]:
-        """Every noise scale the mechanism uses, in votes."""
-        return (self.sigma,)
-
-
-class Confident(Value):
-    """Release GNMax with `sigma2` where the largest count and noise of `sigma1` reach `threshold` votes."""
-
-    kind: Literal["confident"] = "confident"
-    sigma1: Positive
-    sigma2: Positive
-    threshold: Positive
+    multi_label: ClassVar[bool] = False
 
     @property
     def sigmas(self) -> tuple[float, ...]:
-        """Every noise scale the mechanism uses, in votes."""
-        return (self.sigma1, self.sigma2)
+        """Standard deviations of all noise that the mechanism draws, in votes."""
+        raise NotImplementedError
 
+    def width(self, classes: int) -> int:
+        """Ring values of a ballot for one query."""
+        return classes
 
-Mechanism = Annotated[GnMax | Confident, Field(discriminator="kind")]
+    def answers(self, classes: int) -> int:
+        """Answers to one query: a class, or one bit for each label."""
+        return classes if self.multi_label else 1
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` where the parameters make no sense for this many classes or labels."""

@@ -1,0 +1,47 @@
+"""Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from common.mechanism.clusters import NoiseCluster
+from common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
+from common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
+from common.mechanism.value import Parameters, Value, invalid_plan
+
+__all__ = [
+    "BOUND",
+    "L1",
+    "MECHANISMS",
+    "Binary",
+    "Check",
+    "Confident",
+    "GnMax",
+    "Interactive",
+    "LnMax",
+    "Mechanism",
+    "NoiseCluster",
+    "Parameters",
+    "Powerset",
+    "Tau",
+    "Value",
+    "invalid_plan",
+]
+
+BOUND = Literal["worst_case", "theorem6", "exact"]
+
+AnyMechanism = GnMax | Confident | Interactive | LnMax | Binary | Tau | L1 | Powerset | NoiseCluster
+Mechanism = Annotated[AnyMechanism, Field(discriminator="kind")]
+
+MECHANISMS: dict[str, type[AnyMechanism]] = {
+    "gnmax": GnMax,
+    "confident": Confident,
+    "interactive": Interactive,
+    "lnmax": LnMax,
+    "binary": Binary,
+    "tau": Tau,
+    "l1": L1,
+    "powerset": Powerset,
+    "noise_cluster": NoiseCluster,
+}
+"""Every mechanism by the name that plans and command lines give it."""

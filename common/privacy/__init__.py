@@ -1,0 +1,21 @@
+"""Worst-case costs, conversion to epsilon, and the integer amounts of the ledger.
+
+Everything here is a function of public plans alone and never of votes (DESIGN sections 5 and 6).
+"""
+
+from common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
+from common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
+from common.privacy.worst_case import WorstCase, pure_rdp, worst_case
+
+__all__ = [
+    "AMOUNT_UNIT",
+    "ORDERS",
+    "WorstCase",
+    "amount",
+    "budget_amount",
+    "budget_rdp",
+    "epsilon",
+    "propose_order",
+    "pure_rdp",
+    "worst_case",
+]

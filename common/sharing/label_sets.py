@@ -1,0 +1,63 @@
+"""Label sets in their order: by size, then as `itertools.combinations` lists them."""
+
+from functools import lru_cache
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_SETS = 2**16
+"""The most label sets that a ballot counts one by one."""
+
+_LARGEST = 2**62
+
+
+def count_sets(labels: int, max_positives: int | None = None) -> int:
+    """How many sets of at most `max_positives` (none: any number) of `labels` there are."""
+    most = labels if max_positives is None else min(max_positives, labels)
+    return sum(comb(labels, size) for size in range(most + 1))
+
+
+def index_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The places, below 2^62, of label sets (..., k) given as bits."""
+    labels = bits.shape[-1]
+    sizes = bits.sum(axis=-1)
+    left = sizes[..., None] - np.cumsum(bits, axis=-1) + bits
+    after = _beginning(labels)[np.arange(labels), left]
+    starts = np.concatenate([[0], _up_to(labels)])[sizes]
+    place: NDArray[np.int64] = starts + np.where(bits | (left == 0), 0, after).sum(axis=-1)
+    return place
+
+
+def bits_of(index: NDArray[np.integer[Any]], labels: int) -> NDArray[np.bool_]:
+    """The label sets at these places (...), below 2^62, as bits (..., labels)."""
+    places = np.asarray(index, dtype=np.int64)
+    ends = _up_to(labels)
+    left = np.searchsorted(ends, places, side="right")
+    rest = places - np.concatenate([[0], ends])[left]
+    bits = np.zeros((*places.shape, labels), dtype=np.bool_)
+    beginning = _beginning(labels)
+    for label in range(labels):
+        starting = beginning[label, left]
+        taken = (left > 0) & (rest < starting)
+        bits[..., label] = taken
+        rest = np.where(taken | (left == 0), rest, rest - starting)
+        left = left - taken
+    return bits
+
+
+@lru_cache
+def _up_to(labels: int) -> NDArray[np.int64]:
+    """How many sets have at most 0, 1, ... `labels` positives; no more than 2^62."""
+    return np.array([min(count_sets(labels, size), _LARGEST) for size in range(labels + 1)])
+
+
+@lru_cache
+def _beginning(labels: int) -> NDArray[np.int64]:
+    """Sets [label, left] of `left` labels that begin with `label`; no more than 2^62."""
+    table = np.zeros((labels, labels + 1), dtype=np.int64)
+    for label in range(labels):
+        for left in range(1, labels + 1):
+            table[label, left] = min(comb(labels - label - 1, left - 1), _LARGEST)
+    return table

@@ -1,0 +1,103 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
+
+from common.mechanism import L1, AnyMechanism, Binary, GnMax, NoiseCluster, Powerset, Tau
+from common.sharing.ballots import ballots, clipped, l1_clipped, label_sets, positives
+from common.sharing.fixed_point import decode, encode
+from common.sharing.label_sets import bits_of, count_sets
+from common.sharing.ring import Ring
+
+SCORES = arrays.arrays(
+    np.float32,
+    st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(2, 5)),
+    elements=st.floats(0, 1, width=32),
+)
+
+
+def scores(*rows: tuple[float, ...]) -> NDArray[np.float32]:
+    """One query, a teacher each row."""
+    return np.array(rows, dtype=np.float32)[:, None]
+
+
+def test_half_is_a_yes() -> None:
+    assert positives(scores((0.5, 0.49, 1.0), (0.9, 0.0, 0.5))).tolist() == [[2, 0, 2]]
+
+
+def test_a_ballot_is_scaled_to_its_norm_and_rounded_toward_zero() -> None:
+    sums = clipped(scores((1, 1, 1), (1, 0, 0), (0, 0, 0)), 1.5)
+    share = math.floor(1.5 / math.sqrt(3) * 2**16) / 2**16
+    assert sums.tolist() == [[1 + share, share, share]]
+    assert l1_clipped(scores((1, 1, 1), (1, 1, 0)), 2.0).tolist() == [
+        [1 + math.floor(2 / 3 * 2**16) / 2**16, 1 + math.floor(2 / 3 * 2**16) / 2**16, 43690 / 2**16]
+    ]
+
+
+@given(SCORES, st.floats(0.1, 3))
+def test_no_clipped_ballot_exceeds_its_norm_and_the_ring_holds_it_exactly(
+    votes: NDArray[np.float32], radius: float
+) -> None:
+    for teacher in votes:
+        l2, l1 = clipped(teacher[None], radius), l1_clipped(teacher[None], radius)
+        assert (np.linalg.norm(l2, axis=1) <= radius).all()
+        assert (l1.sum(axis=1) <= radius).all()
+        assert (l2 <= 1).all()
+    ring = Ring(64)
+    total = clipped(votes, radius)
+    np.testing.assert_array_equal(decode(encode(total, ring), ring), total)
+
+
+@given(SCORES)
+def test_every_teacher_votes_for_one_label_set(votes: NDArray[np.float32]) -> None:
+    teachers, queries, labels = votes.shape
+    counts = label_sets(votes, None)
+    assert counts.shape == (queries, 2**labels)
+    assert counts.sum(axis=1).tolist() == [teachers] * queries
+    members = bits_of(np.arange(2**labels), labels)
+    np.testing.assert_array_equal(counts @ members, positives(votes))
+
+
+@given(SCORES, st.integers(1, 3))
+def test_of_too_many_positives_the_highest_scores_are_kept(votes: NDArray[np.float32], most: int) -> None:
+    labels = votes.shape[2]
+    most = min(most, labels)
+    for teacher in votes:
+        (row,) = np.nonzero(label_sets(teacher[None, :1], most)[0])[0].tolist()
+        chosen = bits_of(np.array(row), labels)
+        said = teacher[0] >= 0.5
+        assert chosen.sum() == min(most, said.sum())
+        assert not (chosen & ~said).any()
+        left_out = said & ~chosen
+        if left_out.any():
+            assert teacher[0][chosen].min() >= teacher[0][left_out].max()
+
+
+def test_equal_scores_keep_the_lower_label() -> None:
+    counts = label_sets(scores((0.8, 0.9, 0.8, 0.8)), 2)
+    assert bits_of(counts.argmax(axis=1), 4).tolist() == [[True, True, False, False]]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Binary(sigma=1),
+        Tau(sigma=1, tau=1),
+        L1(sigma=1, tau1=1),
+        Powerset(sigma=1),
+        Powerset(sigma=1, max_positives=2),
+    ],
+)
+def test_ballots_are_as_wide_as_the_mechanism_says(mechanism: AnyMechanism) -> None:
+    assert ballots(scores((1, 0, 1), (0, 1, 1)), mechanism, 3).shape == (1, mechanism.width(3))
+
+
+def test_single_labels_are_counted_and_clusters_are_none_of_a_teachers_business() -> None:
+    assert ballots(np.array([[0], [2], [2]]), GnMax(sigma=1), 3).tolist() == [[1, 0, 2]]
+    with pytest.raises(ValueError, match="count records"):
+        ballots(np.array([[0]]), NoiseCluster(sigma=1), 3)
+    assert count_sets(3) == 8

@@ -1,0 +1,131 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
+from common.privacy import ORDERS, WorstCase, amount, pure_rdp, worst_case
+
+CHECK = Check(sigma=50, threshold=60)
+MECHANISMS: list[AnyMechanism] = [
+    GnMax(sigma=20),
+    Confident(sigma1=150, sigma2=40, threshold=200),
+    Interactive(sigma1=150, sigma2=40, threshold=200, confidence=0.9),
+    LnMax(gamma=0.05),
+    Binary(sigma=20),
+    Binary(sigma=20, check=CHECK),
+    Tau(sigma=20, tau=1.5, check=CHECK),
+    L1(sigma=20, tau1=2, check=CHECK),
+    Powerset(sigma=20, check=CHECK),
+    NoiseCluster(sigma=20),
+]
+mechanisms = st.sampled_from(MECHANISMS)
+orders = st.sampled_from(ORDERS)
+
+
+def test_an_argmax_costs_the_order_over_the_variance() -> None:
+    for mechanism in (GnMax(sigma=20), Powerset(sigma=20)):
+        cost = worst_case(mechanism, 8, classes=4)
+        assert cost.answer == pytest.approx(8 / 400)
+        assert cost == WorstCase(answer=cost.answer)
+
+
+def test_a_check_costs_at_most_half_of_that_and_stays_to_be_paid() -> None:
+    cost = worst_case(Confident(sigma1=150, sigma2=40, threshold=200), 8, classes=10)
+    assert 8 / (2 * 150**2) / 1.58 < cost.check < 8 / (2 * 150**2) / 1.5
+    assert cost.answer == pytest.approx(8 / 40**2)
+    assert worst_case(Interactive(sigma1=150, sigma2=40, threshold=1, confidence=1), 8, classes=10) == cost
+
+
+def test_labels_cost_what_two_outcomes_cost_and_together_what_the_radius_allows() -> None:
+    binary = worst_case(Binary(sigma=20), 32, classes=14)
+    tau = worst_case(Tau(sigma=20, tau=1.5), 32, classes=14)
+    assert 32 / 400 / 1.43 < binary.answer < 32 / 400 / 1.41
+    assert binary.most == math.inf
+    assert tau.answer == binary.answer
+    assert tau.most == pytest.approx(2 * 32 * 1.5**2 / 400)
+    everything = np.ones((3, 14), dtype=np.bool_)
+    assert binary.rdp(everything) == pytest.approx(3 * 14 * binary.answer)
+    assert tau.rdp(everything) == pytest.approx(3 * tau.most)
+    assert tau.rdp(everything[:, :2]) == pytest.approx(3 * 2 * tau.answer)
+
+
+def test_every_label_is_checked_whatever_comes_of_it() -> None:
+    nothing = np.zeros((2, 14), dtype=np.bool_)
+    for mechanism in (Binary(sigma=20, check=CHECK), Tau(sigma=20, tau=1.5, check=CHECK)):
+        assert worst_case(mechanism, 8, classes=14).rdp(nothing) > 0
+    binary = worst_case(Binary(sigma=20, check=CHECK), 8, classes=14)
+    one = worst_case(Powerset(sigma=20, check=CHECK), 8, classes=14)
+    assert binary.check == pytest.approx(14 * one.check)
+    tau = worst_case(Tau(sigma=20, tau=1.5, check=CHECK), 8, classes=14)
+    assert tau.check == pytest.approx(2 * 1.5**2 * 8 / (2 * 50**2))
+
+
+def test_clusters_cost_once_however_many_there_are() -> None:
+    cost = worst_case(NoiseCluster(sigma=20), 8, classes=10)
+    for clusters in (1, 500):
+        assert cost.rdp(np.ones((clusters, 1), dtype=np.bool_)) == pytest.approx(8 / 400)
+        assert cost.reservation(clusters, 1) == amount(8 / 400)
+    assert cost.rdp(np.ones((0, 1), dtype=np.bool_)) == 0
+
+
+def test_laplace_noise_is_twice_gamma_differentially_private() -> None:
+    cost = worst_case(LnMax(gamma=0.05), 1000, classes=10)
+    assert 0.07 < cost.answer < 0.1
+    assert worst_case(LnMax(gamma=0.05), 1000, 3.0, classes=10).answer < 0.3
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 30.0, 800.0])
+@pytest.mark.parametrize("order", [1.01, 2.0, 64.0, 1024.0])
+def test_pure_privacy_costs_what_randomised_response_does(epsilon: float, order: float) -> None:
+    with mpmath.workdps(800):
+        p = 1 / (1 + mpmath.exp(-epsilon))
+        q = 1 - p
+        true = mpmath.log(p**order * q ** (1 - order) + q**order * p ** (1 - order)) / (order - 1)
+        assert pure_rdp(epsilon, order) == pytest.approx(float(true), rel=1e-9)
+
+
+@given(mechanisms, orders, st.integers(1, 5))
+def test_more_votes_a_person_cost_more_but_no_more_than_their_square(
+    mechanism: AnyMechanism, order: float, sensitivity: int
+) -> None:
+    answered = np.ones((1, mechanism.answers(6)), dtype=np.bool_)
+    one = worst_case(mechanism, order, classes=6).rdp(answered)
+    many = worst_case(mechanism, order, float(sensitivity), classes=6).rdp(answered)
+    assert one * (1 - 1e-4) <= many
+    gaussian = worst_case(mechanism, order, float(sensitivity), classes=6)
+    assert gaussian.reservation(1, mechanism.answers(6)) >= amount(many * (1 - 1e-9)) - 6
+
+
+@given(mechanisms, orders, st.integers(0, 40), st.data())
+def test_a_charge_never_exceeds_its_reservation(
+    mechanism: AnyMechanism, order: float, queries: int, data: st.DataObject
+) -> None:
+    cost, answers = worst_case(mechanism, order, classes=6), mechanism.answers(6)
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    answered = np.random.default_rng(seed).random((queries, answers)) < 0.5
+    charged = cost.amount(answered)
+    assert charged <= cost.reservation(queries, answers)
+    assert charged >= amount(cost.rdp(answered) * (1 - 1e-9)) - 1
+    assert cost.reservation(queries, answers) == cost.amount(np.ones_like(answered))
+
+
+@pytest.mark.parametrize(("order", "sensitivity"), [(1.0, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, math.inf)])
+def test_what_has_no_cost_is_refused(order: float, sensitivity: float) -> None:
+    with pytest.raises(ValueError, match="must be a finite number"):
+        worst_case(GnMax(sigma=1), order, sensitivity, classes=10)
