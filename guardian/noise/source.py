@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 class NoiseSource(Protocol):
-    """Independent cryptographic draws; every call draws afresh."""
+    """Independent cryptographic draws; every call draws afresh. Noise is in lattice steps of 2^-16 vote."""
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return independent discrete Gaussians of `sigma` votes, in lattice steps of 2^-16 vote."""
+        """Return independent discrete Gaussians of scale `sigma` votes."""
+        ...
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return independent draws of discrete Laplace noise of `scale` votes, P(x) ~ e^(-|x|/scale)."""
+        ...
+
+    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
+        """Return for every count m, a whole number of any size, the largest of m draws of `gaussian`."""
         ...
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:

@@ -1,0 +1,68 @@
+"""When answers leave: at times that neither the votes nor the noise decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from common.mechanism import BOUND, Mechanism, Powerset
+from guardian.noise import draws_of
+
+_BATCH_S = 0.1
+_DRAWN_S, _COUNTED_S = 20e-6, 0.5e-6
+_THEOREM6_S, _EXACT_S, _LARGEST_S = 0.1e-3, 1e-3, 0.5e-3
+_EXACT_OUTCOMES, _MOST_OUTCOMES = 10, 128
+
+
+def slot_s(mechanism: Mechanism, rows: int, classes: int, teachers: int, bound: BOUND) -> float:
+    """Return the seconds in which a batch of `rows` queries is released, a function of public values alone.
+
+    Two or three times what the work takes on one core of 2020: noise drawn on the spot, sums, accounting by
+    `bound` at one order, and a start for the rest.
+    """
+    drawn = sum(draw.values for draw in draws_of(mechanism, rows, classes, teachers))
+    counted = rows * mechanism.width(classes)
+    largest = rows * isinstance(mechanism, Powerset) * _LARGEST_S
+    charged = rows * _charged_s(mechanism, classes, teachers, bound)
+    return _BATCH_S + drawn * _DRAWN_S + counted * _COUNTED_S + largest + charged
+
+
+class Schedule:
+    """Holds work that depends on votes until the end of a slot.
+
+    Whoever waits for the batch sees it done at the first multiple of the slot, counted from when the work
+    began, at which it was done. With a generous slot that is nearly always the first one, however long votes,
+    accounting and sampling kept it busy. What it does not hide: that work went beyond its first slot, on a
+    slow or busy machine or in a rare long draw, and into which one. Nor does it hide what follows, where
+    nothing may depend on votes but the outcome itself: hold a release before it is stored, and then a retry,
+    a settlement and the end of a session show themselves on schedule too.
+    """
+
+    def __init__(self, monotonic: Callable[[], float], sleep: Callable[[float], None]) -> None:
+        """`monotonic` tells seconds that never run back, `sleep` waits for that many at least."""
+        self._monotonic = monotonic
+        self._sleep = sleep
+
+    @contextmanager
+    def hold(self, slot_s: float) -> Iterator[None]:
+        """End the block at a multiple of `slot_s` seconds after it began, also where it raises."""
+        began = self._monotonic()
+        try:
+            yield
+        finally:
+            took = self._monotonic() - began
+            self._sleep(max(1, math.ceil(took / slot_s)) * slot_s - took)
+
+
+def _charged_s(mechanism: Mechanism, classes: int, teachers: int, bound: BOUND) -> float:
+    """Seconds a query; exact compares all pairs of outcomes on a grid, or each label's two."""
+    if bound == "worst_case":
+        return 0.0
+    if bound == "theorem6":
+        return _THEOREM6_S
+    if mechanism.multi_label and not isinstance(mechanism, Powerset):
+        return _EXACT_S * max(1, classes / _EXACT_OUTCOMES)
+    sets = min(teachers + 1, mechanism.width(classes))
+    outcomes = min(sets if mechanism.multi_label else classes, _MOST_OUTCOMES)
+    return _EXACT_S * max(1, outcomes / _EXACT_OUTCOMES) ** 3
