@@ -50,7 +50,7 @@ class Schedule:
 def batches(
     slices: Sequence[Slice], schedule: Schedule, axes: Axes | None, device: torch.device
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Records (teachers, batch, *shape) and labels (teachers, batch) for each step, every teacher's own."""
+    """Each step's records (teachers, batch, *shape) and y (teachers, batch, ...), every teacher's own."""
     drawn = [_draw(part, schedule) for part in slices]
     rows = torch.from_numpy(np.stack([draw[0] for draw in drawn], axis=1)).to(device)
     X, y = _padded([part.X for part in slices], device), _padded([part.y for part in slices], device)

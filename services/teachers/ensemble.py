@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
-from services.teachers.guard import Guard
+from services.teachers.guard import Guard, Votes
 from services.teachers.manifest import TeachersManifest
 
 GROUP = "all"
@@ -20,16 +20,16 @@ GROUP = "all"
 class Teacher(Protocol):
     """One model."""
 
-    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Class indices (Q,) of records (Q, F), as `Task.prepare` gives them."""
+    def predict(self, X: NDArray[np.float32]) -> Votes:
+        """Class indices (Q,), or scores (Q, labels), of records (Q, F), as `Task.prepare` gives them."""
         ...
 
 
 class Models(Protocol):
     """Trained models of one library."""
 
-    def predict(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
-        """Votes (models, Q) on records (Q, F); a failure is the guard's to answer."""
+    def predict(self, X: NDArray[np.float32], guard: Guard) -> Votes:
+        """Votes (models, Q), or scores (models, Q, labels), on records (Q, F); the guard takes failures."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -44,7 +44,7 @@ class Ensemble:
         """Takes one model for each teacher."""
         self.manifest = manifest
         self._models = models
-        self._guard = Guard(manifest.classes)
+        self._guard = Guard(manifest.classes, multi_label=manifest.multi_label)
 
     @property
     def groups(self) -> list[common_pb2.Group]:
@@ -56,13 +56,15 @@ class Ensemble:
         """How the teachers were trained, for people."""
         return self.manifest.training
 
-    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Every teacher's vote, int64 (teachers, Q), on records (Q, F) as `Task.prepare` gives them.
+    def predict(self, X: NDArray[np.float32]) -> Votes:
+        """Every teacher's vote on records (Q, F) as `Task.prepare` gives them.
 
-        A model that fails, or whose answer is no class, votes for class 0.
+        Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
+        0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5; a
+        model that fails, or one of whose scores is no number, votes for no label.
         """
         if len(X) == 0:
-            return np.empty((self.manifest.teachers, 0), np.int64)
+            return self._guard.fallback(self.manifest.teachers, 0)
         votes = self._models.predict(X, self._guard)
         for row, label in self.manifest.constants.items():
             votes[row] = label

@@ -1,6 +1,7 @@
 """scikit-learn teachers: fitted one by one, saved with skops, loaded only where every type is trusted."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -20,12 +22,15 @@ from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Progress
 from services.teachers.factory import build, invalid_model
 from services.teachers.forests import TREE, is_sound
-from services.teachers.guard import FALLBACK, Guard
+from services.teachers.guard import FALLBACK, Guard, Votes
+from services.teachers.labels import CONSTANT, for_labels, label_scores
 from services.teachers.manifest import TeachersManifest, unreadable
 from services.teachers.slices import Slice
 
 TREES = 50
 MAX_ITERATIONS = 1000
+PARTS: Mapping[type, str] = {RandomForestClassifier: TREE, OneVsRestClassifier: CONSTANT}
+"""What skops does not trust by itself, by the only estimator in which it is: trees are checked besides."""
 
 
 def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
@@ -68,30 +73,43 @@ def fit_estimators(slices: Sequence[Slice], model: str, classes: int, progress: 
 
 
 def _fit(model: Any, part: Slice) -> Any:
-    """The estimator fitted to flat records; every generator in it is seeded by the slice's entropy."""
+    """The estimator fitted to flat records; every generator in it is seeded by the slice's entropy.
+
+    Raises whatever the estimator raises, also where it cannot score labels.
+    """
     if part.constant is not None:
         return _always(part.constant, part)
+    flat = part.X.reshape(len(part.X), -1)
+    if part.y.ndim > 1:
+        model = for_labels(model)
     seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
     names = (name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
-    return model.set_params(**dict.fromkeys(names, seed)).fit(part.X.reshape(len(part.X), -1), part.y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Label .* is present in all training examples")
+        fitted = model.set_params(**dict.fromkeys(names, seed)).fit(flat, part.y)
+    if part.y.ndim > 1:
+        label_scores(fitted, flat[:1])
+    return fitted
 
 
 def _always(label: int, part: Slice) -> Any:
-    known = np.array([label])
-    return DummyClassifier(strategy="constant", constant=label).fit(part.X[:1].reshape(1, -1), known)
+    """A model that votes for one class, or gives this score to every label."""
+    known = np.full_like(part.y[:1], label)
+    return DummyClassifier(strategy="constant", constant=known[0]).fit(part.X[:1].reshape(1, -1), known)
 
 
 class Estimators:
-    """Fitted estimators that predict class indices from flat records (Q, F)."""
+    """Fitted estimators that predict class indices, or scores of labels, from flat records (Q, F)."""
 
     def __init__(self, fitted: Sequence[Any]) -> None:
         """Takes estimators in the order of their teachers."""
         self._fitted = fitted
 
-    def predict(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
-        """Votes (estimators, Q) on flat records (Q, F)."""
+    def predict(self, X: NDArray[np.float32], guard: Guard) -> Votes:
+        """Votes (estimators, Q), or scores (estimators, Q, labels), on flat records (Q, F)."""
+        read = label_scores if guard.multi_label else _classes
         votes = [
-            guard.votes(lambda model=model: model.predict(X)[None], 1, len(X))  # type: ignore[misc]
+            guard.votes(lambda model=model: read(model, X)[None], 1, len(X))  # type: ignore[misc]
             for model in self._fitted
         ]
         return np.concatenate(votes)
@@ -109,18 +127,23 @@ class Estimators:
         return cls([_load(_file(folder, row), features) for row in range(manifest.teachers)])
 
 
+def _classes(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
+    return np.asarray(model.predict(X))
+
+
 def _file(folder: Path, row: int) -> Path:
     return folder / f"model-{row:04d}.skops"
 
 
 def _load(path: Path, features: float) -> Any:
-    """One estimator, its types trusted: those skops trusts, and trees inside a forest that was checked."""
+    """One estimator, its types trusted: those skops trusts, and the part its own type is known to have."""
     try:
         types = skops.io.get_untrusted_types(file=path)
-        model = None if set(types) - {TREE} else skops.io.load(path, trusted=types)
+        known = set(types) <= set(PARTS.values())
+        model = skops.io.load(path, trusted=types) if known else None
     except (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError) as exc:
         raise unreadable(path) from exc
-    if types and type(model) is not RandomForestClassifier:
+    if set(types) - {PARTS.get(type(model))}:
         raise OstrakaError(
             ErrorCode.MODEL_INVALID,
             f"{path} holds {types[0]}, a type that is not trusted: use a forest or a linear model of "

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from services.teachers.batches import Schedule, batches
@@ -97,14 +97,20 @@ def _fit(
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, peak_rate, total_steps=schedule.steps + 1)
     for X, y in batches(slices, schedule, image_axes(slices[0].X.shape[1:]), device):
         optimizer.zero_grad()
-        losses = functional.cross_entropy(stack.each(X).flatten(0, 1), y.flatten(), reduction="sum")
-        (losses / schedule.batch).backward()  # type: ignore[no-untyped-call]
+        (_losses(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         rate.step()
         tick()
     stack.unstack()
     for net in nets:
         net.cpu().eval()
+
+
+def _losses(logits: Tensor, y: Tensor) -> Tensor:
+    """The sum of the losses of all networks' records; of all their labels in multi-label tasks."""
+    if y.dim() == logits.dim():
+        return functional.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="sum")
+    return functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum")
 
 
 def _ticker(progress: Progress, total: int) -> Callable[[], None]:

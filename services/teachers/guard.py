@@ -7,31 +7,55 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+Votes = NDArray[Any]
+"""Class indices (models, Q) int64; in multi-label tasks scores (models, Q, labels) float32 in [0, 1]."""
 FALLBACK = 0
-"""The class of a vote that a model could not give: fixed, so that a failure never changes who votes."""
+"""The class, or every label's score, of a vote that a model could not give: fixed, whatever the failure."""
 
 
 class Guard:
-    """Turns failures and answers that are no class into votes for `FALLBACK`; says so once, without data."""
+    """Turns failures and answers that are no vote into votes for `FALLBACK`; says so once, without data.
 
-    def __init__(self, classes: int) -> None:
-        """Takes the number of classes."""
+    Attributes:
+        multi_label: whether a vote is a score in [0, 1] for every label, not a class.
+    """
+
+    def __init__(self, classes: int, *, multi_label: bool = False) -> None:
+        """Takes the number of classes, or of labels."""
+        self.multi_label = multi_label
         self._classes = classes
         self._told = False
 
-    def votes(self, predict: Callable[[], NDArray[Any]], models: int, queries: int) -> NDArray[np.int64]:
-        """What `predict` gives as votes (models, queries)."""
+    def votes(self, predict: Callable[[], NDArray[Any]], models: int, queries: int) -> Votes:
+        """What `predict` gives as votes of these models; a vote that is not whole is replaced as a whole."""
         try:
             votes = np.asarray(predict())
-            if votes.shape != (models, queries):
+            if votes.shape != self._shape(models, queries):
                 raise ValueError("wrong number of votes")
-            valid = (votes >= 0) & (votes < self._classes) & (votes == np.trunc(votes))
+            valid = self._valid(votes)
         except Exception as exc:
             self._tell(type(exc).__name__)
-            return np.full((models, queries), FALLBACK, np.int64)
+            return self.fallback(models, queries)
         if not valid.all():
-            self._tell("no class")
-        return np.where(valid, votes, FALLBACK).astype(np.int64)
+            self._tell("no vote")
+        return np.where(valid, votes, FALLBACK).astype(self._kind)
+
+    def fallback(self, models: int, queries: int) -> Votes:
+        """Votes for `FALLBACK` of these models."""
+        return np.full(self._shape(models, queries), FALLBACK, self._kind)
+
+    @property
+    def _kind(self) -> type[np.float32 | np.int64]:
+        return np.float32 if self.multi_label else np.int64
+
+    def _shape(self, models: int, queries: int) -> tuple[int, ...]:
+        return (models, queries, self._classes) if self.multi_label else (models, queries)
+
+    def _valid(self, votes: Votes) -> Any:
+        """Which votes are classes, or hold a score for every label; broadcasts against the votes."""
+        if self.multi_label:
+            return ((votes >= 0) & (votes <= 1)).all(axis=-1, keepdims=True)
+        return (votes >= 0) & (votes < self._classes) & (votes == np.trunc(votes))
 
     def _tell(self, problem: str) -> None:
         if not self._told:

@@ -22,7 +22,8 @@ class TeachersManifest(BaseModel):
         training: model and version, for people.
         task_digest: the task's digest, hexadecimal.
         seed: of slices and training.
-        classes: number of classes.
+        classes: number of classes, or of labels.
+        multi_label: whether a vote is a score for every label, not a class.
         shape: shape of one record.
         constants: class that a teacher always votes for, by teacher: the only one of its slice.
     """
@@ -37,6 +38,7 @@ class TeachersManifest(BaseModel):
     task_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     seed: Annotated[int, Field(ge=0)]
     classes: Annotated[int, Field(ge=2)]
+    multi_label: bool = False
     shape: Annotated[tuple[_Count, ...], Field(min_length=1)]
     constants: dict[int, int] = Field(default_factory=dict)
 

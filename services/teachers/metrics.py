@@ -3,8 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from services.teachers.guard import Votes
 
-def accuracy(votes: NDArray[np.int64], y: NDArray[np.int64], classes: int) -> float:
+
+def accuracy(votes: Votes, y: NDArray[np.int64], classes: int) -> float:
     """Share of queries whose plurality of votes (teachers, Q) is y (Q,); ties go to the lower class."""
     counts = np.stack([(votes == label).sum(axis=0) for label in range(classes)])
     return float((counts.argmax(axis=0) == y).mean())
+
+
+def label_accuracy(scores: Votes, y: NDArray[np.int64]) -> float:
+    """Mean over labels of the share of queries where most teachers' scores (teachers, Q, k) give y (Q, k).
+
+    A score is positive from 0.5; where half of the teachers say so the label is not given.
+    """
+    positives = (scores >= np.float32(0.5)).sum(axis=0)
+    return float(((2 * positives > len(scores)) == y).mean())

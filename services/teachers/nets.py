@@ -1,7 +1,8 @@
 """Trained networks: their votes, and their weights on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from services.teachers.fitting import compose
-from services.teachers.guard import Guard
+from services.teachers.guard import Guard, Votes
 from services.teachers.manifest import TeachersManifest, unreadable
 from services.teachers.stack import Stack, best_device, pays
 from services.teachers.workers import THREADS, groups, run_each
@@ -41,13 +42,15 @@ class Networks:
         device = best_device()
         return cls(nets, shape, device, stacked=pays(model, device))
 
-    def predict(self, X: NDArray[np.float32], guard: Guard) -> NDArray[np.int64]:
-        """Votes (networks, Q) on flat records (Q, F)."""
+    def predict(self, X: NDArray[np.float32], guard: Guard) -> Votes:
+        """Votes (networks, Q), or scores (networks, Q, labels), on flat records (Q, F)."""
         records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)
         parts = torch.split(records, MICRO_BATCH[self._device.type])
 
-        def votes(stack: tuple[Stack, int]) -> NDArray[np.int64]:
-            return guard.votes(lambda: _votes(stack[0], parts), stack[1], len(X))
+        read = _scores if guard.multi_label else _winners
+
+        def votes(stack: tuple[Stack, int]) -> Votes:
+            return guard.votes(lambda: _votes(stack[0], parts, read), stack[1], len(X))
 
         return np.concatenate(run_each(votes, self._stacks, self._workers))
 
@@ -70,14 +73,19 @@ class Networks:
 
 
 @torch.inference_mode()
-def _votes(stack: Stack, parts: Sequence[Tensor]) -> NDArray[np.int64]:
-    return np.concatenate([_winners(stack.all(part)) for part in parts], axis=1)
+def _votes(stack: Stack, parts: Sequence[Tensor], read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+    return np.concatenate([read(stack.all(part)).cpu().numpy() for part in parts], axis=1)
 
 
-def _winners(logits: Tensor) -> NDArray[np.int64]:
+def _winners(logits: Tensor) -> Tensor:
     """Largest logit's class; -1, which is no class, where a logit is no number."""
     broken = ~logits.isfinite().all(dim=-1)
-    return logits.argmax(dim=-1).masked_fill(broken, -1).cpu().numpy()
+    return logits.argmax(dim=-1).masked_fill(broken, -1)
+
+
+def _scores(logits: Tensor) -> Tensor:
+    """Each label's probability; NaN where a logit is no number."""
+    return logits.sigmoid().masked_fill(~logits.isfinite(), torch.nan)
 
 
 def _restored(manifest: TeachersManifest, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:

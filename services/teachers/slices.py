@@ -16,7 +16,7 @@ class Slice:
 
     Attributes:
         X: float32, shape (N, *shape).
-        y: int64, shape (N,).
+        y: int64, class indices of shape (N,), or 0/1 of shape (N, labels) for multi-label tasks.
         entropy: seeds what this teacher's training draws, and nothing else.
     """
 
@@ -26,8 +26,10 @@ class Slice:
 
     @property
     def constant(self) -> int | None:
-        """The class of all records, where they have only one."""
-        return int(self.y[0]) if (self.y == self.y[0]).all() else None
+        """The class of all records, where they have only one; none in multi-label tasks."""
+        if self.y.ndim > 1 or (self.y != self.y[0]).any():
+            return None
+        return int(self.y[0])
 
 
 def slices(records: int, teachers: int, seed: int) -> tuple[Rows, ...]:

@@ -25,6 +25,7 @@ def train(
 
     Scalers, batches and first weights are a teacher's own: changing one record changes one teacher. The same
     records and seed give the same teachers on one machine. A teacher whose slice has one class votes for it.
+    Networks of a multi-label task learn every label by its own cross-entropy; a label is positive from half.
 
     Args:
         dataset: labelled records of the task.
@@ -54,6 +55,7 @@ def train(
         task_digest=task.digest.hex(),
         seed=seed,
         classes=len(task.classes),
+        multi_label=task.multi_label,
         shape=task.input.shape,
         constants={row: part.constant for row, part in enumerate(parts) if part.constant is not None},
     )

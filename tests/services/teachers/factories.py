@@ -53,6 +53,19 @@ def bayes(shape: tuple[int, ...], classes: int) -> Any:
     return GaussianNB()
 
 
+class Picky(GaussianNB):  # type: ignore[misc]
+    """Cannot be fitted where the first record is negative."""
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> "Picky":
+        if X[0, 0] < 0:
+            raise ValueError("secret record 17")
+        return super().fit(X, y)  # type: ignore[no-any-return]
+
+
+def picky_bayes(shape: tuple[int, ...], classes: int) -> Any:
+    return Picky()
+
+
 class Homemade(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """No type of scikit-learn, so not trusted; cannot be fitted where the first record is negative."""
 
