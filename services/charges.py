@@ -5,24 +5,28 @@ from typing import Self
 
 from pydantic import TypeAdapter
 
-from common.plan import Mechanism
+from common.mechanism import AnyMechanism, Mechanism
 from common.privacy import worst_case
 
-_MECHANISM: TypeAdapter[Mechanism] = TypeAdapter(Mechanism)
+_MECHANISM: TypeAdapter[AnyMechanism] = TypeAdapter(Mechanism)
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a batch costs at worst: this many queries of one mechanism, `votes_per_person` votes moved."""
+    """What a batch costs at worst: this many queries of one mechanism, `votes_per_person` votes moved.
 
-    mechanism: Mechanism
+    `classes` counts the task's classes or labels.
+    """
+
+    mechanism: AnyMechanism
     queries: int
     votes_per_person: int
+    classes: int
 
     def amount(self, order: float) -> int:
         """Worst-case rdp at `order` as an integer amount of `common.privacy.AMOUNT_UNIT`, rounded up."""
-        cost = worst_case(self.mechanism, order, sensitivity=float(self.votes_per_person))
-        return cost.amount(self.queries, self.queries)
+        cost = worst_case(self.mechanism, order, float(self.votes_per_person), classes=self.classes)
+        return cost.reservation(self.queries, self.mechanism.answers(self.classes))
 
     @property
     def mechanism_json(self) -> str:
@@ -30,9 +34,9 @@ class Charge:
         return _MECHANISM.dump_json(self.mechanism).decode()
 
     @classmethod
-    def of_json(cls, mechanism: str, queries: int, votes_per_person: int) -> Self:
+    def of_json(cls, mechanism: str, queries: int, votes_per_person: int, classes: int) -> Self:
         """A charge as the journal kept it."""
-        return cls(_MECHANISM.validate_json(mechanism), queries, votes_per_person)
+        return cls(_MECHANISM.validate_json(mechanism), queries, votes_per_person, classes)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS batches (
     queries INTEGER NOT NULL,
     votes_per_person INTEGER NOT NULL,
     recorded_unix_s REAL NOT NULL,
+    classes INTEGER NOT NULL,
     PRIMARY KEY (session, batch)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS audit_head (
@@ -33,6 +34,8 @@ CREATE TABLE IF NOT EXISTS audit_head (
     head BLOB NOT NULL
 ) STRICT;
 """
+_CLASSES_BEFORE = 2
+"""Stands in journals without that column, whose mechanisms cost the same for any number of classes."""
 
 
 class Journal:
@@ -51,6 +54,7 @@ class Journal:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.executescript(_SCHEMA)
+        self._add_classes()
 
     def __enter__(self) -> Self:
         """The journal itself, closed at the end of the block."""
@@ -91,7 +95,8 @@ class Journal:
             self._check_cap(charge)
             cost = (charge.mechanism_json, charge.queries, charge.votes_per_person)
             self._db.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", (session_id, str(batch_id), *cost, now)
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (session_id, str(batch_id), *cost, now, charge.classes),
             )
 
     def audit_head(self) -> common_pb2.AuditHead | None:
@@ -114,6 +119,20 @@ class Journal:
                     (head.sequence, head.SerializeToString()),
                 )
 
+    def _add_classes(self) -> None:
+        """Brings a journal of an earlier version up to date."""
+        with self._errors():
+            if self._has_classes():
+                return
+        with self._transaction():
+            if not self._has_classes():
+                self._db.execute(
+                    f"ALTER TABLE batches ADD COLUMN classes INTEGER NOT NULL DEFAULT {_CLASSES_BEFORE}"
+                )
+
+    def _has_classes(self) -> bool:
+        return any(row[1] == "classes" for row in self._db.execute("PRAGMA table_info(batches)"))
+
     def _holds(self, session_id: str, batch_id: int) -> bool:
         found = self._db.execute(
             "SELECT 1 FROM batches WHERE session = ? AND batch = ?", (session_id, str(batch_id))
@@ -122,10 +141,10 @@ class Journal:
 
     def _spent(self, order: float) -> int:
         rows = self._db.execute(
-            "SELECT mechanism, SUM(queries), votes_per_person FROM batches "
-            "GROUP BY mechanism, votes_per_person"
+            "SELECT COUNT(*), mechanism, queries, votes_per_person, classes FROM batches "
+            "GROUP BY mechanism, queries, votes_per_person, classes"
         )
-        return sum(Charge.of_json(*row).amount(order) for row in rows)
+        return sum(batches * Charge.of_json(*charge).amount(order) for batches, *charge in rows)
 
     def _check_cap(self, charge: Charge) -> None:
         if self._cap is None:

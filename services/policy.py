@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
+from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster
 from common.plan import Plan
 from common.privacy import budget_amount, budget_rdp, propose_order
 from services.charges import Cap
@@ -38,6 +39,13 @@ class Policy(BaseModel):
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     order_cap: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
+    mechanisms: tuple[str, ...] | None = None
+    """Mechanisms to answer; none: every one, `noise_cluster` only with `label_counts`."""
+    label_counts: bool = False
+    """Whether to count this party's own labelled records by cluster, which `noise_cluster` asks for.
+
+    A person then changes as many counts as it has records: `max_votes_per_person` must be that large.
+    """
 
     @model_validator(mode="after")
     def _whole_cap(self) -> Self:
@@ -45,6 +53,15 @@ class Policy(BaseModel):
             raise ValueError("set epsilon_cap and delta together, or neither")
         if self.order_cap is not None and self.epsilon_cap is None:
             raise ValueError("order_cap needs epsilon_cap and delta")
+        return self
+
+    @model_validator(mode="after")
+    def _known_mechanisms(self) -> Self:
+        unknown = [kind for kind in self.mechanisms or () if kind not in MECHANISMS]
+        if unknown:
+            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
+        if "noise_cluster" in (self.mechanisms or ()) and not self.label_counts:
+            raise ValueError("mechanism noise_cluster needs label_counts = true")
         return self
 
     @property
@@ -56,7 +73,7 @@ class Policy(BaseModel):
         return Cap(order, budget_amount(budget_rdp(self.epsilon_cap, self.delta, order)))
 
     def check(self, plan: Plan, querier: Identity) -> None:
-        """Raises `policy.refused` unless this querying party may ask with this quorum."""
+        """Raises `policy.refused` unless this querying party may ask for this with this quorum."""
         if self.queriers and querier.site not in self.queriers:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
@@ -68,4 +85,19 @@ class Policy(BaseModel):
                 ErrorCode.POLICY_REFUSED,
                 f"This party asks for a quorum of at least {self.min_parties}, the plan says {plan.quorum}: "
                 "open a session with a larger quorum.",
+            )
+        self._check_mechanism(plan.mechanism)
+
+    def _check_mechanism(self, mechanism: AnyMechanism) -> None:
+        if isinstance(mechanism, NoiseCluster) and not self.label_counts:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                "This party does not count its labelled records for noise_cluster: ask its operator to set "
+                "policy.label_counts to true in site.toml, or leave this party out of the plan.",
+            )
+        if self.mechanisms is not None and mechanism.kind not in self.mechanisms:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"This party does not answer mechanism {mechanism.kind}, only "
+                f"{', '.join(self.mechanisms) or 'none'}: choose one of these, or leave this party out.",
             )

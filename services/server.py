@@ -14,12 +14,14 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.rpc import join, make_server, peer_identity
 from common.serving import DRAIN_S, stop_on_signal, write_ready
-from common.task import load_task
+from common.task import Task, load_task
 from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from services.ballots import Records, Teachers
 from services.grants import Checker
 from services.journal import Journal
 from services.policy import PartySection, Policy
 from services.submission import GuardianLink
+from services.teachers.config import TrainingSection
 from services.voting import Voter
 
 FEATURE_BYTES = 4
@@ -90,6 +92,8 @@ def running(
     task = load_task(folder / section.task)
     ensemble = Ensemble.load(folder / "teachers")
     ensemble.require_task(task)
+    teachers = Teachers(ensemble, ensemble.manifest.teachers, task)
+    records = _records(folder, task, ensemble.manifest.records) if policy.label_counts else None
     guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     manifest = common_pb2.Manifest(
         site=site.site,
@@ -106,8 +110,8 @@ def running(
         stack.callback(link.close)
         voter = Voter(
             task,
-            ensemble,
-            sum(group.teachers for group in manifest.groups),
+            teachers,
+            records,
             policy,
             section.max_votes_per_person,
             journal,
@@ -127,6 +131,12 @@ def running(
         bound.server.start()
         register(link, manifest, stop)
         yield bound.address
+
+
+def _records(folder: Path, task: Task, expected: int) -> Records:
+    """The labelled records of site folder `folder` that its teachers were trained on."""
+    section = load_section(folder, "training", TrainingSection)
+    return Records.load(folder / section.required_data, task, expected)
 
 
 def register(link: GuardianLink, manifest: common_pb2.Manifest, stop: threading.Event) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,14 @@ from common.clock import Clock
 from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from common.sharing.ballots import single_label
+from common.mechanism import NoiseCluster
+from common.plan import Plan
 from common.sharing.expansion import fresh_seed
 from common.sharing.ring import Ring
 from common.sharing.shares import split
 from common.task import Task
 from protos.ostraka.v1 import party_pb2
+from services.ballots import Records, Teachers
 from services.charges import Charge
 from services.grants import Permission, ticket_invalid
 from services.journal import Journal, restarted
@@ -25,15 +27,8 @@ from services.policy import Policy
 from services.replies import Answered, Replies, Slot
 from services.submission import Share
 
-MICRO_BATCH = 512
-"""Queries that the teachers vote on together."""
-
-
-class Predictor(Protocol):
-    """An ensemble: `predict` takes features (Q, F) float32 and gives class indices (teachers, Q) int64."""
-
-    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Every teacher's vote on every query."""
+MOST_SHARE_BYTES = 2**27
+"""The largest share of one batch; making it takes a few times as much memory."""
 
 
 class Submitter(Protocol):
@@ -49,8 +44,8 @@ class Voter:
     def __init__(
         self,
         task: Task,
-        ensemble: Predictor,
-        teachers: int,
+        teachers: Teachers,
+        records: Records | None,
         policy: Policy,
         votes_per_person: int,
         journal: Journal,
@@ -58,10 +53,13 @@ class Voter:
         clock: Clock,
         seed: Callable[[], bytes] = fresh_seed,
     ) -> None:
-        """Votes with `teachers` models of one task; `seed` gives 32 fresh random bytes a batch."""
+        """Votes with models of one task, and with `records` where the policy allows NoiseCluster.
+
+        `seed` gives 32 fresh random bytes a batch.
+        """
         self._task = task
-        self._ensemble = ensemble
         self._teachers = teachers
+        self._records = records
         self._policy = policy
         self._votes_per_person = votes_per_person
         self._journal = journal
@@ -87,8 +85,12 @@ class Voter:
                 f"The batch has {columns} features and the task '{self._task.name}' has "
                 f"{len(self._task.columns)}: send records of the task's columns.",
             )
-        if permission.teachers != self._teachers:
-            raise ticket_invalid(f"schedules {permission.teachers} of this party's {self._teachers} teachers")
+        self._check_labels(plan)
+        self._check_size(permission)
+        if permission.teachers != self._teachers.count:
+            raise ticket_invalid(
+                f"schedules {permission.teachers} of this party's {self._teachers.count} teachers"
+            )
         if permission.votes_per_person != self._votes_per_person:
             raise ticket_invalid(
                 f"counts {permission.votes_per_person} votes a person and this party {self._votes_per_person}"
@@ -118,6 +120,25 @@ class Voter:
                 slot.unacknowledged = None
             return answered.reply
 
+    def _check_labels(self, plan: Plan) -> None:
+        if plan.multi_label != self._task.multi_label:
+            kinds = {False: "one class for a query", True: "a set of labels for a query"}
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"The task '{self._task.name}' has {kinds[self._task.multi_label]} and the plan asks for "
+                f"{kinds[plan.multi_label]}: set the plan's multi_label as the task says.",
+            )
+
+    def _check_size(self, permission: Permission) -> None:
+        plan = permission.plan
+        row = plan.mechanism.width(plan.classes) * Ring(plan.ring_bits).dtype.itemsize
+        if permission.size * row > MOST_SHARE_BYTES:
+            raise OstrakaError(
+                ErrorCode.BATCH_TOO_LARGE,
+                f"A batch of {permission.size} queries takes more than the {MOST_SHARE_BYTES} bytes of a "
+                f"share: ask for batches of at most {MOST_SHARE_BYTES // row} queries.",
+            )
+
     def _check_features(self, X: NDArray[np.float32]) -> None:
         require_finite(X, self._task.columns, "The batch")
         if self._task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
@@ -132,10 +153,11 @@ class Voter:
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
-        charge = Charge(permission.plan.mechanism, int(permission.scheduled.sum()), self._votes_per_person)
+        plan, queries = permission.plan, int(permission.scheduled.sum())
+        charge = Charge(plan.mechanism, queries, self._votes_per_person, plan.classes)
         self._journal.check_cap(charge)
-        ballots = self._ballots(X, permission.scheduled)
-        seed, ring = self._seed(), Ring(permission.plan.ring_bits)
+        ballots = self._ballots(X, permission)
+        seed, ring = self._seed(), Ring(plan.ring_bits)
         rows, width = ballots.shape
         share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(ballots, seed, ring)))
         self._journal.record(session_id, batch_id, charge, self._clock.now())
@@ -143,25 +165,14 @@ class Voter:
         slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
         return slot.answered
 
-    def _ballots(self, X: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Votes counted, shape (queries, classes); zero for queries this party is not scheduled for."""
-        ballots = np.zeros((len(X), len(self._task.classes)), np.int64)
-        rows = np.flatnonzero(scheduled)
+    def _ballots(self, X: NDArray[np.float32], permission: Permission) -> NDArray[np.float64]:
+        """Ballots in votes, (queries, width); zero for queries this party is not scheduled for."""
+        mechanism = permission.plan.mechanism
         with self._device:
-            for start in range(0, len(rows), MICRO_BATCH):
-                part = rows[start : start + MICRO_BATCH]
-                ballots[part] = single_label(self._votes(X[part]), len(self._task.classes))
-        return ballots
-
-    def _votes(self, X: NDArray[np.float32]) -> NDArray[np.integer[Any]]:
-        votes = self._ensemble.predict(X)
-        if votes.shape != (self._teachers, len(X)):
-            raise OstrakaError(
-                ErrorCode.MODEL_INVALID,
-                f"The teachers gave votes of shape {votes.shape} for {len(X)} queries and {self._teachers} "
-                "teachers: train them again with this version.",
-            )
-        return votes
+            if isinstance(mechanism, NoiseCluster):
+                assert self._records is not None  # noqa: S101 - the policy allows it only with records
+                return self._records.ballots(X, permission.scheduled)
+            return self._teachers.ballots(X, permission.scheduled, mechanism)
 
 
 def _digest(permission: Permission, features: bytes, querier: Identity) -> bytes:

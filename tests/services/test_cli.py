@@ -213,3 +213,13 @@ def test_the_audit_head_that_was_kept_is_written(site: Path, tmp_path: Path) -> 
         journal.keep_head(head)
     assert invoke("audit-head", "--site", site, "--out", out).exit_code == 0
     assert common_pb2.AuditHead.FromString(out.read_bytes()) == head
+
+
+def test_teachers_of_several_labels_are_trained_and_checked(site: Path) -> None:
+    pixels = digits().take(slice(0, 200))
+    several = from_arrays(pixels.X.reshape(-1, 8, 8), np.eye(10, dtype=int)[pixels.labels()])
+    save(several, site / "records.npz")
+    write_task(infer_task(several, "digits"), site / "task.toml")
+    assert told(invoke("train", "--site", site, "--json", "-"))["multi_label"] is True
+    found = told(invoke("check", "--site", site, "--json", "-"))
+    assert found == {"task": "digits", "records": 200, "classes": 10, "teachers": 2}

@@ -1,18 +1,20 @@
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
-from common.plan import Confident, GnMax
-from common.privacy import amount, budget_amount, budget_rdp, worst_case
+from common.mechanism import Binary, Confident, GnMax, NoiseCluster
+from common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst_case
 from protos.ostraka.v1 import common_pb2
 from services.charges import Cap, Charge
 from services.journal import Journal
 from services.policy import Policy
 
-CHARGE = Charge(GnMax(sigma=40.0), queries=100, votes_per_person=1)
+CHARGE = Charge(GnMax(sigma=40.0), queries=100, votes_per_person=1, classes=10)
 
 
 def head(sequence: int, letter: bytes = b"a") -> common_pb2.AuditHead:
@@ -42,10 +44,51 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
     with Journal(tmp_path / "journal.db") as journal:
         journal.record("s", 1, CHARGE, 1.0)
         journal.record("s", 2, CHARGE, 1.0)
-        journal.record("t", 1, Charge(confident, queries=7, votes_per_person=3), 1.0)
-        three = worst_case(confident, 8.0, sensitivity=3.0).total
-        assert three == pytest.approx(9 * (8 / 200 + 8 / 25))
-        assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + 7 * amount(three)
+        journal.record("t", 1, Charge(confident, queries=7, votes_per_person=3, classes=10), 1.0)
+        seven = worst_case(confident, 8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
+        assert 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
+        assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + seven
+
+
+def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> None:
+    clusters = NoiseCluster(sigma=20.0)
+    with Journal(tmp_path / "journal.db") as journal:
+        journal.record("s", 1, Charge(clusters, 50, 1, classes=10), 1.0)
+        journal.record("t", 1, Charge(clusters, 50, 1, classes=10), 1.0)
+        journal.record("u", 1, Charge(clusters, 0, 1, classes=10), 1.0)
+        assert journal.spent(8.0) == 2 * amount(8.0 / 400)
+
+
+def test_more_labels_cost_more(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.db") as journal:
+        for batch, labels in enumerate((2, 14)):
+            journal.record("s", batch, Charge(Binary(sigma=20.0), 3, 1, classes=labels), 1.0)
+        one = Charge(Binary(sigma=20.0), 1, 1, classes=1).amount(8.0)
+        assert journal.spent(8.0) == 3 * (2 + 14) * one
+
+
+EARLIER = """
+CREATE TABLE batches (
+    session TEXT NOT NULL, batch TEXT NOT NULL, mechanism TEXT NOT NULL, queries INTEGER NOT NULL,
+    votes_per_person INTEGER NOT NULL, recorded_unix_s REAL NOT NULL, PRIMARY KEY (session, batch)
+) STRICT;
+INSERT INTO batches VALUES ('s', '1', '{"kind":"gnmax","sigma":40.0}', 100, 1, 1.0);
+INSERT INTO batches VALUES ('s', '2', '{"kind":"gnmax","sigma":40.0}', 100, 1, 2.0);
+"""
+
+
+def test_a_journal_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with closing(sqlite3.connect(path)) as earlier:
+        earlier.executescript(EARLIER)
+    for _ in range(2):
+        with Journal(path) as journal:
+            assert journal.holds("s", 2)
+            assert journal.spent(8.0) == 2 * CHARGE.amount(8.0)
+    labels = Charge(Binary(sigma=20.0), queries=3, votes_per_person=1, classes=14)
+    with Journal(path) as journal:
+        journal.record("s", 3, labels, 3.0)
+        assert journal.spent(8.0) == 2 * CHARGE.amount(8.0) + labels.amount(8.0)
 
 
 def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> None:
@@ -54,7 +97,7 @@ def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> Non
     for batch in (1, 2):
         with Journal(path, cap=cap) as journal:
             journal.record("s", batch, CHARGE, 1.0)
-    smaller = Charge(GnMax(sigma=40.0), queries=1, votes_per_person=1)
+    smaller = Charge(GnMax(sigma=40.0), queries=1, votes_per_person=1, classes=10)
     with Journal(path, cap=cap) as journal:
         with pytest.raises(OstrakaError) as early:
             journal.check_cap(smaller)

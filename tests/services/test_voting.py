@@ -10,10 +10,10 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.sharing.ballots import single_label
 from protos.ostraka.v1 import common_pb2
+from services.ballots import MICRO_BATCH
 from services.charges import Charge
 from services.journal import Journal
 from services.teachers import Ensemble
-from services.voting import MICRO_BATCH
 from tests.services.wire import TEACHERS, Ask, Caller, Federation, participant
 
 
@@ -57,7 +57,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
         ballots = caller.ballots(caller.vote(ask))
     assert np.array_equal(ballots, counts(attica, X) * scheduled[:, None])
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 4, 1).amount(8.0)
+        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 4, 1, 10).amount(8.0)
 
 
 def test_a_party_that_is_scheduled_for_no_query_votes_on_none(attica: Federation) -> None:
@@ -76,7 +76,7 @@ def test_a_retry_gets_the_same_bytes_and_costs_nothing(attica: Federation) -> No
     assert first == second == third
     assert len(attica.guardian.submissions) == 1
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 20, 1).amount(8.0)
+        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 20, 1, 10).amount(8.0)
 
 
 def test_other_content_under_an_answered_batch_is_refused(attica: Federation) -> None:
@@ -157,7 +157,7 @@ def test_a_share_that_found_no_guardian_is_submitted_by_the_retry(attica: Federa
         attica.stop.instead = attica.stop.pause
         assert np.array_equal(caller.ballots(caller.vote(ask)), counts(attica, X))
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 5, 1).amount(8.0)
+        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 5, 1, 10).amount(8.0)
 
 
 def test_the_guardians_refusal_reaches_the_querying_party_and_the_share_stays_the_same(

@@ -18,7 +18,8 @@ from common.clock import Clock, ManualClock, SystemClock
 from common.config import SiteConfig, write_site
 from common.errors import OstrakaError
 from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.plan import GnMax, Plan
+from common.mechanism import Binary, GnMax
+from common.plan import Plan
 from common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
 from common.sharing.expansion import expand
@@ -160,8 +161,14 @@ class Federation:
         return self.ca.issue(Identity(federation, site, role), folder, yesterday())
 
     def set_policy(self, **values: object) -> None:
+        self.set_table("policy", **values)
+
+    def set_table(self, name: str, **values: object) -> None:
         with (self.party / "site.toml").open("a") as file:
-            file.write("\n[policy]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in values.items()))
+            file.write(f"\n[{name}]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in values.items()))
+
+    def replan(self, **changes: object) -> None:
+        self.plan = Plan(**(dict(self.plan) | changes))
 
     def journal_bytes(self) -> bytes:
         return b"".join(path.read_bytes() for path in self.party.glob("journal.db*"))
@@ -283,7 +290,8 @@ def federation(root: Path, trained: Path) -> Iterator[Federation]:
         nonce=bytes(16),
         task_digest=task.digest,
         classes=len(task.classes),
-        mechanism=GnMax(sigma=40.0),
+        multi_label=task.multi_label,
+        mechanism=Binary(sigma=10.0) if task.multi_label else GnMax(sigma=40.0),
         parties=("athens", "sparta", "thebes"),
         quorum=2,
         queries=5000,

@@ -1,0 +1,123 @@
+"""What a party counts for a batch: its teachers' votes, or its own labelled records by nearest cluster."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import AnyMechanism
+from common.sharing.ballots import ballots
+from common.task import Task
+
+MICRO_BATCH = 512
+"""Queries that the teachers vote on together, at most."""
+WORK_BYTES = 2**26
+"""Memory that counting takes at a time, about."""
+
+_VOTE_BYTES = 32
+"""Of one teacher's vote on one label, with what counting it needs besides."""
+_NUMBER_BYTES = 8
+
+
+class Predictor(Protocol):
+    """An ensemble that votes on features (Q, F) float32."""
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[Any]:
+        """Class indices (teachers, Q) int64, or scores (teachers, Q, labels) float32 in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Teachers:
+    """The models that vote, and how many they are."""
+
+    ensemble: Predictor
+    count: int
+    task: Task
+
+    def ballots(
+        self, X: NDArray[np.float32], scheduled: NDArray[np.bool_], mechanism: AnyMechanism
+    ) -> NDArray[np.float64]:
+        """Ballots in votes, (queries, width), exact; zero for queries that are not `scheduled` (Q,)."""
+        classes = len(self.task.classes)
+        width = mechanism.width(classes)
+        counted = np.zeros((len(X), width))
+        rows, size = np.flatnonzero(scheduled), self._at_once(width)
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            counted[part] = ballots(self._votes(X[part]), mechanism, classes)
+        return counted
+
+    @property
+    def _answers(self) -> tuple[int, ...]:
+        """Shape of one teacher's vote on one query."""
+        return (len(self.task.classes),) if self.task.multi_label else ()
+
+    def _at_once(self, width: int) -> int:
+        """Queries to vote on together, so that counting them stays near `WORK_BYTES`."""
+        votes = self.count * int(np.prod(self._answers))
+        return min(MICRO_BATCH, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 2 * width * _NUMBER_BYTES))
+
+    def _votes(self, X: NDArray[np.float32]) -> NDArray[Any]:
+        votes = self.ensemble.predict(X)
+        if votes.shape != (self.count, len(X), *self._answers):
+            raise OstrakaError(
+                ErrorCode.MODEL_INVALID,
+                f"The teachers gave votes of shape {votes.shape} for {len(X)} queries and {self.count} "
+                "teachers: train them again with this version.",
+            )
+        return votes
+
+
+@dataclass(frozen=True)
+class Records:
+    """Labelled records that vote themselves: each counts once, for its class, at its nearest cluster.
+
+    Attributes:
+        X: float32, shape (N, F), as `Task.prepare` gives them.
+        y: int64 class indices, shape (N,).
+        classes: number of classes.
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    classes: int
+
+    @classmethod
+    def load(cls, path: Path, task: Task, expected: int) -> "Records":
+        """The records that a party's teachers were trained on, `expected` of them.
+
+        Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid` for a multi-label task or
+        another number of records than the guardian is told of.
+        """
+        if task.multi_label:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"policy.label_counts is for single-label tasks and '{task.name}' is multi-label: "
+                "set it to false in site.toml.",
+            )
+        data = task.load(path)
+        if len(data) != expected:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"{path} has {len(data)} records and the teachers were trained on {expected}: name the same "
+                "records in training.data of site.toml, or run `ostraka party train` again.",
+            )
+        return cls(task.prepare(data.X), data.labels(), len(task.classes))
+
+    def ballots(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Counts of records by nearest centre and class, (centres, classes).
+
+        Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; zero
+        for centres that are not `scheduled` (Q,). Whatever one record is, it counts in one cell at most.
+        """
+        size = 1 + WORK_BYTES // (len(centres) * _NUMBER_BYTES)
+        counted = np.zeros((len(centres), self.classes))
+        for start in range(0, len(self.X), size):
+            part = slice(start, start + size)
+            nearest = cdist(self.X[part], centres, "sqeuclidean").argmin(axis=1)
+            np.add.at(counted, (nearest, self.y[part]), 1)
+        return counted * scheduled[:, None]
