@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
-from common.mechanism import Confident, GnMax, Mechanism
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
 from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers
+from guardian.mechanisms.binary import binary
 from guardian.mechanisms.confident import confident
 from guardian.mechanisms.gnmax import gnmax
+from guardian.mechanisms.interactive import interactive
+from guardian.mechanisms.lnmax import lnmax
+from guardian.mechanisms.powerset import powerset
 from guardian.noise.source import NoiseSource
 
 
-def release(sums: RingArray, mechanism: Mechanism, noise: NoiseSource, ring: Ring) -> Answers:
+def release(
+    sums: RingArray,
+    mechanism: AnyMechanism,
+    noise: NoiseSource,
+    ring: Ring,
+    *,
+    classes: int,
+    teachers: int,
+    scores: NDArray[np.int64] | None = None,
+) -> Answers:
     """Return the answers of one batch.
 
-    `sums` are the ballots summed over all parties and both halves of the shares, values of `ring` of
-    shape (Q, k), whatever they are: nothing about them is checked, because a refusal would be an oracle.
+    Args:
+        sums: the ballots summed over all parties and both halves of the shares, values of `ring` of shape
+            (Q, mechanism.width(classes)), whatever they are: nothing about them is checked, because a
+            refusal would be an oracle.
+        mechanism: what to release, and with how much noise.
+        noise: the randomness; every release draws afresh.
+        ring: the ring of the sums.
+        classes: number of classes, or of labels for a multi-label mechanism.
+        teachers: number of teachers scheduled for these queries, n.
+        scores: for Interactive the student's probabilities, int64 (Q, classes) in steps of 2^-16.
+
+    Raises:
+        ValueError: where Interactive is asked without scores.
     """
     match mechanism:
-        case GnMax():
+        case GnMax() | NoiseCluster():
             return gnmax(sums, mechanism, noise, ring)
+        case LnMax():
+            return lnmax(sums, mechanism, noise, ring)
         case Confident():
             return confident(sums, mechanism, noise, ring)
+        case Interactive():
+            if scores is None:
+                raise ValueError("scores: interactive needs the student's probabilities")
+            return interactive(sums, mechanism, noise, ring, teachers=teachers, scores=scores)
+        case Binary() | Tau() | L1():
+            return binary(sums, mechanism, noise, ring, teachers=teachers)
+        case Powerset():
+            return powerset(sums, mechanism, noise, ring, labels=classes, teachers=teachers)

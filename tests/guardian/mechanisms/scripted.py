@@ -9,7 +9,7 @@ from common.sharing.fixed_point import FRACTION_BITS
 
 
 class Scripted:
-    """Hands out the given noise (votes), call after call, and keys that favour one class."""
+    """Hands out the given noise (votes), call after call, and uniform values that favour one column."""
 
     def __init__(self, *draws: ArrayLike, favoured: int = 0) -> None:
         self.asked: list[tuple[float, tuple[int, ...]]] = []
@@ -20,6 +20,12 @@ class Scripted:
         self.asked.append((sigma, shape))
         votes = np.broadcast_to(np.asarray(next(self._draws), dtype=np.float64), shape)
         return np.asarray(np.round(votes * 2**FRACTION_BITS), dtype=np.int64)
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        return self.gaussian(scale, shape)
+
+    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
+        return self.gaussian(sigma, np.shape(counts))
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         keys = np.zeros(shape, dtype=np.uint64)

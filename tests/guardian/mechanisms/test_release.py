@@ -1,104 +1,139 @@
+"""Every mechanism through `release`: shapes, noise asked for, plain results without noise."""
+
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from common.plan import Confident, GnMax
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
 from common.sharing.fixed_point import encode
 from common.sharing.ring import Ring
-from guardian.mechanisms import release
-from guardian.mechanisms.confident import passes
+from guardian.mechanisms import Answers, release
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
-VOTE = 2**16
-VOTES = np.array([[30, 15, 5], [10, 20, 20], [0, 0, 50]])
+CHECK = Check(sigma=1.0, threshold=5.0)
+LABELS = 3
+TEACHERS = 10
+EVERY: list[AnyMechanism] = [
+    GnMax(sigma=7.0),
+    NoiseCluster(sigma=7.0),
+    LnMax(gamma=0.25),
+    Confident(sigma1=10.0, sigma2=5.0, threshold=5.0),
+    Interactive(sigma1=10.0, sigma2=5.0, threshold=5.0, confidence=0.9),
+    *(Binary(sigma=7.0, check=check) for check in (None, CHECK)),
+    *(Tau(sigma=7.0, tau=1.0, check=check) for check in (None, CHECK)),
+    *(L1(sigma=7.0, tau1=1.0, check=check) for check in (None, CHECK)),
+    *(Powerset(sigma=7.0, max_positives=2, check=check) for check in (None, CHECK)),
+]
+MECHANISMS = pytest.mark.parametrize("mechanism", EVERY, ids=str)
+
+
+def released(
+    counts: Any, mechanism: AnyMechanism, noise: Scripted, ring: Ring, scores: Any = None
+) -> Answers:
+    sums = encode(np.array(counts), ring)
+    given_scores = None if scores is None else np.array(scores, dtype=np.int64)
+    return release(sums, mechanism, noise, ring, classes=LABELS, teachers=TEACHERS, scores=given_scores)
 
 
 @RINGS
-def test_gnmax_adds_noise_to_every_count_and_answers_every_query(ring: Ring) -> None:
-    noise = Scripted([[-20, 0, 0], [0, -1, 0], [0, 0, 0]])
-    answers = release(encode(VOTES, ring), GnMax(sigma=7), noise, ring)
-    assert answers.labels.tolist() == [1, 2, 2]
+@MECHANISMS
+@pytest.mark.parametrize("queries", [0, 1, 4])
+def test_shapes(mechanism: AnyMechanism, queries: int, ring: Ring) -> None:
+    counts = np.zeros((queries, mechanism.width(LABELS)), dtype=np.int64)
+    scores = np.zeros((queries, LABELS), dtype=np.int64)
+    answers = released(counts, mechanism, Scripted(0, 0, 0), ring, scores)
+    assert answers.answered.shape == answers.labels.shape == (queries, mechanism.answers(LABELS))
+    assert answers.answered.dtype == np.bool_
+    assert answers.labels.dtype == np.int64
+    assert ((answers.labels == -1) == ~answers.answered).all()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "asked"),
+    [
+        (GnMax(sigma=7.0), [(7, (2, 3))]),
+        (NoiseCluster(sigma=7.0), [(7, (2, 3))]),
+        (LnMax(gamma=0.25), [(4, (2, 3))]),
+        (Confident(sigma1=10.0, sigma2=5.0, threshold=5.0), [(10, (2,)), (5, (2, 3))]),
+        (Interactive(sigma1=10.0, sigma2=5.0, threshold=5.0, confidence=0.9), [(10, (2,)), (5, (2, 3))]),
+        (Binary(sigma=7.0), [(7, (2, 2, 3))]),
+        (Tau(sigma=7.0, tau=1.0, check=CHECK), [(1, (2, 3)), (7, (2, 2, 3))]),
+        (Powerset(sigma=7.0, max_positives=1, check=CHECK), [(1, (2,)), (7, (2, 4))]),
+        (Powerset(sigma=7.0), [(7, (2, 8))]),
+    ],
+    ids=str,
+)
+def test_one_draw_for_every_coordinate_whatever_the_checks_say(
+    mechanism: AnyMechanism, asked: list[tuple[float, tuple[int, ...]]]
+) -> None:
+    noise = Scripted(-100, 0)
+    counts = np.zeros((2, mechanism.width(LABELS)), dtype=np.int64)
+    released(counts, mechanism, noise, Ring(64), np.zeros((2, LABELS)))
+    assert noise.asked == asked
+
+
+@RINGS
+@pytest.mark.parametrize("mechanism", EVERY[:5], ids=str)
+def test_without_noise_the_class_with_the_most_votes_wins(mechanism: AnyMechanism, ring: Ring) -> None:
+    answers = released(
+        [[3, 1, 6], [8, 1, 1], [1, 9, 0]], mechanism, Scripted(0, 0), ring, np.zeros((3, LABELS))
+    )
+    assert answers.labels.tolist() == [[2], [0], [1]]
+
+
+@RINGS
+@pytest.mark.parametrize("mechanism", EVERY[5:11], ids=str)
+def test_without_noise_the_labels_of_the_majority_are_released(mechanism: AnyMechanism, ring: Ring) -> None:
+    answers = released([[6, 4, 10], [0, 9, 3]], mechanism, Scripted(0, 0), ring)
     assert answers.answered.all()
-    assert noise.asked == [(7, (3, 3))]
+    assert answers.labels.tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
 @RINGS
-def test_a_count_below_zero_after_noise_stays_below(ring: Ring) -> None:
-    noise = Scripted([[-31, -16, -4]])
-    assert release(encode(VOTES[:1], ring), GnMax(sigma=7), noise, ring).labels.tolist() == [2]
+@pytest.mark.parametrize("mechanism", EVERY[11:], ids=str)
+def test_without_noise_the_most_frequent_set_is_released(mechanism: AnyMechanism, ring: Ring) -> None:
+    """In the order {}, {0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}."""
+    counts = [[0, 1, 0, 0, 2, 7, 0], [8, 2, 0, 0, 0, 0, 0], [0, 0, 0, 6, 2, 2, 0]]
+    answers = released(counts, mechanism, Scripted(0, 0, -1), ring)
+    assert answers.labels.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1]]
 
 
 @RINGS
-@pytest.mark.parametrize("favoured", [1, 2])
-def test_ties_go_to_the_largest_key_among_the_leaders_alone(ring: Ring, favoured: int) -> None:
-    answers = release(encode(VOTES[1:2], ring), GnMax(sigma=1), Scripted(0, favoured=favoured), ring)
-    assert answers.labels.tolist() == [favoured]
-    behind = release(encode(VOTES[1:2], ring), GnMax(sigma=1), Scripted(0, favoured=0), ring)
-    assert behind.labels.tolist() == [1]
-
-
-@RINGS
-def test_confident_answers_where_the_noisy_largest_reaches_the_threshold(ring: Ring) -> None:
-    noise = Scripted([-5, 4, -25], 0)
-    mechanism = Confident(sigma1=10, sigma2=5, threshold=25)
-    answers = release(encode(VOTES, ring), mechanism, noise, ring)
-    assert answers.answered.tolist() == [True, False, True]
-    assert answers.labels.tolist() == [0, -1, 2]
-
-
-def test_confident_draws_both_parts_for_every_query() -> None:
-    noise = Scripted(-1000, 0)
-    answers = release(encode(VOTES, Ring(64)), Confident(sigma1=10, sigma2=5, threshold=25), noise, Ring(64))
-    assert not answers.answered.any()
-    assert noise.asked == [(10, (3,)), (5, (3, 3))]
-
-
-@RINGS
-def test_the_threshold_between_two_lattice_steps_is_met_by_the_upper_one(ring: Ring) -> None:
-    sums = encode(np.array([[30, 0]]), ring)
-    above, below = np.array([[30 * VOTE + 1, 0]]), np.array([[30 * VOTE, 0]])
-    threshold = 30 + 0.5 / VOTE
-    assert not passes(sums, threshold, 1, Scripted(0), ring)[0]
-    assert not passes(ring.wrap(below), threshold, 1, Scripted(0), ring)[0]
-    assert passes(ring.wrap(above), threshold, 1, Scripted(0), ring)[0]
-
-
-@RINGS
-@pytest.mark.parametrize(("threshold", "passed"), [(1e308, False), (-1e308, True), (-3.0, True)])
-def test_any_finite_threshold_is_met_or_missed_without_overflow(
-    ring: Ring, threshold: float, passed: bool
-) -> None:
-    half = np.array([[2 ** (ring.bits - 1), 0]], dtype=ring.dtype)
-    for sums in (encode(VOTES, ring), half):
-        assert (passes(sums, threshold, 1, Scripted(0), ring) == passed).all()
-
-
-@RINGS
+@MECHANISMS
 @given(data=st.data())
-def test_a_random_sum_is_answered_like_any_other(ring: Ring, data: st.DataObject) -> None:
-    values = data.draw(st.lists(st.integers(0, 2**ring.bits - 1), min_size=3, max_size=3))
-    sums = np.array([values], dtype=ring.dtype)
-    answers = release(sums, Confident(sigma1=10, sigma2=5, threshold=25), Scripted(3, 0), ring)
-    assert answers.labels.shape == (1,)
-    assert answers.labels[0] in ((0, 1, 2) if answers.answered[0] else (-1,))
-
-
-@RINGS
-@given(data=st.data())
-def test_one_vote_moves_the_check_by_one_vote_whatever_offset_the_sum_carries(
-    ring: Ring, data: st.DataObject
+def test_a_random_sum_is_answered_like_any_other(
+    mechanism: AnyMechanism, ring: Ring, data: st.DataObject
 ) -> None:
-    """So a neighbour with the same noise passes one vote lower and fails one vote higher."""
-    offsets = data.draw(st.lists(st.integers(0, 2**ring.bits - 1), min_size=3, max_size=3))
-    sums = np.array([offsets], dtype=ring.dtype)
-    moved = sums + np.array([[VOTE, -VOTE, 0]]).astype(ring.dtype)
-    here, there = (int(ring.distance(s).max()) for s in (sums, moved))
-    assert abs(here - there) <= VOTE
+    width = mechanism.width(LABELS)
+    values = data.draw(st.lists(st.integers(0, 2**ring.bits - 1), min_size=width, max_size=width))
+    sums: NDArray[Any] = np.array([values], dtype=ring.dtype)
+    scores = np.array([[2**16, 0, 0]])
+    answers = release(
+        sums, mechanism, Scripted(3, 0, 0), ring, classes=LABELS, teachers=TEACHERS, scores=scores
+    )
+    largest = 1 if mechanism.multi_label else LABELS - 1
+    assert (answers.labels <= largest).all()
+    assert ((answers.labels >= 0) == answers.answered).all()
 
 
-@pytest.mark.parametrize("mechanism", [GnMax(sigma=3), Confident(sigma1=3, sigma2=3, threshold=1)])
-def test_an_empty_batch(mechanism: GnMax | Confident) -> None:
-    answers = release(np.zeros((0, 3), np.uint64), mechanism, Scripted(0, 0), Ring(64))
-    assert answers.labels.shape == answers.answered.shape == (0,)
+def test_interactive_without_scores_says_what_is_missing() -> None:
+    mechanism = Interactive(sigma1=1.0, sigma2=1.0, threshold=5.0, confidence=0.9)
+    with pytest.raises(ValueError, match="scores"):
+        released([[3, 1, 6]], mechanism, Scripted(0, 0), Ring(64))

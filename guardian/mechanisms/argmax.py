@@ -1,0 +1,25 @@
+"""The largest noisy count of each query."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.sharing.ring import Ring, RingArray
+from guardian.noise.source import NoiseSource
+
+
+def noisy_argmax(
+    sums: RingArray, draws: NDArray[np.int64], noise: NoiseSource, ring: Ring
+) -> NDArray[np.int64]:
+    """Return the column (Q, 1) with the largest noisy count, ties broken uniformly.
+
+    `sums` are ring values and `draws` lattice steps of noise, both (Q, k). Noise goes in before the ring is
+    lifted: whatever offset a sum carries, a column then wins by its noise, and the outcome of one vote moved
+    obeys the worst case.
+    """
+    noisy = ring.lift(sums + ring.wrap(draws))
+    keys = noise.uniform(sums.shape)
+    leading = noisy == noisy.max(axis=1, keepdims=True)
+    winners: NDArray[np.int64] = np.where(leading, keys | np.uint64(1), np.uint64(0)).argmax(axis=1)
+    return winners[:, None]

@@ -1,0 +1,38 @@
+"""Interactive GNMax: answers where the votes differ from what a student believes (002, Algorithm 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import Interactive
+from common.sharing.fixed_point import FRACTION_BITS
+from common.sharing.ring import Ring, RingArray
+from guardian.mechanisms.answers import Answers
+from guardian.mechanisms.argmax import noisy_argmax
+from guardian.mechanisms.check import in_steps, reaches
+from guardian.noise.source import NoiseSource
+
+
+def interactive(
+    sums: RingArray,
+    mechanism: Interactive,
+    noise: NoiseSource,
+    ring: Ring,
+    *,
+    teachers: int,
+    scores: NDArray[np.int64],
+) -> Answers:
+    """Answer the queries of `sums`, ring values (Q, k), whose votes differ enough from `scores`.
+
+    The check is max_j |n_j + n (1 - p_j)| - n + N(0, sigma1^2) >= threshold with |.| the circular distance
+    and n the number of `teachers`: for honest counts the largest n_j - n p_j, as a value that is never
+    negative. `scores` are the student's probabilities p, int64 (Q, k) in steps of 2^-16. Where the check
+    fails the querying party decides for itself whether its student is confident.
+    """
+    against = ring.wrap(teachers * (2**FRACTION_BITS - scores))
+    largest = ring.distance(sums + against).max(axis=1)
+    needed = in_steps(mechanism.threshold) + (teachers << FRACTION_BITS)
+    passed = reaches(largest, needed, mechanism.sigma1, noise)
+    labels = noisy_argmax(sums, noise.gaussian(mechanism.sigma2, sums.shape), noise, ring)
+    return Answers.where(passed[:, None], labels)

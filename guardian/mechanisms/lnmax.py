@@ -1,0 +1,14 @@
+"""LNMax: argmax_j n_j + Lap(1/gamma), the baseline (the first PATE paper's mechanism)."""
+
+from __future__ import annotations
+
+from common.mechanism import LnMax
+from common.sharing.ring import Ring, RingArray
+from guardian.mechanisms.answers import Answers
+from guardian.mechanisms.argmax import noisy_argmax
+from guardian.noise.source import NoiseSource
+
+
+def lnmax(sums: RingArray, mechanism: LnMax, noise: NoiseSource, ring: Ring) -> Answers:
+    """Answer every query of `sums`, ring values (Q, k)."""
+    return Answers.all(noisy_argmax(sums, noise.laplace(mechanism.scale, sums.shape), noise, ring))

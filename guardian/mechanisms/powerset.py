@@ -1,0 +1,48 @@
+"""Powerset: the label set with the most noisy votes (000, appendix I.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import Powerset
+from common.sharing.label_sets import bits_of
+from common.sharing.ring import Ring, RingArray
+from guardian.mechanisms.answers import Answers
+from guardian.mechanisms.check import passes
+from guardian.mechanisms.sets import noisy_argmax_of_sets
+from guardian.noise.source import NoiseSource
+
+
+def powerset(
+    sums: RingArray, mechanism: Powerset, noise: NoiseSource, ring: Ring, *, labels: int, teachers: int
+) -> Answers:
+    """Answer every query of `sums`, ring values (Q, sets), with a set of `labels`; or those that pass.
+
+    A check is on the largest count, one a query, and decides about the whole set.
+    """
+    if mechanism.check is None:
+        answered = np.ones(len(sums), dtype=np.bool_)
+    else:
+        answered = passes(sums, mechanism.check.threshold, mechanism.check.sigma, noise, ring)
+    cells = drawn_cells(sums, teachers)
+    counts = np.take_along_axis(sums, cells, axis=1)
+    winners = noisy_argmax_of_sets(cells, counts, sums.shape[1], mechanism.sigma, noise, ring)
+    return Answers.where(answered[:, None], bits_of(winners, labels))
+
+
+def drawn_cells(sums: RingArray, teachers: int) -> NDArray[np.int64]:
+    """Return the sets (Q, own) that get a draw of their own, ascending: all that have votes, then the first.
+
+    Honest votes of n teachers reach at most n sets, so each query draws for n sets and their number says
+    nothing about the votes. Only sums that no votes make have more, and then every query of the batch.
+    """
+    queries, width = sums.shape
+    voted = [np.flatnonzero(row) for row in sums]
+    own = max(min(teachers, width), *(len(sets) for sets in voted), 0)
+    first = np.arange(own)
+    cells = np.empty((queries, own), dtype=np.int64)
+    for row, sets in enumerate(voted):
+        others = np.setdiff1d(first, sets, assume_unique=True)[: own - len(sets)]
+        cells[row] = np.sort(np.concatenate([sets, others]))
+    return cells
