@@ -13,4 +13,5 @@ def l1_radius(tau1: float) -> float:
     """
     if not 0 < tau1 < math.inf:
         raise ValueError(f"tau1: must be a finite number above 0, is {tau1}")
-    return max(math.sqrt(math.floor(tau1)), tau1 / math.sqrt(math.ceil(tau1)))
+    largest = max(math.sqrt(math.floor(tau1)), tau1 / math.sqrt(math.ceil(tau1)))
+    return min(largest, math.sqrt(tau1))

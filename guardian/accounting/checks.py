@@ -81,3 +81,48 @@ def histograms(votes: ArrayLike, teachers: ArrayLike) -> NDArray[np.bool_]:
 def _refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
     if wrong.any():
         raise InputError(argument, message, tuple(int(i) for i in np.argwhere(wrong)[0]))
+
+
+def check_positives(positives: ArrayLike, n: ArrayLike, *, whole: bool) -> tuple[Floats, Floats]:
+    """Return positives (Q, k) and n, a number or (Q, k), as float64 (Q, k), whole numbers where `whole`."""
+    votes, total = np.asarray(positives, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    if votes.ndim != 2 or votes.shape[1] < 1:
+        raise InputError("positives", f"must have shape (queries, labels >= 1), has {votes.shape}")
+    if total.shape not in ((), votes.shape):
+        raise InputError("n", f"must be a number or have shape {votes.shape}, has {total.shape}")
+    for argument, array in (("n", total), ("positives", votes)):
+        _refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
+        _refuse(argument, (array != np.floor(array)) & whole, "must be a whole number of votes")
+    _refuse("positives", votes > total, "must be at most n")
+    return votes, np.broadcast_to(total, votes.shape)
+
+
+def check_norm(argument: str, value: float, most: float) -> float:
+    """Return the largest norm of a ballot: above 0, and at most that of a ballot that is not clipped."""
+    if not 0 < value <= most:
+        raise InputError(argument, f"must be above 0 and at most {most:.6g}, is {value}")
+    return float(value)
+
+
+def check_labels(answered: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return the mask of answered labels as bool (Q, k)."""
+    array = np.asarray(answered)
+    if array.dtype != np.bool_ or array.shape != shape:
+        raise InputError("answered", f"must be booleans of shape {shape}, is {array.dtype} of {array.shape}")
+    return array
+
+
+def check_matrix(argument: str, values: ArrayLike) -> Floats:
+    """Return float64 (rows, columns), at least one column, finite and not negative."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] < 1:
+        raise InputError(argument, f"must have shape (rows, columns >= 1), has {array.shape}")
+    _refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
+    return array
+
+
+def check_whole(argument: str, value: int, *, least: int) -> int:
+    """Return a whole number of at least `least`."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InputError(argument, f"must be a whole number of at least {least}, is {value}")
+    return int(value)

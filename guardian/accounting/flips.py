@@ -1,0 +1,38 @@
+"""`exact` for multi-label ballots that are not clipped: every label may move by a whole vote.
+
+One teacher's ballot may change at all labels at once, each independently of the others, so the largest
+divergence is the sum over labels of each label's worse move, for one direction of all labels.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from guardian.accounting.bit import bit_rdp
+from guardian.accounting.checks import Floats
+from guardian.accounting.labels import LabelVotes, Release, top
+
+
+def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, moved: float) -> Floats:
+    """Return the rdp (Q, R) of a vote of weight `moved`, at most 1, changing at every label."""
+    labels, index = votes.distinct()
+    costs = np.maximum(*(_moved(labels, release, orders, sign * moved) for sign in (-1, 1)))
+    total: Floats = costs[:, :, index].sum(axis=-1).max(axis=0).T
+    return total
+
+
+def _moved(labels: LabelVotes, release: Release, orders: Floats, by: float) -> Floats:
+    """Return the rdp (2, R, C) of each label when its positives change `by` votes, where they can."""
+    after = labels.positives + by
+    rdp = np.zeros((2, len(orders), len(after)))
+    if release.vote is not None:
+        shift = np.full_like(after, 2 * by / (math.sqrt(2) * release.vote))
+        vote = bit_rdp(release.vote_centre(labels, release.vote), shift, orders)
+        rdp += np.where(labels.answered, vote, 0.0)
+    if release.check is not None:
+        before = top(labels.positives, labels.n)
+        shift = (top(after, labels.n) - before) / release.check
+        rdp += bit_rdp(release.check_centre(before, release.check), shift, orders)
+    return np.where((after >= 0) & (after <= labels.n), rdp, 0.0)
