@@ -61,6 +61,24 @@ def test_the_reference_knows_ties() -> None:
     assert won([9, 0], 1.0)[0] == pytest.approx(1, abs=1e-9)
 
 
+def test_a_tie_with_several_of_very_many_sets_is_broken_uniformly() -> None:
+    """One set has a vote of two steps and 199 have none: it often ties with more than one of them.
+
+    Given its noisy count x it wins with the integral of (P(Z < x) + u P(Z = x))^199 over its key u.
+    """
+    queries, others, steps = 5_000, 199, 1.0
+    at = np.arange(-12, 15)
+    mass, voted = (np.exp(-((at - count) ** 2) / (2 * steps**2)) for count in (0, 2))
+    reached = np.cumsum(mass) / mass.sum()
+    below = np.concatenate([[0.0], reached[:-1]])
+    integrals = sum(reached**i * below ** (others - i) for i in range(others + 1)) / (others + 1)
+    expected = float((voted / voted.sum() * integrals).sum())
+
+    cells, counts = np.full((queries, 1), 70), np.full((queries, 1), 2, dtype=np.uint64)
+    winners = noisy_argmax_of_sets(cells, counts, others + 1, steps * STEP, OpenDpNoise(), Ring(64))
+    assert stats.binomtest(int((winners == 70).sum()), queries, expected).pvalue > P
+
+
 @RINGS
 def test_fifty_votes_among_all_sets_of_forty_labels(ring: Ring) -> None:
     """2^40 sets: without noise the votes win, with much of it a set that nobody voted for."""
