@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
+from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -29,7 +30,7 @@ def threshold_rdp(
     sigma: float,
     orders: ArrayLike,
     *,
-    bound: Bound,
+    bound: Bound = "exact",
     sensitivity: float = 1.0,
     lattice: float = 0.0,
 ) -> Floats:
@@ -69,28 +70,25 @@ def confident_rdp(
     orders: ArrayLike,
     answered: ArrayLike,
     *,
-    bound: Bound,
+    bound: Bound = "exact",
     sensitivity: float = 1.0,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of Confident GNMax: the check's, plus GNMax's where `answered` (Q,).
 
-    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" one
-    neighbour is charged for both, which is less than the sum of two largest divergences.
+    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a row
+    is the charge for its check's outcome, of a pair fixed by the votes and the order alone; the pairs, one
+    for every query, keep a filter's promise together and the total bounds the loss of no single query
+    (docs/accounting.md, own derivation). Neither charge exceeds the worst case of its outcome.
     """
     counts, at = check_votes(votes), check_orders(orders)
     mask = check_answered(answered, len(counts))
-    asked = threshold_rdp(
-        counts, threshold, sigma1, at, bound=bound, sensitivity=sensitivity, lattice=lattice
+    apart: Bound = "worst_case" if check_bound(bound) == "exact" else bound
+    failed = threshold_rdp(
+        counts, threshold, sigma1, at, bound=apart, sensitivity=sensitivity, lattice=lattice
     )
-    apart = gnmax_rdp(counts[mask], sigma2, at, bound=_apart(bound), sensitivity=sensitivity, lattice=lattice)
-    asked[mask] += apart
+    passed = failed + gnmax_rdp(counts, sigma2, at, bound=apart, sensitivity=sensitivity, lattice=lattice)
+    charges = Charges(failed, passed)
     if bound == "exact":
-        joint = confident_exact(counts[mask], threshold, (sigma1, sigma2), at, sensitivity, lattice)
-        asked[mask] = np.minimum(asked[mask], joint)
-    return asked
-
-
-def _apart(bound: Bound) -> Bound:
-    """Return how the argmax is charged by itself: `exact` charges it jointly with the check."""
-    return "worst_case" if bound == "exact" else bound
+        charges = confident_exact(counts, threshold, (sigma1, sigma2), at, sensitivity, lattice, charges)
+    return np.where(mask[:, None], charges.passed, charges.failed)

@@ -7,15 +7,16 @@ is added, so that it is an upper bound for what is released; infinite where noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guardian.accounting.by_outcome import Charges, outcome_charges
 from guardian.accounting.checks import Floats
 from guardian.accounting.moments import largest_rdp
 from guardian.accounting.outcomes import grid
-from guardian.accounting.parts import Part, argmax_part, check_part
+from guardian.accounting.parts import BEYOND, Part, argmax_part, check_part
 
 MOST_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""
@@ -25,7 +26,7 @@ _BLOCK = 2**18
 
 def gnmax_exact(votes: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
     """Return the rdp (Q, R) of GNMax for a vote of weight `moved`, at most 1, that goes to another class."""
-    return _exact(votes, sigma, moved, orders, lambda rows: [argmax_part(rows, sigma, moved, lattice)])
+    return _exact(votes, sigma, moved, orders, lambda rows: argmax_part(rows, sigma, moved, lattice))
 
 
 def threshold_exact(
@@ -33,7 +34,7 @@ def threshold_exact(
 ) -> Floats:
     """Return the rdp (Q, R) of the check alone."""
     return _exact(
-        votes, sigma, moved, orders, lambda rows: [check_part(rows, threshold, sigma, moved, lattice)]
+        votes, sigma, moved, orders, lambda rows: check_part(rows, threshold, sigma, moved, lattice)
     )
 
 
@@ -44,32 +45,62 @@ def confident_exact(
     orders: Floats,
     moved: float,
     lattice: float,
-) -> Floats:
-    """Return the rdp (Q, R) of answered queries: check and argmax together, for one neighbour."""
-    return _exact(
-        votes,
-        sigmas[1],
-        moved,
-        orders,
-        lambda rows: [
-            check_part(rows, threshold, sigmas[0], moved, lattice),
-            argmax_part(rows, sigmas[1], moved, lattice),
-        ],
-    )
+    most: Charges,
+) -> Charges:
+    """Return charges for Confident by its check's outcome: one neighbour moves in check and argmax alike.
+
+    `most` is what the worst case charges for each outcome: what no charge exceeds, and what is charged
+    where nothing is proved.
+    """
+    charges = Charges(most.failed.copy(), most.passed.copy())
+    if _out_of_reach(votes, moved):
+        return charges
+    for rows in _blocks(votes, sigmas[1], moved):
+        check = check_part(votes[rows], threshold, sigmas[0], moved, lattice)
+        argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
+        error = _added(check.error + argmax.error, orders)
+        room = Charges(charges.failed[rows] - error, charges.passed[rows] - error)
+        found = outcome_charges(check.shifts, argmax.shifts, neighbours(votes[rows], moved), orders, room)
+        fits = (found.failed <= room.failed) & (found.passed <= room.passed)
+        charges.failed[rows] = np.where(fits, found.failed + error, charges.failed[rows])
+        charges.passed[rows] = np.where(fits, found.passed + error, charges.passed[rows])
+    return charges
+
+
+def fits_ring(votes: Floats, sigma: float, half: float, threshold: float | None = None) -> NDArray[np.bool_]:
+    """Return for which queries (Q,) no count wraps around the ring, which all of `exact` assumes.
+
+    Noise stays within B deviations, as in the lattice's bound: 12 more than the counts, or the largest count
+    and the `threshold` of a check, lie apart. A ring reaches from -`half` to `half` votes; a check's counts
+    must lie in the half of that which its circular distance can tell apart. Charge the worst case elsewhere.
+    """
+    top = votes.max(axis=1)
+    if threshold is None:
+        return np.asarray(top + np.ptp(votes, axis=1) + BEYOND * sigma < half)
+    reach = np.maximum(top, abs(threshold)) + np.abs(top - threshold) + BEYOND * sigma
+    return np.asarray((reach < half) & (top < half / 2))
 
 
 def _exact(
-    votes: Floats, sigma: float, moved: float, orders: Floats, parts: Callable[[Floats], Sequence[Part]]
+    votes: Floats, sigma: float, moved: float, orders: Floats, part: Callable[[Floats], Part]
 ) -> Floats:
     rdp = np.full((len(votes), len(orders)), np.inf)
-    if moved > 1 or votes.shape[1] > MOST_CLASSES:
+    if _out_of_reach(votes, moved):
         return rdp
     for rows in _blocks(votes, sigma, moved):
-        released = parts(votes[rows])
-        largest = largest_rdp([part.shifts for part in released], neighbours(votes[rows], moved), orders)
-        error = np.sum([part.error for part in released], axis=0)
-        rdp[rows] = np.nan_to_num(largest, nan=np.inf) + error[:, None] * (4 * orders / (orders - 1))
+        released = part(votes[rows])
+        largest = largest_rdp(released.shifts, neighbours(votes[rows], moved), orders)
+        rdp[rows] = np.nan_to_num(largest, nan=np.inf) + _added(released.error, orders)
     return rdp
+
+
+def _out_of_reach(votes: Floats, moved: float) -> bool:
+    return moved > 1 or votes.shape[1] > MOST_CLASSES
+
+
+def _added(error: Floats, orders: Floats) -> Floats:
+    """Return what an error (Q,) of log probabilities can hide at each order, as rdp (Q, R)."""
+    return np.asarray(error[:, None] * (4 * orders / (orders - 1)))
 
 
 def neighbours(votes: Floats, moved: float) -> NDArray[np.bool_]:

@@ -31,7 +31,7 @@ def gnmax_rdp(
     sigma: float,
     orders: ArrayLike,
     *,
-    bound: Bound,
+    bound: Bound = "exact",
     sensitivity: float = 1.0,
     lattice: float = 0.0,
 ) -> Floats:

@@ -8,7 +8,6 @@ outcomes. b = a gives (a - 1) D_a(R || P), b = 1 - a gives (a - 1) D_a(P || R).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +24,10 @@ _NEAR = 1e-2
 _LARGE = 40.0
 
 
-def largest_rdp(parts: Sequence[Shifts], neighbours: NDArray[np.bool_], orders: Floats) -> Floats:
-    """Return the largest divergence (Q, R) over `neighbours` (Q, a, b) and both directions.
-
-    Several `parts` are released together: one neighbour is charged for all of them.
-    """
+def largest_rdp(part: Shifts, neighbours: NDArray[np.bool_], orders: Floats) -> Floats:
+    """Return the largest divergence (Q, R) over `neighbours` (Q, a, b) and both directions."""
     at, back = np.unique(orders, return_inverse=True)
-    best = _Search(parts, neighbours, at).run()
+    best = _Search(part, neighbours, at).run()
     return np.asarray((best / (at - 1)[:, None])[back].T, dtype=np.float64)
 
 
@@ -43,9 +39,9 @@ class _Search:
     reaches are left out there, and the interval is halved for the others.
     """
 
-    def __init__(self, parts: Sequence[Shifts], neighbours: NDArray[np.bool_], orders: Floats) -> None:
+    def __init__(self, part: Shifts, neighbours: NDArray[np.bool_], orders: Floats) -> None:
         query, a, b = np.nonzero(neighbours)
-        self.parts = [(part.log_p[query].T, part.change[query, a, b].T) for part in parts]
+        self.log_p, self.change = part.log_p[query].T, part.change[query, a, b].T
         self.query, self.pairs, self.orders = np.tile(query, 2), len(query), orders
         self.best = np.zeros((len(orders), len(neighbours)))
 
@@ -95,13 +91,23 @@ class _Search:
         return values
 
     def _moments(self, chosen: Indices, orders: Floats) -> Floats:
-        values = np.zeros((len(orders), len(chosen)))
+        values = np.empty((len(orders), len(chosen)))
         forwards = chosen < self.pairs
         for mine, powers in ((forwards, 1 - orders), (~forwards, orders)):
             pairs = chosen[mine] % max(self.pairs, 1)
-            for log_p, change in self.parts:
-                values[:, mine] += log_moments(log_p[:, pairs], change[:, pairs], powers)
+            values[:, mine] = log_moments(self.log_p[:, pairs], self.change[:, pairs], powers)
         return values
+
+
+def log_moments_of(part: Shifts, moves: tuple[Indices, ...], powers: Floats) -> Floats:
+    """Return log moments (R, C) of the `moves` query, a and b, each (C,), at `powers` (R,)."""
+    values = np.empty((len(powers), len(moves[0])))
+    for start in range(0, len(moves[0]), _BLOCK):
+        query, a, b = (index[start : start + _BLOCK] for index in moves)
+        values[:, start : start + _BLOCK] = log_moments(
+            part.log_p[query].T, part.change[query, a, b].T, powers
+        )
+    return values
 
 
 def log_moments(log_p: Floats, change: Floats, powers: Floats) -> Floats:

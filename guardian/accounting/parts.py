@@ -12,7 +12,9 @@ from guardian.accounting.checks import Floats
 from guardian.accounting.normal import log_cdf_step
 from guardian.accounting.outcomes import QUADRATURE, Shifts, shifts
 
-_BEYOND = 12.0
+BEYOND = 12.0
+"""Deviations of noise, beyond what counts lie apart, that are taken into account."""
+
 _ROUNDING = 2.0**-46
 
 
@@ -63,6 +65,6 @@ def _error(step: float, reach: Floats, draws: int) -> Floats:
     """
     if step == 0:
         return np.zeros_like(reach)
-    far = reach + _BEYOND
+    far = reach + BEYOND
     discrete = np.where(step * far <= 0.25, draws * (step * (far + 1)) ** 2 / 2, np.inf)
     return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.privacy import ORDERS
-from guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
+from guardian.accounting import gnmax_rdp, threshold_rdp
+from guardian.accounting.exact import fits_ring
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)
@@ -124,33 +125,6 @@ def check(largest: int, threshold: float, sigma: float) -> list[Any]:
         return [oracle.upper_tail(z), oracle.upper_tail(-z)]
 
 
-@pytest.mark.parametrize("votes", [[30, 15, 5], [24, 25, 1], [26, 24, 0]])
-def test_confident_charges_one_neighbour_for_check_and_argmax(votes: list[int]) -> None:
-    rdp = confident_rdp([votes], 25, 10, 5, SOME, [True], bound="exact")[0]
-    here = oracle.argmax_probabilities(votes, 5)
-    for order, value in zip(SOME, rdp, strict=True):
-        every = []
-        for moved in moves(votes):
-            there = oracle.argmax_probabilities(moved, 5)
-            pairs = [(check(max(votes), 25, 10), check(max(moved), 25, 10)), (here, there)]
-            with mp.workdps(DIGITS):
-                every += [
-                    mp.fsum(oracle.small_divergence(p, r, order) for p, r in pairs),
-                    mp.fsum(oracle.small_divergence(r, p, order) for p, r in pairs),
-                ]
-        assert value == pytest.approx(min(float(max(every)), order * (1 / 200 + 1 / 25)), rel=1e-9)
-
-
-def test_confident_without_an_answer_is_charged_the_check_alone() -> None:
-    votes = [[30, 15, 5], [20, 20, 10]]
-    both = confident_rdp(votes, 25, 10, 5, AT, [True, False], bound="exact")
-    alone = threshold_rdp(votes, 25, 10, AT, bound="exact")
-    assert (both[0] > alone[0]).all()
-    np.testing.assert_array_equal(both[1], alone[1])
-    apart = alone[0] + gnmax_rdp(votes[:1], 5, AT, bound="exact")[0]
-    assert (both[0] <= apart * (1 + 1e-12)).all()
-
-
 @given(counts, sigmas, st.sampled_from([0.0, 2.0**-16]))
 @settings(deadline=None, max_examples=25)
 def test_never_above_the_worst_case(votes: list[int], sigma: float, lattice: float) -> None:
@@ -242,3 +216,11 @@ def test_both_directions_are_charged_and_theorem6_is_not_always_above() -> None:
     assert gnmax_rdp(votes, 5, 32, bound="exact")[0, 0] == pytest.approx(0.00115, rel=1e-2)
     assert gnmax_rdp(votes, 5, 32, bound="theorem6")[0, 0] < 0.0004
     assert math.isclose(gnmax_rdp([[250, 0]], 40, 8, bound="exact")[0, 0], 0.0, abs_tol=1e-4)
+
+
+def test_counts_that_could_wrap_around_the_ring_are_found() -> None:
+    votes = np.array([[250.0, 0.0], [125.0, 125.0]])
+    np.testing.assert_array_equal(fits_ring(votes, 40, 2.0**47), [True, True])
+    np.testing.assert_array_equal(fits_ring(votes, 40, 900), [False, True])
+    np.testing.assert_array_equal(fits_ring(votes, 40, 2.0**47, threshold=1e15), [False, False])
+    np.testing.assert_array_equal(fits_ring(votes, 10, 440, threshold=200), [False, True])
