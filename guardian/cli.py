@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common.cli import write_json
+from guardian.planning import cli as planning_cli
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True)
@@ -18,6 +19,7 @@ audit = typer.Typer(help="The audit log.", no_args_is_help=True)
 app.add_typer(budget, name="budget")
 app.add_typer(session, name="session")
 app.add_typer(audit, name="audit")
+app.command("plan")(planning_cli.plan)
 
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]

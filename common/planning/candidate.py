@@ -1,0 +1,78 @@
+"""A mechanism that somebody thinks of using, and how many of its queries a budget pays for at worst."""
+
+from dataclasses import dataclass
+
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import AnyMechanism
+from common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, worst_case
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism for a task of `classes` classes or labels.
+
+    Attributes:
+        mechanism: its parameters are in votes.
+        classes: classes, or labels of a multi-label task.
+        sensitivity: what one unit can change in one query, in votes.
+    """
+
+    mechanism: AnyMechanism
+    classes: int
+    sensitivity: float = 1.0
+
+    @property
+    def answers(self) -> int:
+        """Answers to one query: a class, or one bit for each label."""
+        return self.mechanism.answers(self.classes)
+
+    def cost(self, order: float) -> WorstCase:
+        """What a batch costs at worst at a Renyi order."""
+        return worst_case(self.mechanism, order, self.sensitivity, classes=self.classes)
+
+    def rdp(self, order: float, queries: int, *, answered: bool = True) -> float:
+        """The worst-case rdp of one batch of `queries`, all of them answered or none.
+
+        Without a check every query is answered.
+        """
+        cost = self.cost(order)
+        return cost.reservation(queries, self.given(cost, answered=answered)) * AMOUNT_UNIT
+
+    def given(self, cost: WorstCase, *, answered: bool) -> int:
+        """Answers given to one query: all of them, or none where a check of `cost` withholds them."""
+        return 0 if cost.check > 0 and not answered else self.answers
+
+
+def fits(cost: WorstCase, answers: int, available: int) -> int | None:
+    """The largest batch whose worst cost is within `available` ledger amounts, `answers` given to each query.
+
+    None where a batch costs the same whatever its size, and is paid for.
+    """
+    first = cost.reservation(1, answers)
+    if first > available:
+        return 0
+    each = cost.reservation(2, answers) - first
+    return 1 + (available - first) // each if each else None
+
+
+def propose_order(candidate: Candidate, epsilon: float, delta: float) -> float:
+    """The order among ORDERS at which a budget pays for the most answered queries of `candidate`.
+
+    Raises `budget.too_small` where no order leaves anything to spend, and ValueError for an epsilon that is
+    not positive or a delta outside (0, 1).
+    """
+    spendable = {order: budget_rdp(epsilon, delta, order) for order in ORDERS}
+    best = max(ORDERS, key=lambda order: spendable[order] / _each(candidate, order))
+    if spendable[best] <= 0:
+        raise OstrakaError(
+            ErrorCode.BUDGET_TOO_SMALL,
+            f"A budget of epsilon {epsilon} at delta {delta} pays for no query at any order; "
+            "set a larger epsilon or a larger delta.",
+        )
+    return best
+
+
+def _each(candidate: Candidate, order: float) -> float:
+    """What one more answered query costs; the batch itself where that is nothing."""
+    cost = candidate.cost(order)
+    return cost.check + min(candidate.answers * cost.answer, cost.most) or cost.batch

@@ -1,0 +1,23 @@
+"""Command-line options that say which mechanism is planned; what each takes, `make_mechanism` says."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.mechanism import MECHANISMS
+
+Kind = Annotated[str, typer.Option("--mechanism", help=f"One of {', '.join(MECHANISMS)}.")]
+Sigma = Annotated[float | None, typer.Option(help="Noise of the answer, in votes.")]
+Sigma1 = Annotated[float | None, typer.Option(help="Noise of the check, in votes.")]
+Sigma2 = Annotated[float | None, typer.Option(help="confident, interactive: noise of the answer, in votes.")]
+Threshold = Annotated[float | None, typer.Option(help="Votes that the check asks for.")]
+Confidence = Annotated[
+    float | None, typer.Option(help="interactive: a student's label needs more than this.")
+]
+Gamma = Annotated[float | None, typer.Option(help="lnmax: Laplace noise has a scale of 1/gamma votes.")]
+Radius = Annotated[float | None, typer.Option("--tau", help="tau: largest L2 norm of a ballot.")]
+L1Radius = Annotated[float | None, typer.Option("--tau1", help="l1: largest L1 norm of a ballot.")]
+MaxPositives = Annotated[int | None, typer.Option(help="powerset: most labels of a set.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw epsilon against queries: .png or .svg.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]

@@ -1,0 +1,48 @@
+"""The plot of a plan: epsilon against queries, a line for each bound and mechanism, and the budget."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.errors import ErrorCode, OstrakaError
+from common.planning.curves import Curve
+
+_COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f")
+_SUFFIXES = (".png", ".svg")
+_HEADROOM = 1.6
+"""How far above the budget the plot reaches."""
+
+
+def draw(path: Path, curves: Sequence[Curve], budgets: Sequence[float], title: str) -> None:
+    """Write a plot of `curves` with a horizontal line at each budget's epsilon.
+
+    It goes a little beyond the largest budget, so that lines which cross it can be told apart.
+    Raises `config.invalid` for a file that is neither .png nor .svg, or that cannot be written.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    if path.suffix not in _SUFFIXES:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no picture: name a .png or an .svg file.")
+    with mpl.rc_context({"svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        axes = figure.subplots()
+        for curve, colour in zip(curves, _cycle(len(curves)), strict=True):
+            line = "-" if curve.main else "--"
+            axes.plot(curve.queries, curve.epsilon, line, color=colour, label=curve.name)
+        for budget in budgets:
+            axes.axhline(budget, color="black", linewidth=0.8, linestyle=":", label=f"budget {budget:g}")
+        axes.set(xlabel="queries", ylabel="epsilon", title=title)
+        axes.set(xlim=(0, max(curve.queries[-1] for curve in curves)), ylim=(0, _HEADROOM * max(budgets)))
+        axes.title.set_fontsize("medium")
+        figure.legend(loc="outside right upper", fontsize="small", frameon=False)
+        try:
+            figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+        except OSError as error:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"Cannot write {path}: {error.strerror}; name a file in a folder that exists.",
+            ) from error
+
+
+def _cycle(count: int) -> list[str]:
+    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]

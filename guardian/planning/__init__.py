@@ -1,0 +1,1 @@
+"""`ostraka guardian plan`: what labelling would cost, before anything is spent."""

@@ -1,0 +1,115 @@
+"""What to expect of simulated votes: how many queries are answered, and what they cost under each bound."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import BOUND
+from common.planning.candidate import Candidate
+from common.planning.curves import Curve, epsilons
+from common.sharing.fixed_point import FRACTION_BITS, encode
+from common.sharing.ring import Ring
+from guardian.accounting import Tally, charge
+from guardian.mechanisms import Answers, release
+from guardian.noise import LATTICE, NoiseSource
+from guardian.planning.votes_file import Votes
+from guardian.planning.worst import Limit
+
+BOUNDS: Sequence[BOUND] = get_args(BOUND)
+_RING = Ring(64)
+_PIECES = 40
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One simulated session: its answers, and the rdp spent after the first `queries` under each bound."""
+
+    answers: Answers
+    queries: NDArray[np.int64]
+    spent: dict[BOUND, NDArray[np.float64]]
+
+
+def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSource) -> Expected:
+    """Release the simulated votes once, and charge them at the budget's order under every bound.
+
+    A batch that costs the same whatever its size is charged whole.
+    """
+    answers = _release(candidate, votes, noise)
+    pieces = 1 if candidate.cost(limit.order).batch else min(_PIECES, len(votes.counts))
+    ends = np.linspace(0, len(votes.counts), pieces + 1).astype(np.int64)
+    parts = [slice(start, end) for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    spent = {
+        bound: np.cumsum([_charge(candidate, votes, answers, part, limit.order, bound) for part in parts])
+        for bound in BOUNDS
+    }
+    return Expected(answers, ends[1:], spent)
+
+
+def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
+    """The simulated session in JSON's types; `fits` goes on at the mean cost of a simulated query."""
+    simulated = int(expected.queries[-1])
+    return {
+        "queries": simulated,
+        "answered": float(expected.answers.answered.mean()),
+        "bounds": {
+            bound: {"epsilon": limit.epsilon_of(float(spent[-1])), "fits": _fits(spent, simulated, limit)}
+            for bound, spent in expected.spent.items()
+        },
+    }
+
+
+def expected_curves(expected: Expected, limit: Limit) -> list[Curve]:
+    """Epsilon after the first queries, a line for each bound."""
+    return [
+        Curve(f"{_said(bound)}, expected", *_line(expected.queries, spent, limit))
+        for bound, spent in expected.spent.items()
+    ]
+
+
+def _line(
+    queries: NDArray[np.int64], spent: NDArray[np.float64], limit: Limit
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """A single batch costs the same from its first query to its last."""
+    at = np.append(1, queries) if len(queries) == 1 else queries
+    return at, np.resize(epsilons(spent, limit.order, limit.delta), len(at))
+
+
+def _fits(spent: NDArray[np.float64], queries: int, limit: Limit) -> int | None:
+    if len(spent) == 1:
+        return None if spent[-1] <= limit.rdp else 0
+    mean = float(spent[-1]) / queries
+    return int(limit.rdp / mean) if mean > 0 else None
+
+
+def _said(bound: BOUND) -> str:
+    return {"worst_case": "worst case", "theorem6": "theorem6 (one direction)", "exact": "exact"}[bound]
+
+
+def _release(candidate: Candidate, votes: Votes, noise: NoiseSource) -> Answers:
+    return release(
+        encode(votes.counts, _RING),
+        candidate.mechanism,
+        noise,
+        _RING,
+        classes=candidate.classes,
+        teachers=votes.teachers,
+        scores=None if votes.scores is None else np.ldexp(votes.scores, FRACTION_BITS).astype(np.int64),
+    )
+
+
+def _charge(
+    candidate: Candidate, votes: Votes, answers: Answers, part: slice, order: float, bound: BOUND
+) -> float:
+    released = Tally(
+        mechanism=candidate.mechanism,
+        classes=candidate.classes,
+        teachers=votes.teachers,
+        votes=votes.counts[part],
+        answered=answers.answered[part],
+        scores=None if votes.scores is None else votes.scores[part],
+        adjacency="record",
+    )
+    return charge(released, order, bound, candidate.sensitivity, lattice=LATTICE)

@@ -1,0 +1,60 @@
+"""A plan's figures as people read them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def show(figures: Mapping[str, Any]) -> None:
+    """Print what `plan` found."""
+    console = Console()
+    worst, budget = figures["worst_case"], figures["budget"]
+    console.print(
+        f"Every party's budget: epsilon {budget['epsilon']:g} at delta {budget['delta']:g}. Order "
+        f"{budget['proposed_order']:g} pays for the most queries in the worst case; figures are at order "
+        f"{budget['order']:g}:\n  ostraka guardian budget set --epsilon {budget['epsilon']:g} "
+        f"--delta {budget['delta']:g} --order {budget['order']:g} --site ... --party ...",
+        soft_wrap=True,
+    )
+    console.print(_worst(worst))
+    if figures["expected"]:
+        console.print(_expected(figures["expected"]))
+        console.print(
+            "Expected figures come from simulated votes, released once. A federation that enforces "
+            "worst_case stops by the worst case, whatever exact says; theorem6 bounds one direction only.",
+            soft_wrap=True,
+        )
+    if figures["others_fit"]:
+        fitting = ", ".join(f"{name} {_count(fits)}" for name, fits in figures["others_fit"].items())
+        console.print(
+            f"With the same noise and order, worst case, there would fit: {fitting}.", soft_wrap=True
+        )
+
+
+def _worst(worst: Mapping[str, Any]) -> Table:
+    table = Table("worst case, one record", "if all are answered", "if none passes")
+    check, answer, batch = (worst[f"rdp_of_{what}"] for what in ("a_check", "an_answer", "a_batch"))
+    table.add_row("rdp of one query", f"{check + answer:.6g}", f"{check if check else answer:.6g}")
+    if batch:
+        table.add_row("rdp of a whole batch", f"{batch:.6g}", f"{batch:.6g}")
+    table.add_row("queries that fit", _count(worst["fits_all_answered"]), _count(worst["fits_none_answered"]))
+    table.add_row(
+        f"epsilon of {worst['queries']:,} queries",
+        f"{worst['epsilon_all_answered']:.3f}",
+        f"{worst['epsilon_none_answered']:.3f}",
+    )
+    return table
+
+
+def _expected(expected: Mapping[str, Any]) -> Table:
+    asked = f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered"
+    table = Table(asked, "epsilon", "queries that fit")
+    for bound, figures in expected["bounds"].items():
+        table.add_row(bound, f"{figures['epsilon']:.3f}", _count(figures["fits"]))
+    return table
+
+
+def _count(fits: int | None) -> str:
+    return "any number in one batch" if fits is None else f"{fits:,}"

@@ -1,0 +1,86 @@
+"""The worst case of a mechanism under a budget, and of others with the same noise beside it."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from common.errors import OstrakaError
+from common.mechanism import AnyMechanism, Binary, Check, Confident, GnMax, Interactive, LnMax, Powerset, Tau
+from common.planning.candidate import Candidate, fits
+from common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A budget: `epsilon` at `delta`, spent at one Renyi order."""
+
+    epsilon: float
+    delta: float
+    order: float
+
+    @property
+    def rdp(self) -> float:
+        """What may be spent, as rdp at the order."""
+        return budget_rdp(self.epsilon, self.delta, self.order)
+
+    def fits(self, candidate: Candidate, *, answered: bool = True) -> int | None:
+        """How many queries it pays for, all answered or none; None: any number in one batch."""
+        cost = candidate.cost(self.order)
+        answers = candidate.given(cost, answered=answered)
+        return fits(cost, answers, budget_amount(self.rdp))
+
+    def epsilon_of(self, rdp: float) -> float:
+        """The epsilon that `rdp` at this order comes to."""
+        return epsilon(rdp, self.order, self.delta)
+
+
+def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str, Any]:
+    """What one query costs, how many fit, and what `queries` cost, in JSON's types."""
+    cost = candidate.cost(limit.order)
+    none, every = (candidate.given(cost, answered=answered) for answered in (False, True))
+    return {
+        "rdp_of_a_batch": cost.batch,
+        "rdp_of_a_check": cost.check,
+        "rdp_of_an_answer": (cost.reservation(1, every) - cost.reservation(1, 0)) * AMOUNT_UNIT,
+        "fits_all_answered": limit.fits(candidate),
+        "fits_none_answered": limit.fits(candidate, answered=False),
+        "queries": queries,
+        "epsilon_all_answered": limit.epsilon_of(cost.reservation(queries, every) * AMOUNT_UNIT),
+        "epsilon_none_answered": limit.epsilon_of(cost.reservation(queries, none) * AMOUNT_UNIT),
+    }
+
+
+def alternatives(candidate: Candidate) -> Mapping[str, Candidate]:
+    """Mechanisms that answer the same task with the same noise, by a name for a plot."""
+    return {
+        _name(mechanism): replace(candidate, mechanism=mechanism)
+        for mechanism in _others(candidate.mechanism, candidate.classes)
+        if mechanism.kind != candidate.mechanism.kind and _possible(mechanism, candidate.classes)
+    }
+
+
+def _others(mechanism: AnyMechanism, labels: int) -> Iterator[AnyMechanism]:
+    sigma = mechanism.sigmas[-1]
+    if mechanism.multi_label:
+        check: Check | None = getattr(mechanism, "check", None)
+        yield Binary(sigma=sigma, check=check)
+        yield Tau(sigma=sigma, tau=math.sqrt(labels) / 2, check=check)
+        yield Tau(sigma=sigma, tau=1.0, check=check)
+        yield Powerset(sigma=sigma, check=check)
+        return
+    if isinstance(mechanism, Confident | Interactive | GnMax):
+        yield GnMax(sigma=sigma)
+        yield LnMax(gamma=math.sqrt(2) / sigma)
+
+
+def _name(mechanism: AnyMechanism) -> str:
+    return f"tau {mechanism.tau:.2g}" if isinstance(mechanism, Tau) else mechanism.kind
+
+
+def _possible(mechanism: AnyMechanism, classes: int) -> bool:
+    try:
+        mechanism.check_classes(classes)
+    except OstrakaError:
+        return False
+    return True
