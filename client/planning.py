@@ -1,0 +1,125 @@
+"""What labelling a pool would cost each party at worst, asked of the guardian: nothing is charged."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from client.guardian_peer import CALL_S
+from client.options import PlanOptions, make_plan
+from client.retry import Retry
+from client.site import load_query_site, load_site_task
+from common.clock import Clock, SystemClock
+from common.config import SiteConfig
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity, Role
+from common.plan import NONCE_BYTES, Plan
+from common.planning.curves import Curve, queries_up_to
+from common.rpc import open_channel
+from protos.ostraka.v1 import guardian_pb2
+from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+
+Ask = Callable[[Plan], guardian_pb2.PlanReply]
+POINTS = 12
+"""Plans of different sizes that a plot asks for."""
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """A plan with the guardian's reply to it, and its lines of a plot where one was asked for."""
+
+    plan: Plan
+    reply: guardian_pb2.PlanReply
+    curves: Sequence[Curve] = ()
+
+
+def plan(
+    site_folder: Path,
+    pool: Path | None,
+    options: PlanOptions,
+    *,
+    task_file: Path | None = None,
+    curves: bool = False,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+) -> PlanResult:
+    """Ask the guardian what the plan that `label` would send costs.
+
+    Without a pool, `options.queries` says how many would be asked. Raises what `label` would be refused
+    with, and `config.invalid` for neither a pool nor a number of queries.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    size = _size(options) if pool is None else len(task.load(pool))
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    asked = make_plan(options, task, size, site.parties, nonce)
+    with _guardian(site, clock or SystemClock(), retry or Retry()) as ask:
+        reply = ask(asked)
+        if not curves:
+            return PlanResult(asked, reply)
+        counts = queries_up_to(asked.queries, POINTS).tolist()
+        sized = [replace(options, queries=count) for count in counts]
+        replies = [ask(make_plan(one, task, size, site.parties, nonce)) for one in sized]
+    return PlanResult(asked, reply, _curves(counts, replies))
+
+
+def as_json(result: PlanResult) -> dict[str, Any]:
+    """The result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
+    return {
+        "mechanism": result.plan.mechanism.model_dump(),
+        "queries": result.plan.queries,
+        "enforce": result.reply.enforce,
+        "bound": result.reply.bound,
+        "epsilon_is": "worst_case, of this plan alone with every query answered",
+        "parties": [
+            {
+                "site": party.site,
+                "teachers": party.teachers,
+                "order": party.order,
+                "delta": party.delta,
+                "epsilon": party.epsilon,
+                "budget_epsilon": party.budget_epsilon,
+                "fits": party.fits if party.HasField("fits") else None,
+            }
+            for party in result.reply.parties
+        ],
+    }
+
+
+def _size(options: PlanOptions) -> int:
+    if options.queries is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
+        )
+    return options.queries
+
+
+@contextmanager
+def _guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[Ask]:
+    credentials = Credentials.load(site.folder)
+    credentials.check_valid(clock)
+    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    with open_channel(credentials, site.guardian, guardian, clock=clock) as channel:
+        yield partial(_ask, GuardianStub(channel), retry)
+
+
+def _ask(stub: GuardianStub, retry: Retry, asked: Plan) -> guardian_pb2.PlanReply:
+    request = guardian_pb2.PlanRequest(plan=asked.serialize())
+    return retry.call(lambda: stub.Plan(request, timeout=CALL_S))
+
+
+def _curves(counts: Sequence[int], replies: Sequence[guardian_pb2.PlanReply]) -> list[Curve]:
+    """One line for all parties that a plan costs the same."""
+    sites: dict[tuple[float, ...], list[str]] = {}
+    for i, party in enumerate(replies[0].parties):
+        costs = [reply.parties[i].epsilon for reply in replies]
+        sites.setdefault((party.order, party.delta, *costs), []).append(party.site)
+    return [
+        Curve(f"{', '.join(names)}: order {order:g}, delta {delta:g}", np.array(counts), np.array(costs))
+        for (order, delta, *costs), names in sites.items()
+    ]

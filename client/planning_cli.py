@@ -1,0 +1,92 @@
+"""`ostraka query plan`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import click
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from client.options import BATCH_SIZE, Adjacency, PlanOptions
+from common.cli import write_json
+from common.planning import options
+
+
+def plan(
+    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    mechanism: options.Kind = "confident",
+    pool: Annotated[
+        Path | None, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")
+    ] = None,
+    queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
+    sigma: options.Sigma = None,
+    sigma1: options.Sigma1 = None,
+    sigma2: options.Sigma2 = None,
+    threshold: options.Threshold = None,
+    confidence: options.Confidence = None,
+    gamma: options.Gamma = None,
+    tau: options.Radius = None,
+    tau1: options.L1Radius = None,
+    max_positives: options.MaxPositives = None,
+    adjacency: Annotated[
+        Adjacency,
+        typer.Option(
+            help="What is charged; label for noise_cluster.", click_type=click.Choice(get_args(Adjacency))
+        ),
+    ] = "record",
+    quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
+    parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
+    task: Annotated[
+        Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
+    ] = None,
+    plot: options.Plot = None,
+    json: options.Json = None,
+) -> None:
+    """Ask what labelling would cost every party at worst; nothing is opened or charged."""
+    from client import planning
+    from common.planning.arguments import make_mechanism
+    from common.planning.plot import draw
+
+    chosen = make_mechanism(
+        mechanism,
+        sigma=sigma,
+        sigma1=sigma1,
+        sigma2=sigma2,
+        threshold=threshold,
+        confidence=confidence,
+        gamma=gamma,
+        tau=tau,
+        tau1=tau1,
+        max_positives=max_positives,
+    )
+    names = None if parties is None else tuple(name.strip() for name in parties.split(","))
+    asked = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency)
+    result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
+    if plot is not None:
+        budgets = {party.budget_epsilon for party in result.reply.parties}
+        draw(plot, result.curves, sorted(budgets), f"{mechanism}: worst case of this plan")
+    figures = planning.as_json(result)
+    _show(figures, Console(stderr=json == "-"))
+    write_json(figures, json)
+
+
+def _show(figures: Mapping[str, Any], console: Console) -> None:
+    shown = figures["enforce"] == "worst_case"
+    table = Table("party", "teachers", "order", "delta", "epsilon of this plan", "budget")
+    table.title = f"{figures['queries']:,} queries, worst case, every query answered"
+    if shown:
+        table.add_column("queries that fit")
+    for party in figures["parties"]:
+        cells = [f"{party['order']:g}", f"{party['delta']:g}", f"{party['epsilon']:.3f}"]
+        fits = [f"{party['fits']:,}"] if shown else []
+        table.add_row(party["site"], str(party["teachers"]), *cells, f"{party['budget_epsilon']:g}", *fits)
+    console.print(table)
+    if not shown:
+        console.print(
+            "The federation enforces data-dependent costs, so how many queries fit depends on votes and is "
+            "not told.",
+            soft_wrap=True,
+        )
