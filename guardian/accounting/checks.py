@@ -112,11 +112,11 @@ def check_labels(answered: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool
     return array
 
 
-def check_matrix(argument: str, values: ArrayLike) -> Floats:
-    """Return float64 (rows, columns), at least one column, finite and not negative."""
+def check_matrix(argument: str, values: ArrayLike, *, least: int = 1) -> Floats:
+    """Return float64 (rows, columns), columns at least `least`, finite and not negative."""
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] < 1:
-        raise InputError(argument, f"must have shape (rows, columns >= 1), has {array.shape}")
+    if array.ndim != 2 or array.shape[1] < least:
+        raise InputError(argument, f"must have shape (rows, columns >= {least}), has {array.shape}")
     _refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
     return array
 

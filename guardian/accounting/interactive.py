@@ -1,0 +1,128 @@
+"""The cost of Interactive GNMax: a check against what a student believes, and the argmax where it passed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
+
+from guardian.accounting.by_outcome import Charges
+from guardian.accounting.checks import (
+    Bound,
+    Floats,
+    InputError,
+    check_answered,
+    check_bound,
+    check_lattice,
+    check_matrix,
+    check_orders,
+    check_scalar,
+    check_votes,
+)
+from guardian.accounting.exact import MOST_CLASSES
+from guardian.accounting.gnmax import gnmax_rdp, with_lattice
+from guardian.accounting.joint import joint_charges
+from guardian.accounting.parts import argmax_part, check_part
+from guardian.accounting.theorem6 import theorem6
+
+_BLOCK = 2**20
+
+
+def interactive_rdp(
+    votes: ArrayLike,
+    scores: ArrayLike,
+    threshold: float,
+    sigma1: float,
+    sigma2: float,
+    orders: ArrayLike,
+    answered: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    sensitivity: float = 1.0,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of a check on max_j (n_j - n p_j), and of GNMax where `answered` (Q,).
+
+    n is the sum of a query's votes. One vote moves the check's largest difference by at most one, so it costs
+    as much as Confident's at worst: orders * (sensitivity/sigma1)^2 / 2 for every query, and GNMax's when
+    answered (002, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the charge for its
+    check's outcome, as in `confident_rdp`.
+
+    Args:
+        votes: counts (Q, k), not negative.
+        scores: the student's probabilities p (Q, k), in [0, 1], which do not depend on the private records.
+        threshold: what the noisy difference must reach, in votes.
+        sigma1: noise of the check, in votes.
+        sigma2: noise of each count, in votes.
+        orders: Renyi orders (R,), above 1.
+        answered: which queries passed, bool (Q,).
+        bound: as for `gnmax_rdp`.
+        sensitivity: what one unit can change in one query, in votes.
+        lattice: step of the noise in votes, 0 for continuous noise. Votes are then whole, and scores are
+            multiples of the step, so that differences lie on it.
+
+    Raises:
+        InputError: where an argument is malformed.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    mask = check_answered(answered, len(counts))
+    differences = _differences(counts, scores, check_lattice(lattice))
+    check_scalar("threshold", threshold, positive=False)
+    apart: Bound = "worst_case" if check_bound(bound) == "exact" else bound
+    scale = math.sqrt(2) * check_scalar("sigma1", sigma1) / check_scalar("sensitivity", sensitivity)
+    failed = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    if bound == "theorem6":
+        failed = theorem6(_log_q(differences, threshold, sigma1, lattice), scale, at)
+    passed = failed + gnmax_rdp(counts, sigma2, at, bound=apart, sensitivity=sensitivity, lattice=lattice)
+    charges = Charges(failed.copy(), passed)
+    if bound == "exact" and sensitivity <= 1 and counts.shape[1] <= MOST_CLASSES:
+        for rows in _blocks(counts):
+            check = check_part(differences[rows], threshold, sigma1, sensitivity, lattice)
+            argmax = argmax_part(counts[rows], sigma2, sensitivity, lattice)
+            room = Charges(failed[rows], passed[rows])
+            found = joint_charges(check, argmax, _moves(counts[rows], sensitivity), at, room)
+            charges.failed[rows], charges.passed[rows] = found.failed, found.passed
+    return np.where(mask[:, None], charges.passed, charges.failed)
+
+
+def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:
+    """Return n_j - n p_j (Q, k)."""
+    beliefs = check_matrix("scores", scores)
+    if beliefs.shape != votes.shape:
+        raise InputError("scores", f"must have shape {votes.shape}, has {beliefs.shape}")
+    _refuse_first(beliefs > 1, "scores", "must be at most 1")
+    if lattice > 0:
+        steps = beliefs / lattice
+        _refuse_first(steps != np.floor(steps), "scores", f"must be a multiple of {lattice}")
+        _refuse_first(votes != np.floor(votes), "votes", "must be a whole number")
+    return np.asarray(votes - votes.sum(axis=1, keepdims=True) * beliefs)
+
+
+def _refuse_first(wrong: NDArray[np.bool_], argument: str, message: str) -> None:
+    if wrong.any():
+        raise InputError(argument, message, tuple(int(i) for i in np.argwhere(wrong)[0]))
+
+
+def _log_q(differences: Floats, threshold: float, sigma: float, lattice: float) -> Floats:
+    """Bound (Q,) the log probability of the check's less likely outcome, on a lattice one step closer."""
+    distance = np.abs(differences.max(axis=1) - threshold)
+    log_q = np.asarray(log_ndtr((lattice - distance) / sigma), dtype=np.float64)
+    return with_lattice(log_q, sigma, lattice, draws=1)
+
+
+def _moves(votes: Floats, moved: float) -> NDArray[np.bool_]:
+    """Return which moves (Q, a, b) a vote can make; scores tell classes with equal counts apart."""
+    apart = ~np.eye(votes.shape[1], dtype=np.bool_)
+    return np.asarray((votes >= moved)[:, :, None] & apart)
+
+
+def _blocks(votes: Floats) -> Iterator[NDArray[np.intp]]:
+    """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
+    order = np.argsort(np.ptp(votes, axis=1), kind="stable")
+    classes = votes.shape[1]
+    size = max(1, _BLOCK // (classes * max(classes**2, 1000)))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
