@@ -13,6 +13,7 @@ from scipy import special
 from guardian.noise.tails import log_cdf
 
 _WORD = 64
+_TINY = 1e-200
 _PRECISION = threading.Lock()
 """Held while flint's working precision, which all threads share, is set."""
 
@@ -37,8 +38,8 @@ class _Uniform:
 
     def estimate(self) -> float:
         """About minus the number's logarithm; above 0."""
-        middle, whole = self._value + 0.5, 2.0**self.bits
-        return -math.log(middle / whole) if middle < whole / 2 else -math.log1p(middle / whole - 1)
+        middle, whole = 2 * self._value + 1, 2 << self.bits
+        return -math.log(middle / whole) if 2 * middle < whole else -math.log1p((middle - whole) / whole)
 
 
 def largest_gaussian(scale: float, count: int, random_bits: RandomBits = secrets.randbits) -> int:
@@ -79,8 +80,10 @@ def _least(holds: Callable[[int], bool], start: int) -> int:
 
 
 def _approximate(uniform: _Uniform, scale: float, count: int) -> int:
-    """The continuous law's quantile: P(N > x) = 1 - U^(1/count), in logarithms."""
-    log_tail = math.log(uniform.estimate()) - math.log(count)
-    if log_tail > -30:
-        log_tail = math.log(-math.expm1(-math.exp(log_tail)))
+    """The continuous law's quantile at U^(1/count), from whichever of its tails is the smaller."""
+    log_each = math.log(uniform.estimate()) - math.log(count)
+    each = math.exp(log_each)
+    if each > math.log(2):
+        return round(scale * float(special.ndtri_exp(-each)))
+    log_tail = math.log(-math.expm1(-each)) if each > _TINY else log_each
     return round(-scale * float(special.ndtri_exp(log_tail)))

@@ -7,8 +7,8 @@ from itertools import count
 
 from flint import arb, ctx
 
-_NARROW = 64
-"""Scales below this are summed term by term; there Euler-Maclaurin would take many terms too."""
+_NARROW = 16
+"""Scales below this are summed term by term: quickly, and where Euler-Maclaurin converges slowly."""
 
 _CRAMER = arb("1.0865")
 
