@@ -27,7 +27,8 @@ def clipped_rdp(votes: LabelVotes, release: Release, orders: Floats, most: float
 
 def knapsack(value: Floats, slope: Floats, budget: float) -> Floats:
     """Return the largest sum of min(slope w, value) over weights w, along the last axis, within `budget`."""
-    full = np.divide(value, slope, out=np.zeros_like(value), where=slope > 0)
+    most = np.minimum(value, slope * budget)
+    full = np.divide(most, slope, out=np.zeros_like(value), where=slope > 0)
     order = np.argsort(-slope, axis=-1)
     slope, full = np.take_along_axis(slope, order, axis=-1), np.take_along_axis(full, order, axis=-1)
     before = np.cumsum(full, axis=-1) - full
