@@ -14,8 +14,34 @@ SEEDED_BY_DESIGN = (
     "services/submission.py",  # likewise
     "services/teachers",  # training
 )
-FORBIDDEN = ("random", "numpy.random", "torch.random")
-TORCH_DRAWS = ("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "manual_seed")
+FORBIDDEN = ("random", "numpy.random", "torch.random", "torch.distributions", "scipy.stats.qmc")
+TORCH_DRAWS = (
+    "Generator",
+    "bernoulli",
+    "manual_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+)
+METHODS = (
+    "bernoulli_",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "normal_",
+    "random_",
+    "rvs",
+    "uniform_",
+)
+"""Draws as methods: of a tensor, or of a distribution of scipy."""
 
 
 def sources() -> list[Path]:
@@ -24,22 +50,51 @@ def sources() -> list[Path]:
 
 
 def draws(source: str) -> Iterator[str]:
-    """Names of the generators that a module imports or reaches for."""
-    for node in ast.walk(ast.parse(source)):
+    """Names of the generators that a module imports or reaches for, by whatever name it knows them."""
+    tree = ast.parse(source)
+    known = dict(_imported(tree))
+    yield from (name for name in known.values() if _forbidden(name))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            name = _full(node, known)
+            if node.attr in METHODS or _forbidden(name):
+                yield name
+        elif isinstance(node, ast.Call) and node.args and _loads(node.func) and _constant(node.args[0]):
+            yield _constant(node.args[0])
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What each name that an import binds stands for."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                yield alias.asname or alias.name, alias.name
+                if alias.asname is None:
+                    yield top, top
         elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Attribute):
-            names = [ast.unparse(node).replace("np.", "numpy.", 1)]
-        else:
-            continue
-        yield from (name for name in names if _forbidden(name))
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _full(node: ast.Attribute, known: dict[str, str]) -> str:
+    first, _, rest = ast.unparse(node).partition(".")
+    return f"{known.get(first, first)}.{rest}" if first in known else f"?.{rest}"
 
 
 def _forbidden(name: str) -> bool:
     torch = name.startswith("torch.") and name.split(".")[1] in TORCH_DRAWS
     return torch or any(name == module or name.startswith(f"{module}.") for module in FORBIDDEN)
+
+
+def _loads(function: ast.expr) -> bool:
+    return ast.unparse(function) in ("__import__", "import_module", "importlib.import_module")
+
+
+def _constant(argument: ast.expr) -> str:
+    """The forbidden module that a constant names, or nothing."""
+    value = argument.value if isinstance(argument, ast.Constant) else ""
+    return value if isinstance(value, str) and _forbidden(value) else ""
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -48,23 +103,67 @@ def test_no_module_draws_from_a_generator_that_can_be_predicted(path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    "module",
+    [
+        "guardian/noise/opendp_noise.py",
+        "guardian/noise/largest.py",
+        "guardian/mechanisms/release.py",
+        "common/sharing/expansion.py",
+        "common/sharing/shares.py",
+        "services/voting.py",
+    ],
+)
+def test_what_makes_privacy_is_scanned(module: str) -> None:
+    assert ROOT / module in sources()
+
+
+@pytest.mark.parametrize(
     "source",
     [
         "import random",
-        "from random import random",
+        "import random as r\nr.gauss(0, 1)",
+        "from random import SystemRandom as S",
+        "def f():\n    from random import random",
         "import numpy.random as r",
         "from numpy import random",
         "from numpy.random import default_rng",
         "import numpy as np\nnp.random.default_rng()",
+        "import numpy as xp\nxp.random.default_rng()",
+        "import numpy\nnumpy.random.default_rng()",
         "import torch\ntorch.randn(3)",
+        "import torch as t\nt.randn_like(x)",
+        "import torch.nn\ntorch.rand(3)",
+        "import torch\ntorch.Generator()",
         "import torch\ntorch.random.fork_rng()",
+        "import torch\ntorch.empty(3).normal_(0, 40)",
         "from torch import randn",
+        "from torch.distributions import Normal",
+        "from scipy import stats\nstats.norm.rvs(size=3)",
+        "__import__('random')",
+        "import importlib\nimportlib.import_module('numpy.random')",
     ],
 )
 def test_the_scan_sees(source: str) -> None:
     assert list(draws(source))
 
 
-@pytest.mark.parametrize("source", ["import secrets", "noise.random", "import numpy as np\nnp.round(1)"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import secrets",
+        "noise.random",
+        "noise.normal",
+        "import numpy as np\nnp.round(1)",
+        "from scipy import stats\nstats.norm.cdf(1)",
+        "import torch\ntorch.nn.functional.normalize(x)",
+    ],
+)
 def test_the_scan_lets_pass(source: str) -> None:
     assert list(draws(source)) == []
+
+
+def test_a_fault_planted_in_the_production_source_is_seen() -> None:
+    honest = (ROOT / "guardian/noise/opendp_noise.py").read_text()
+    planted = honest.replace("np.array(measure(", "np.random.default_rng().normal(measure(")
+    assert planted != honest
+    assert list(draws(planted))
