@@ -1,6 +1,8 @@
 """What is drawn ahead is what a release draws."""
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from common.mechanism import (
     L1,
@@ -15,7 +17,9 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from guardian.noise import Draw, draws_of
+from common.sharing.ring import Ring
+from guardian.mechanisms import release
+from guardian.noise import Draw, OpenDpNoise, draws_of
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
 CHECK = Check(sigma=9, threshold=3)
@@ -25,7 +29,22 @@ def gaussian(sigma: float, *shape: int) -> Draw:
     return Draw("gaussian", sigma, shape)
 
 
-@pytest.mark.parametrize(
+class Recording(OpenDpNoise):
+    """Keeps what was asked of it."""
+
+    def __init__(self) -> None:
+        self.draws: list[Draw] = []
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        self.draws.append(Draw("gaussian", sigma, shape))
+        return super().gaussian(sigma, shape)
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        self.draws.append(Draw("laplace", scale, shape))
+        return super().laplace(scale, shape)
+
+
+CASES = pytest.mark.parametrize(
     ("mechanism", "draws"),
     [
         (GnMax(sigma=2), [gaussian(2, 5, 6)]),
@@ -44,8 +63,20 @@ def gaussian(sigma: float, *shape: int) -> Draw:
     ],
     ids=lambda value: getattr(value, "kind", None),
 )
+
+
+@CASES
 def test_draws_of_every_mechanism(mechanism: Mechanism, draws: list[Draw]) -> None:
     assert draws_of(mechanism, ROWS, CLASSES, TEACHERS) == draws
+
+
+@CASES
+def test_a_release_makes_them(mechanism: Mechanism, draws: list[Draw]) -> None:
+    noise, ring = Recording(), Ring(64)
+    sums = ring.wrap(np.zeros((ROWS, mechanism.width(CLASSES)), dtype=np.int64))
+    scores = np.zeros((ROWS, CLASSES), dtype=np.int64)
+    release(sums, mechanism, noise, ring, classes=CLASSES, teachers=TEACHERS, scores=scores)
+    assert noise.draws == draws
 
 
 def test_a_draw_counts_its_values() -> None:
