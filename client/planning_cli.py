@@ -1,10 +1,10 @@
 """`ostraka query plan`."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
-import click
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +12,13 @@ from rich.table import Table
 from client.options import BATCH_SIZE, Adjacency, PlanOptions
 from common.cli import write_json
 from common.planning import options
+
+
+class AdjacencyName(StrEnum):
+    """What one neighbouring data set differs in."""
+
+    RECORD = "record"
+    LABEL = "label"
 
 
 def plan(
@@ -31,11 +38,8 @@ def plan(
     tau1: options.L1Radius = None,
     max_positives: options.MaxPositives = None,
     adjacency: Annotated[
-        Adjacency,
-        typer.Option(
-            help="What is charged; label for noise_cluster.", click_type=click.Choice(get_args(Adjacency))
-        ),
-    ] = "record",
+        AdjacencyName, typer.Option(help="What is charged; label for noise_cluster alone.")
+    ] = AdjacencyName.RECORD,
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
     batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
@@ -63,7 +67,8 @@ def plan(
         max_positives=max_positives,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    asked = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency)
+    charged: Adjacency = "label" if adjacency is AdjacencyName.LABEL else "record"
+    asked = PlanOptions(chosen, quorum, batch_size, queries, names, charged)
     result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}

@@ -1,7 +1,7 @@
 """What to expect of simulated votes: how many queries are answered, and what they cost under each bound."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from common.mechanism import BOUND
 from common.planning.candidate import Candidate
 from common.planning.curves import Curve, epsilons
+from common.privacy import AMOUNT_UNIT, ORDERS
 from common.sharing.fixed_point import FRACTION_BITS, encode
 from common.sharing.ring import Ring
 from guardian.accounting import Tally, charge
@@ -21,15 +22,26 @@ from guardian.planning.worst import Limit
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _RING = Ring(64)
 _PIECES = 40
+_SEARCHED = ORDERS[::4]
+_SAMPLE = 200
+"""Queries that the best order is found with, of which every one is charged at every order searched."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """One simulated session: its answers, and the rdp spent after the first `queries` under each bound."""
+    """One simulated session.
+
+    Attributes:
+        answers: what was released.
+        queries: numbers of queries, ascending; the last is all of them.
+        spent: rdp that the first so many queries cost under each bound, at the budget's order.
+        best: the order at which the budget would pay for the most such queries under each bound.
+    """
 
     answers: Answers
     queries: NDArray[np.int64]
     spent: dict[BOUND, NDArray[np.float64]]
+    best: dict[BOUND, float]
 
 
 def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSource) -> Expected:
@@ -45,7 +57,9 @@ def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSourc
         bound: np.cumsum([_charge(candidate, votes, answers, part, limit.order, bound) for part in parts])
         for bound in BOUNDS
     }
-    return Expected(answers, ends[1:], spent)
+    sampled = slice(None, None, 1 if pieces == 1 else max(1, len(votes.counts) // _SAMPLE))
+    best = {bound: _best_order(candidate, votes, answers, sampled, limit, bound) for bound in BOUNDS}
+    return Expected(answers, ends[1:], spent, best)
 
 
 def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
@@ -55,7 +69,11 @@ def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
         "queries": simulated,
         "answered": float(expected.answers.answered.mean()),
         "bounds": {
-            bound: {"epsilon": limit.epsilon_of(float(spent[-1])), "fits": _fits(spent, simulated, limit)}
+            bound: {
+                "epsilon": limit.epsilon_of(float(spent[-1])),
+                "fits": _fits(spent, simulated, limit),
+                "best_order": expected.best[bound],
+            }
             for bound, spent in expected.spent.items()
         },
     }
@@ -86,6 +104,16 @@ def _fits(spent: NDArray[np.float64], queries: int, limit: Limit) -> int | None:
 
 def _said(bound: BOUND) -> str:
     return {"worst_case": "worst case", "theorem6": "theorem6 (one direction)", "exact": "exact"}[bound]
+
+
+def _best_order(
+    candidate: Candidate, votes: Votes, answers: Answers, part: slice, limit: Limit, bound: BOUND
+) -> float:
+    def queries(order: float) -> float:
+        cost = _charge(candidate, votes, answers, part, order, bound)
+        return replace(limit, order=order).rdp / max(cost, AMOUNT_UNIT)
+
+    return max(_SEARCHED, key=queries)
 
 
 def _release(candidate: Candidate, votes: Votes, noise: NoiseSource) -> Answers:

@@ -20,7 +20,9 @@ def show(figures: Mapping[str, Any]) -> None:
     )
     console.print(_worst(worst))
     if figures["expected"]:
-        console.print(_expected(figures["expected"]))
+        expected = figures["expected"]
+        console.print(f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered:")
+        console.print(_expected(expected))
         console.print(
             "Expected figures come from simulated votes, released once. A federation that enforces "
             "worst_case stops by the worst case, whatever exact says; theorem6 bounds one direction only.",
@@ -49,10 +51,11 @@ def _worst(worst: Mapping[str, Any]) -> Table:
 
 
 def _expected(expected: Mapping[str, Any]) -> Table:
-    asked = f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered"
-    table = Table(asked, "epsilon", "queries that fit")
+    table = Table("bound", "epsilon", "queries that fit", "its best order")
     for bound, figures in expected["bounds"].items():
-        table.add_row(bound, f"{figures['epsilon']:.3f}", _count(figures["fits"]))
+        table.add_row(
+            bound, f"{figures['epsilon']:.3f}", _count(figures["fits"]), f"{figures['best_order']:g}"
+        )
     return table
 
 

@@ -1,0 +1,48 @@
+"""Curves and the picture they make."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import GnMax
+from common.planning.candidate import Candidate
+from common.planning.curves import queries_up_to, worst_case_curve
+from common.planning.plot import draw
+from common.privacy import epsilon
+
+CANDIDATE = Candidate(GnMax(sigma=40.0), classes=8)
+
+
+def test_a_curve_is_the_epsilon_of_each_number_of_queries() -> None:
+    curve = worst_case_curve("gnmax", CANDIDATE, 8.0, 1e-5, np.array([1, 500]))
+    assert curve.epsilon.tolist() == pytest.approx(
+        [epsilon(count * 8 / 1600, 8.0, 1e-5) for count in (1, 500)], rel=1e-9
+    )
+
+
+def test_queries_to_draw_at() -> None:
+    assert queries_up_to(3).tolist() == [1, 2, 3]
+    many = queries_up_to(100_000)
+    assert (many[0], many[-1], len(many)) == (1, 100_000, 60)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_a_plot_is_written(tmp_path: Path, suffix: str) -> None:
+    curve = worst_case_curve("gnmax, worst case", CANDIDATE, 8.0, 1e-5, queries_up_to(500))
+    path = tmp_path / f"plan.{suffix}"
+    draw(path, [curve], [3.0], "gnmax")
+    assert path.stat().st_size > 5000
+    if suffix == "svg":
+        text = path.read_text()
+        assert "gnmax, worst case" in text
+        assert "budget 3" in text
+
+
+@pytest.mark.parametrize("name", ["plan.pdf", "no/folder.png"])
+def test_a_plot_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
+    curve = worst_case_curve("gnmax", CANDIDATE, 8.0, 1e-5, queries_up_to(5))
+    with pytest.raises(OstrakaError) as refused:
+        draw(tmp_path / name, [curve], [3.0], "gnmax")
+    assert refused.value.code is ErrorCode.CONFIG_INVALID

@@ -1,0 +1,101 @@
+"""`ostraka guardian plan` as people type it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.cli import app
+
+CONFIDENT = (
+    *("--mechanism", "confident", "--sigma1", 200, "--sigma2", 40, "--threshold", 300),
+    *("--classes", 10, "--parties", 10, "--epsilon", 3),
+)
+MNIST = Path(__file__).parents[4] / "shared" / "data" / "votes" / "mnist_250_teachers_counts.npy"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["plan", *map(str, arguments)])
+
+
+def code_of(result: Result) -> ErrorCode:
+    assert isinstance(result.exception, OstrakaError)
+    return result.exception.code
+
+
+def test_people_read_order_costs_and_what_fits() -> None:
+    result = run(*CONFIDENT)
+    assert result.exit_code == 0
+    for told in ("Order 7.5", "budget set --epsilon 3", "354", "28,179", "gnmax 358"):
+        assert told in result.stdout
+
+
+def test_json_has_all_figures_and_a_plot_is_drawn(tmp_path: Path) -> None:
+    plot = tmp_path / "plan.svg"
+    result = run(*CONFIDENT, "--teachers", 25, "--plot", plot, "--json", "-")
+    assert result.exit_code == 0
+    figures = json.loads(result.stdout)
+    assert figures["budget"]["order"] == 7.5
+    assert figures["worst_case"]["fits_all_answered"] == 354
+    assert figures["others_fit"]["gnmax"] == 358
+    assert (figures["parties"], figures["teachers"], figures["expected"]) == (10, 250, None)
+    text = plot.read_text()
+    for line in ("confident, worst case", "confident, no query passes", "gnmax, worst case", "budget 3"):
+        assert line in text
+
+
+def test_several_votes_of_a_person_cost_their_square() -> None:
+    words = ("--mechanism", "gnmax", "--sigma", 40, "--classes", 10, "--parties", 3, "--epsilon", 3)
+    one, two = (
+        json.loads(run(*words, "--max-votes-per-person", votes, "--json", "-").stdout) for votes in (1, 2)
+    )
+    assert two["worst_case"]["fits_all_answered"] == one["worst_case"]["fits_all_answered"] // 4
+
+
+def test_simulated_votes_say_what_to_expect(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.npy"
+    np.save(votes, np.tile([28, 2, 0], (50, 1)))
+    words = ("--mechanism", "gnmax", "--sigma", 5, "--classes", 3, "--parties", 3, "--epsilon", 5)
+    result = run(*words, "--teachers", 10, "--votes", votes)
+    assert result.exit_code == 0
+    for told in ("50 simulated queries, 100.0% answered", "theorem6", "exact", "one direction only"):
+        assert told in result.stdout
+
+
+@pytest.mark.skipif(
+    not MNIST.exists(), reason="the published votes lie in ../shared/data beside the checkout"
+)
+def test_the_published_votes() -> None:
+    figures = json.loads(run(*CONFIDENT, "--votes", MNIST, "--queries", 640, "--json", "-").stdout)
+    expected = figures["expected"]
+    assert figures["teachers"] == 250
+    assert 0.1 < expected["answered"] < 0.5
+    worst, theorem6, exact = (
+        expected["bounds"][bound]["epsilon"] for bound in ("worst_case", "theorem6", "exact")
+    )
+    assert exact < theorem6 < worst < figures["worst_case"]["epsilon_all_answered"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        (("--epsilon", 0), ErrorCode.CONFIG_INVALID),
+        (("--delta", 1), ErrorCode.CONFIG_INVALID),
+        (("--epsilon", 1e-9, "--delta", 1e-12), ErrorCode.BUDGET_TOO_SMALL),
+        (("--tau", 1), ErrorCode.PLAN_INVALID),
+        (("--plot", "plan.pdf"), ErrorCode.CONFIG_INVALID),
+        (("--votes", "none.npy"), ErrorCode.DATA_MISSING),
+        (("--mechanism", "powerset", "--classes", 40), ErrorCode.PLAN_INVALID),
+    ],
+)
+def test_what_makes_no_plan_is_refused(more: tuple[object, ...], code: ErrorCode) -> None:
+    assert code_of(run(*CONFIDENT, *more)) is code
+
+
+def test_a_task_with_too_many_label_sets_is_refused() -> None:
+    words = ("--mechanism", "powerset", "--sigma", 5, "--classes", 40, "--parties", 3, "--epsilon", 5)
+    assert code_of(run(*words)) is ErrorCode.PLAN_INVALID
+    assert run(*words, "--max-positives", 2).exit_code == 0
