@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -21,6 +20,7 @@ from guardian.accounting.checks import (
 )
 from guardian.accounting.exact import confident_exact, threshold_exact
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
+from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
 
 
@@ -78,17 +78,20 @@ def confident_rdp(
 
     Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a row
     is the charge for its check's outcome, of a pair fixed by the votes and the order alone; the pairs, one
-    for every query, keep a filter's promise together and the total bounds the loss of no single query
-    (docs/accounting.md, own derivation). Neither charge exceeds the worst case of its outcome.
+    for every query, keep a filter's promise (docs/accounting.md, own derivation): their sum may be taken, the
+    minimum with another bound may not. No charge exceeds what `reserved` says for its outcome.
     """
     counts, at = check_votes(votes), check_orders(orders)
     mask = check_answered(answered, len(counts))
-    apart: Bound = "worst_case" if check_bound(bound) == "exact" else bound
-    failed = threshold_rdp(
-        counts, threshold, sigma1, at, bound=apart, sensitivity=sensitivity, lattice=lattice
+    check_scalar("threshold", threshold, positive=False)
+    check_scalar("sensitivity", sensitivity)
+    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    if check_bound(bound) == "exact":
+        most = reserved(len(counts), sigmas, at, sensitivity, check_lattice(lattice))
+        charges = confident_exact(counts, threshold, sigmas, at, sensitivity, lattice, most)
+        return np.where(mask[:, None], charges.passed, charges.failed)
+    check = threshold_rdp(
+        counts, threshold, sigma1, at, bound=bound, sensitivity=sensitivity, lattice=lattice
     )
-    passed = failed + gnmax_rdp(counts, sigma2, at, bound=apart, sensitivity=sensitivity, lattice=lattice)
-    charges = Charges(failed, passed)
-    if bound == "exact":
-        charges = confident_exact(counts, threshold, (sigma1, sigma2), at, sensitivity, lattice, charges)
-    return np.where(mask[:, None], charges.passed, charges.failed)
+    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, sensitivity=sensitivity, lattice=lattice)
+    return check + np.where(mask[:, None], argmax, 0.0)

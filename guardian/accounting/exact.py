@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.accounting.by_outcome import Charges, outcome_charges
+from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import Floats
+from guardian.accounting.joint import added, joint_charges
 from guardian.accounting.moments import largest_rdp
 from guardian.accounting.outcomes import grid
 from guardian.accounting.parts import BEYOND, Part, argmax_part, check_part
@@ -49,8 +50,7 @@ def confident_exact(
 ) -> Charges:
     """Return charges for Confident by its check's outcome: one neighbour moves in check and argmax alike.
 
-    `most` is what the worst case charges for each outcome: what no charge exceeds, and what is charged
-    where nothing is proved.
+    `most` holds for every histogram: no charge exceeds it, and it is charged where nothing else is proved.
     """
     charges = Charges(most.failed.copy(), most.passed.copy())
     if _out_of_reach(votes, moved):
@@ -58,12 +58,9 @@ def confident_exact(
     for rows in _blocks(votes, sigmas[1], moved):
         check = check_part(votes[rows], threshold, sigmas[0], moved, lattice)
         argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
-        error = _added(check.error + argmax.error, orders)
-        room = Charges(charges.failed[rows] - error, charges.passed[rows] - error)
-        found = outcome_charges(check.shifts, argmax.shifts, neighbours(votes[rows], moved), orders, room)
-        fits = (found.failed <= room.failed) & (found.passed <= room.passed)
-        charges.failed[rows] = np.where(fits, found.failed + error, charges.failed[rows])
-        charges.passed[rows] = np.where(fits, found.passed + error, charges.passed[rows])
+        room = Charges(most.failed[rows], most.passed[rows])
+        found = joint_charges(check, argmax, neighbours(votes[rows], moved), orders, room)
+        charges.failed[rows], charges.passed[rows] = found.failed, found.passed
     return charges
 
 
@@ -90,17 +87,12 @@ def _exact(
     for rows in _blocks(votes, sigma, moved):
         released = part(votes[rows])
         largest = largest_rdp(released.shifts, neighbours(votes[rows], moved), orders)
-        rdp[rows] = np.nan_to_num(largest, nan=np.inf) + _added(released.error, orders)
+        rdp[rows] = np.nan_to_num(largest, nan=np.inf) + added(released.error, orders)
     return rdp
 
 
 def _out_of_reach(votes: Floats, moved: float) -> bool:
     return moved > 1 or votes.shape[1] > MOST_CLASSES
-
-
-def _added(error: Floats, orders: Floats) -> Floats:
-    """Return what an error (Q,) of log probabilities can hide at each order, as rdp (Q, R)."""
-    return np.asarray(error[:, None] * (4 * orders / (orders - 1)))
 
 
 def neighbours(votes: Floats, moved: float) -> NDArray[np.bool_]:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS
+from common.mechanism import Confident
+from common.privacy import ORDERS, worst_case
 from guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
+from guardian.accounting.reserved import reserved
 from guardian.noise import LATTICE
 from tests.guardian.accounting import oracle
 
@@ -144,24 +146,28 @@ def test_it_expects_no_more_than_the_largest_divergences(
 def test_no_charge_exceeds_what_was_reserved_for_its_outcome(
     votes: list[int], threshold: int, sigma1: float, sigma2: float, sensitivity: float, lattice: float
 ) -> None:
-    args = ([votes, votes], threshold, sigma1, sigma2, AT[::8], [False, True])
+    args = ([votes, votes], threshold, sigma1, sigma2, AT[::16], [False, True])
     exact = confident_rdp(*args, bound="exact", sensitivity=sensitivity, lattice=lattice)
     worst = confident_rdp(*args, bound="worst_case", sensitivity=sensitivity)
     assert (exact >= 0).all()
-    assert (exact <= worst).all()
+    assert (exact <= worst * (1 + 1e-12)).all()
+    plan = Confident(sigma1=sigma1, sigma2=sigma2, threshold=1)
+    for order, charge in zip(AT[::16], exact.max(axis=0), strict=True):
+        most = worst_case(plan, order, sensitivity, classes=len(votes))
+        assert charge <= (most.check + most.answer) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(("classes", "sensitivity"), [(3, 1.5), (129, 1.0)])
-def test_what_is_not_proved_stays_at_the_worst_case(classes: int, sensitivity: float) -> None:
-    args = ([[5] * classes], 4, 10, 5, AT, [True])
-    exact = confident_rdp(*args, sensitivity=sensitivity)
-    np.testing.assert_array_equal(exact, confident_rdp(*args, bound="worst_case", sensitivity=sensitivity))
-
-
-def test_a_lattice_too_coarse_costs_the_worst_case() -> None:
-    args = ([[30, 15, 5]], 25, 10, 5, AT, [True])
-    exact = confident_rdp(*args, lattice=5.0)
-    np.testing.assert_array_equal(exact, confident_rdp(*args, bound="worst_case"))
+@pytest.mark.parametrize(
+    ("classes", "sensitivity", "lattice"), [(3, 1.5, 0.0), (129, 1.0, 0.0), (3, 1.0, 5.0)]
+)
+def test_what_is_not_proved_is_charged_what_was_reserved(
+    classes: int, sensitivity: float, lattice: float
+) -> None:
+    """Several votes of one unit, many classes, and a lattice too coarse."""
+    args = ([[5] * classes] * 2, 4, 10, 5, AT[::8], [False, True])
+    exact = confident_rdp(*args, sensitivity=sensitivity, lattice=lattice)
+    most = reserved(2, (10, 5), AT[::8], sensitivity, lattice)
+    np.testing.assert_array_equal(exact, [most.failed[0], most.passed[0]])
 
 
 @given(st.permutations([40, 25, 25, 3, 0]), st.integers(20, 60))
