@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from client.answers import Answer, read_answers
 from client.availability import Availability, quorum_lost
-from client.guardian_peer import GuardianPeer
+from client.guardian_peer import GuardianPeer, Sum
 from client.party_peer import PartyPeer, VoteBatch
 from client.permissions import Permissions
 from client.voting import Votes, collect
@@ -16,7 +17,6 @@ from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 from common.sharing.ring import Ring
 from protos.ostraka.v1 import common_pb2
-from protos.ostraka.v1.guardian_pb2 import Answer
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,30 @@ class Peers:
 
 
 @dataclass(frozen=True)
-class Released:
-    """A batch's answers, class index or None by query, and the parties whose ballots were summed."""
+class Queries:
+    """What is asked: features, float32 (queries, columns), and for Interactive the student's scores of them.
 
-    answers: list[int | None]
+    Scores are probabilities in units of 2^-16, uint32 (queries, classes).
+    """
+
+    features: NDArray[np.float32]
+    scores: NDArray[np.uint32] | None = None
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(self.features)
+
+    def take(self, rows: Sequence[int]) -> "Queries":
+        """The queries at these rows, in that order."""
+        at = list(rows)
+        return Queries(self.features[at], None if self.scores is None else self.scores[at])
+
+
+@dataclass(frozen=True)
+class Released:
+    """A batch's answers by query, and the parties whose ballots were summed."""
+
+    answers: list[Answer]
     parties: tuple[str, ...]
 
 
@@ -56,27 +76,25 @@ class BatchRound:
         self._session = session
         self._availability = availability
 
-    def run(
-        self, batch_id: int, signed: common_pb2.Signed, features: NDArray[np.float32], *, patient: bool
-    ) -> Released:
+    def run(self, batch_id: int, signed: common_pb2.Signed, queries: Queries, *, patient: bool) -> Released:
         """Have a batch voted on and released under its signed ticket.
 
         Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
         ends the batch with `batch.restarted` instead, so that it can vote on the next.
         """
         session, plan = self._session, self._session.plan
-        size = len(features)
+        size, width = len(queries), plan.mechanism.width(plan.classes)
         ticket = self._peers.permissions.ticket(
             signed, session.grant, batch_id=batch_id, size=size, quorum=plan.quorum
         )
-        asked = VoteBatch(session.plan_bytes, plan.classes, session.signed, signed, features)
+        asked = VoteBatch(session.plan_bytes, width, session.signed, signed, queries.features)
         sites = [schedule.participant.site for schedule in ticket.schedule]
         votes = collect(self._peers.parties, sites, asked, self._peers.pool)
         self._note(votes, patient)
         frozen = self._frozen(batch_id, votes)
-        total = votes.total(frozen, size, plan.classes, Ring(plan.ring_bits))
-        answers = self._peers.guardian.release(session.grant.session_id, batch_id, total, size, plan.classes)
-        return Released(as_labels(answers, size, plan.classes), frozen)
+        total = Sum(votes.total(frozen, size, width, Ring(plan.ring_bits)), size, width, queries.scores)
+        answers = self._peers.guardian.release(session.grant.session_id, batch_id, total)
+        return Released(read_answers(answers, size, plan), frozen)
 
     def _note(self, votes: Votes, patient: bool) -> None:
         for site, error in votes.failures.items():
@@ -102,14 +120,3 @@ class BatchRound:
             )
             self._availability.failed(site, error)
         return frozen
-
-
-def as_labels(answers: Sequence[Answer], size: int, classes: int) -> list[int | None]:
-    """Class index, or None for an abstention, by query; `message.invalid` where answers fit no such batch."""
-    if len(answers) != size or any(answer.answered and answer.label >= classes for answer in answers):
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID,
-            f"The guardian's answers do not fit a batch of {size} queries and {classes} classes: use the "
-            "same version everywhere.",
-        )
-    return [answer.label if answer.answered else None for answer in answers]

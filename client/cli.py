@@ -10,22 +10,24 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from client import check as checking
-from client import labelling, report, retraining, tables
-from client.options import BATCH_SIZE, PlanOptions, make_mechanism
+from client import labelling, planning_cli, report, retraining, tables
+from client.options import BATCH_SIZE, Adjacency, PlanOptions, make_mechanism
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import MECHANISMS
 from common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
 INTERRUPTED = 130
+LISTED = ", ".join(MECHANISMS)
 
 
-class MechanismName(StrEnum):
-    """Mechanisms by the name that a plan gives them."""
+class AdjacencyName(StrEnum):
+    """Units of adjacency."""
 
-    CONFIDENT = "confident"
-    GNMAX = "gnmax"
+    RECORD = "record"
+    LABEL = "label"
 
 
 class StudentName(StrEnum):
@@ -59,13 +61,24 @@ def label_command(
     site: SiteFolder,
     pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted one goes on.")],
-    mechanism: Annotated[MechanismName, typer.Option(help="How votes become labels.")] = (
-        MechanismName.CONFIDENT
-    ),
-    sigma: Annotated[float | None, typer.Option(help="gnmax: noise, in votes.")] = None,
-    sigma1: Annotated[float | None, typer.Option(help="confident: noise of the check, in votes.")] = None,
-    sigma2: Annotated[float | None, typer.Option(help="confident: noise of the label, in votes.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="confident: votes that a label needs.")] = None,
+    mechanism: Annotated[str, typer.Option(help=f"How votes become labels: {LISTED}.")] = "confident",
+    sigma: Annotated[float | None, typer.Option(help="Noise of the vote count, in votes.")] = None,
+    sigma1: Annotated[float | None, typer.Option(help="Noise of the check, in votes.")] = None,
+    sigma2: Annotated[float | None, typer.Option(help="confident, interactive: noise of the label.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Votes that the check asks for.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="lnmax: inverse scale of its noise.")] = None,
+    tau: Annotated[float | None, typer.Option(help="tau: L2 norm that a ballot is scaled to.")] = None,
+    tau1: Annotated[float | None, typer.Option(help="l1: L1 norm that a ballot is scaled to.")] = None,
+    max_positives: Annotated[int | None, typer.Option(help="powerset: most labels of a set.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="interactive: probability from which the student's label stands.")
+    ] = None,
+    student: Annotated[
+        Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
+    ] = None,
+    adjacency: Annotated[
+        AdjacencyName, typer.Option(help="What is charged; label for noise_cluster alone.")
+    ] = AdjacencyName.RECORD,
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
     batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
     queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
@@ -74,13 +87,31 @@ def label_command(
     json: JsonFile = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    chosen = make_mechanism(mechanism.value, sigma=sigma, sigma1=sigma1, sigma2=sigma2, threshold=threshold)
+    chosen = make_mechanism(
+        mechanism,
+        sigma=sigma,
+        sigma1=sigma1,
+        sigma2=sigma2,
+        threshold=threshold,
+        gamma=gamma,
+        tau=tau,
+        tau1=tau1,
+        max_positives=max_positives,
+        confidence=confidence,
+    )
+    charged: Adjacency = "label" if adjacency is AdjacencyName.LABEL else "record"
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    options = PlanOptions(chosen, quorum, batch_size, queries, names)
+    options = PlanOptions(chosen, quorum, batch_size, queries, names, charged)
     try:
         with progress() as display:
             result = labelling.label(
-                site, pool, options, out, task_file=task, on_progress=_Bar(display).update
+                site,
+                pool,
+                options,
+                out,
+                student=student,
+                task_file=task,
+                on_progress=_Bar(display).update,
             )
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
@@ -91,19 +122,25 @@ def label_command(
         raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
 
 
+app.command("plan")(planning_cli.plan)
+
+
 @app.command("retrain")
 def retrain_command(
     site: SiteFolder,
     labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
-    run: Annotated[Path, typer.Option("--run", help="Folder of the run that labelled the pool.")],
-    pool: PoolFile,
+    run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
+    pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
     model: Annotated[StudentName, typer.Option(help="What to train.")] = StudentName.LOGISTIC_REGRESSION,
     out: Annotated[Path | None, typer.Option("--out", help="Model file; student.skops in --run.")] = None,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
-    """Train a student on own labels, and one on released labels too; saves the second."""
+    """Train a student on own labels, and one on released labels too; saves the second.
+
+    Without --run and --pool only the first is trained, and saved to --out: what interactive begins with.
+    """
     result = retraining.retrain(
         site, labelled, run, pool, test=test, model=model.value, out=out, task_file=task
     )
@@ -141,6 +178,8 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
         f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
         f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
     )
+    if result.by_student:
+        _tell(f"The student labelled {result.by_student} of the abstained itself.")
     for site, stop in result.left_out.items():
         _tell(f"Left out {site} [{stop.code}]: {stop.message}")
     if result.stopped is not None and result.answered:

@@ -2,8 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import grpc
+import numpy as np
+from numpy.typing import NDArray
 
 from client.retry import Retry
 from common.rpc.chunks import split
@@ -14,6 +17,31 @@ CALL_S = 60.0
 RELEASE_S = 600.0
 """Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
 LEAST_WAIT_MS = 10
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What is sent to have a batch released.
+
+    Attributes:
+        total: this side's shares summed over the frozen set, ring bytes (rows x width).
+        scores: the student's, in units of 2^-16, uint32 (rows, classes); None unless Interactive.
+    """
+
+    total: bytes = field(repr=False)
+    rows: int
+    width: int
+    scores: NDArray[np.uint32] | None = field(default=None, repr=False)
+
+    @property
+    def data(self) -> bytes:
+        """The sum, then the scores, as the chunks carry them and the digest covers them."""
+        return self.total + (b"" if self.scores is None else self.scores.astype("<u4", copy=False).tobytes())
+
+    @property
+    def score_width(self) -> int:
+        """Scores of one row."""
+        return 0 if self.scores is None else int(self.scores.shape[1])
 
 
 class GuardianPeer:
@@ -47,21 +75,21 @@ class GuardianPeer:
                 return tuple(reply.frozen)
             self._retry.sleep(max(reply.retry_after_ms, LEAST_WAIT_MS) / 1000)
 
-    def release(
-        self, session_id: str, batch_id: int, total: bytes, rows: int, width: int
-    ) -> list[guardian_pb2.Answer]:
-        """The answers to a batch for the one sum (rows x width ring elements) over its frozen set."""
+    def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
+        """The answers to a batch for the one sum over its frozen set."""
+        data = total.data
         header = guardian_pb2.ReleaseHeader(
             session_id=session_id,
             batch_id=batch_id,
-            rows=rows,
-            width=width,
-            sha256=hashlib.sha256(total).digest(),
+            rows=total.rows,
+            width=total.width,
+            sha256=hashlib.sha256(data).digest(),
+            score_width=total.score_width,
         )
 
         def requests() -> Iterator[guardian_pb2.ReleaseRequest]:
             yield guardian_pb2.ReleaseRequest(header=header)
-            for chunk in split(total):
+            for chunk in split(data):
                 yield guardian_pb2.ReleaseRequest(chunk=chunk)
 
         def answers() -> list[guardian_pb2.Answer]:

@@ -7,14 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from client.batch_round import Queries
 from client.options import PlanOptions, make_plan
 from client.retry import Retry
 from client.run_folder import held, open_run, write_labels
 from client.session import Session
 from client.site import connect, load_query_site, load_site_task
-from client.state import RunState, Stop
+from client.state import RunState, Stop, Student
+from client.students.scores import Beliefs, read_beliefs
 from common.clock import Clock, SystemClock
 from common.errors import OstrakaError
+from common.mechanism import AnyMechanism, Interactive, invalid_plan
 from common.plan import NONCE_BYTES
 
 
@@ -25,7 +31,9 @@ class LabelResult:
     Attributes:
         run: the run's folder, with labels.csv and session.json.
         queries: how many the plan asks.
-        asked: how many were settled; `answered` with a label and `abstained` without.
+        asked: how many were settled; `answered` with a label (one at least of a multi-label task's) and
+            `abstained` without.
+        by_student: how many of the abstained the student of an Interactive run labelled itself.
         stopped: why fewer were asked than the plan says, else None.
         left_out: parties left out at the end, with the code and sentence of each.
         enforce: the federation's policy, and `bound`, as the grant names them.
@@ -38,6 +46,7 @@ class LabelResult:
     stopped: Stop | None
     enforce: str
     bound: str
+    by_student: int = 0
     left_out: Mapping[str, Stop] = field(default_factory=dict)
 
     @property
@@ -57,6 +66,7 @@ def label(
     options: PlanOptions,
     run_folder: Path,
     *,
+    student: Path | None = None,
     task_file: Path | None = None,
     on_progress: Callable[[LabelResult], None] = lambda _: None,
     retry: Retry | None = None,
@@ -64,6 +74,9 @@ def label(
     random: Callable[[int], bytes] = secrets.token_bytes,
 ) -> LabelResult:
     """Label the records of the file `pool` and keep everything in `run_folder`; resumes a run found there.
+
+    Interactive takes a `student` (skops) as `retrain` saves it: its probabilities go to the guardian, and
+    where the guardian does not answer, its own label stands if it is confident.
 
     labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
     grant.expired) is told as `stopped`; what needs somebody (server.unreachable, quorum.lost, data.*,
@@ -73,21 +86,40 @@ def label(
     task = load_site_task(site_folder, task_file)
     features = task.prepare(task.load(pool).X)
     plan_of = partial(make_plan, options, task, len(features), site.parties)
+    beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
+    asked = Queries(features, None if beliefs is None else beliefs.scores)
     with held(run_folder):
-        store = open_run(run_folder, task, features, plan_of, random(NONCE_BYTES))
+        own = _student(options.mechanism, beliefs)
+        store = open_run(run_folder, task, features, own, plan_of, random(NONCE_BYTES))
         parties = store.state.parsed_plan().parties
         left_out: Mapping[str, OstrakaError] = {}
         try:
             if not store.state.closed:
                 with connect(site, parties, clock or SystemClock(), retry or Retry()) as peers:
                     session = Session.open(
-                        peers, store, features, lambda state: on_progress(_result(run_folder, state))
+                        peers, store, asked, lambda state: on_progress(_result(run_folder, state))
                     )
                     session.run()
                     left_out = session.left_out
         finally:
             write_labels(run_folder, store.state)
         return _result(run_folder, store.state, left_out)
+
+
+def _beliefs(
+    mechanism: AnyMechanism, student: Path | None, features: NDArray[np.float32], classes: int
+) -> Beliefs | None:
+    """What the student believes; raises `plan.invalid` for Interactive without one, and the converse."""
+    if isinstance(mechanism, Interactive) != (student is not None):
+        advice = "give its file as --student" if student is None else "leave out --student"
+        raise invalid_plan(f"mechanism {mechanism.kind} was chosen, and interactive asks a student; {advice}")
+    return None if student is None else read_beliefs(student, features, classes)
+
+
+def _student(mechanism: AnyMechanism, beliefs: Beliefs | None) -> Student | None:
+    if beliefs is None or not isinstance(mechanism, Interactive):
+        return None
+    return Student(sha256=beliefs.sha256, labels=beliefs.confident(mechanism.confidence))
 
 
 def _result(run: Path, state: RunState, left_out: Mapping[str, OstrakaError] | None = None) -> LabelResult:
@@ -100,6 +132,7 @@ def _result(run: Path, state: RunState, left_out: Mapping[str, OstrakaError] | N
         stopped=state.stopped,
         enforce=state.enforce,
         bound=state.bound,
+        by_student=len(state.by_student()),
         left_out={
             site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
         },
@@ -114,6 +147,7 @@ def as_json(result: LabelResult) -> dict[str, Any]:
         "asked": result.asked,
         "answered": result.answered,
         "abstained": result.abstained,
+        "by_student": result.by_student,
         "unasked": result.unasked,
         "enforce": result.enforce,
         "bound": result.bound,

@@ -25,10 +25,13 @@ VOTE_S = 600.0
 
 @dataclass(frozen=True)
 class VoteBatch:
-    """A batch as every party is sent it: the signed permissions and the features, float32 (rows, columns)."""
+    """A batch as every party is sent it: the signed permissions and the features, float32 (rows, columns).
+
+    `width` is the ring values that a share has for each query.
+    """
 
     plan: bytes
-    classes: int
+    width: int
     grant: common_pb2.Signed
     ticket: common_pb2.Signed
     features: NDArray[np.float32]
@@ -109,7 +112,7 @@ class PartyPeer:
 
     def _seed(self, replies: list[party_pb2.VoteReply], batch: VoteBatch) -> bytes:
         header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
-        if (header.rows, header.width, len(header.seed)) != (len(batch.features), batch.classes, SEED_BYTES):
+        if (header.rows, header.width, len(header.seed)) != (len(batch.features), batch.width, SEED_BYTES):
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
                 f"Party {self._site} sent no share of this batch: "

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from client.answers import label_matrix
 from client.run_folder import pool_digest
 from client.site import load_query_site, load_site_task
-from client.state import RunState, load_state, write_atomic
+from client.state import load_state, write_atomic
 from client.students.evaluation import Features, Labels, Trainer, cross_validate
 from client.students.metrics import Metrics, measure
-from client.students.models import train
-from common.datasets import Dataset
+from client.students.models import predict, train
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 
@@ -29,7 +29,7 @@ class StudentResult:
 
     Attributes:
         model: kind of model; `path` is where the one trained on all labels was saved.
-        labelled: own labelled records; `released` those that the run labelled.
+        labelled: own labelled records; `released` those that the run gave a label, its student's included.
         measured_on: what the metrics are of; `measured` is their number of records.
         before: metrics of the student of own labels alone, None where nothing could be held back.
         after: metrics of the student of own and released labels.
@@ -48,8 +48,8 @@ class StudentResult:
 def retrain(
     site_folder: Path,
     labelled: Path,
-    run_folder: Path,
-    pool: Path,
+    run_folder: Path | None = None,
+    pool: Path | None = None,
     *,
     test: Path | None = None,
     model: str = "logistic_regression",
@@ -59,16 +59,19 @@ def retrain(
 ) -> StudentResult:
     """Train both students, save the second (skops, default RUN/student.skops) and write RUN/student.json.
 
-    Raises `task.mismatch`, `data.*` for files that do not fit, `run.mismatch` where `pool` is not the run's.
+    Without a run and its pool there are own labels alone: both students are the same, saved to `out`.
+
+    Raises `task.mismatch`, `data.*` for files that do not fit, `run.mismatch` where `pool` is not the run's,
+    `config.invalid` for a run without its pool, or neither run nor `out`.
     """
     load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     own = _labelled(task, labelled)
     tested = None if test is None else _labelled(task, test)
-    released = _released(task, load_state(run_folder), task.load(pool), run_folder)
+    released = _released(task, run_folder, pool) or _none_of(own)
     fit = partial(train, model, standardize=task.input.preprocessing == "none", seed=seed)
     before, after = _metrics(fit, own, released, tested)
-    path = out or run_folder / MODEL_FILE
+    path = _path(out, run_folder)
     _save(fit(*_joined(own, released)), path)
     result = StudentResult(
         model=model,
@@ -80,7 +83,8 @@ def retrain(
         before=before,
         after=after,
     )
-    write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
+    if run_folder is not None:
+        write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
     return result
 
 
@@ -94,24 +98,42 @@ def _labelled(task: Task, path: Path) -> Records:
     return task.prepare(data.X), data.labels()
 
 
-def _released(task: Task, state: RunState, pool: Dataset, run: Path) -> Records:
-    features = task.prepare(pool.X)
+def _path(out: Path | None, run: Path | None) -> Path:
+    if out is None and run is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "Without --run, name the model file as --out.")
+    return out or (run or Path()) / MODEL_FILE
+
+
+def _released(task: Task, run: Path | None, pool: Path | None) -> Records | None:
+    """What a run labelled of its pool; None without a run."""
+    if (run is None) != (pool is None):
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")
+    if run is None or pool is None:
+        return None
+    state, features = load_state(run), task.prepare(task.load(pool).X)
     if state.pool_sha256 != pool_digest(features) or state.parsed_plan().task_digest != task.digest:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
             f"{run} labelled another pool, or by another task: name the pool and task that it was made with.",
         )
-    answers = {query: answer for query, answer in state.answers().items() if answer is not None}
-    return features[list(answers)], np.fromiter(answers.values(), np.int64, len(answers))
+    given = {query: answer for query, answer in state.answers().items() if answer is not None}
+    labels = given | state.by_student()
+    values = list(labels.values())
+    y = label_matrix(values, len(task.classes)) if task.multi_label else np.array(values, np.int64)
+    return features[list(labels)], y
+
+
+def _none_of(records: Records) -> Records:
+    return records[0][:0], records[1][:0]
 
 
 def _metrics(fit: Trainer, own: Records, released: Records, tested: Records | None) -> list[Metrics | None]:
     """Metrics of the student without and with the released labels."""
-    none = (own[0][:0], own[1][:0])
+    none = _none_of(own)
     if tested is None:
         return [cross_validate(fit, *own, *more) for more in (none, released)]
     students = [fit(*_joined(own, more)) for more in (none, released)]
-    return [measure(tested[1], student.predict(tested[0])) for student in students]
+    return [measure(tested[1], predict(student, tested[0])) for student in students]
 
 
 def _joined(own: Records, more: Records) -> Records:

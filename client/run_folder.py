@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from client.state import STATE_FILE, RunState, RunStore, load_state, write_atomic
+from client.answers import label_matrix
+from client.state import STATE_FILE, RunState, RunStore, Student, load_state, write_atomic
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 from common.task import Task
 
 LABELS_FILE = "labels.csv"
 LOCK_FILE = "session.lock"
-ANSWERED, ABSTAINED, UNASKED = "answered", "abstained", "unasked"
+ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
 
 
 @contextmanager
@@ -43,12 +44,17 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def open_run(
-    folder: Path, task: Task, features: NDArray[np.float32], plan_of: Callable[[bytes], Plan], nonce: bytes
+    folder: Path,
+    task: Task,
+    features: NDArray[np.float32],
+    student: Student | None,
+    plan_of: Callable[[bytes], Plan],
+    nonce: bytes,
 ) -> RunStore:
     """The run in `folder`, resumed if there is one, else new under `nonce`.
 
     `plan_of` makes the plan that is asked for now under a given nonce. Raises `run.mismatch` where the
-    folder holds a run for another pool, task or plan.
+    folder holds a run for another pool, task, plan or student.
     """
     pool = pool_digest(features)
     if not (folder / STATE_FILE).exists():
@@ -58,6 +64,7 @@ def open_run(
             pool_sha256=pool,
             pool_size=len(features),
             plan=plan_of(nonce).serialize().hex(),
+            student=student,
         )
         return RunStore.create(folder, state)
     state = load_state(folder)
@@ -70,6 +77,8 @@ def open_run(
     if asked != stored:
         names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
         raise _mismatch(folder, f"a plan with other {', '.join(names)}")
+    if state.student != student:
+        raise _mismatch(folder, "another student")
     return RunStore(folder, state)
 
 
@@ -79,18 +88,37 @@ def pool_digest(features: NDArray[np.float32]) -> str:
 
 
 def write_labels(folder: Path, state: RunState) -> None:
-    """Write labels.csv: for every row of the pool its id, class name and status."""
-    answers = state.answers()
+    """Write labels.csv: for every row of the pool its id, its label and status.
+
+    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer.
+    """
+    multi_label = state.parsed_plan().multi_label
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(("id", "label", "status"))
-    for query in range(state.pool_size):
-        answer = answers.get(query)
-        if answer is not None:
-            table.writerow((query, state.classes[answer], ANSWERED))
-        else:
-            table.writerow((query, "", ABSTAINED if query in answers else UNASKED))
+    table.writerow(("id", *(state.classes if multi_label else ("label",)), "status"))
+    table.writerows(_label_rows(state) if multi_label else _class_rows(state))
     write_atomic(folder / LABELS_FILE, text.getvalue())
+
+
+def _class_rows(state: RunState) -> Iterator[tuple[object, ...]]:
+    answers, own = state.answers(), state.by_student()
+    for query in range(state.pool_size):
+        label = answers.get(query)
+        if isinstance(label, int):
+            yield query, state.classes[label], ANSWERED
+        elif query in own:
+            yield query, state.classes[own[query]], BY_STUDENT
+        else:
+            yield query, "", ABSTAINED if query in answers else UNASKED
+
+
+def _label_rows(state: RunState) -> Iterator[tuple[object, ...]]:
+    answers = state.answers()
+    queries = range(state.pool_size)
+    labels = label_matrix([answers.get(query) for query in queries], len(state.classes))
+    for query, bits in zip(queries, labels.tolist(), strict=True):
+        status = ANSWERED if max(bits) >= 0 else ABSTAINED if query in answers else UNASKED
+        yield query, *("" if bit < 0 else bit for bit in bits), status
 
 
 def _mismatch(folder: Path, what: str) -> OstrakaError:

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from client.answers import Answer, read_answers
 from client.availability import Availability
-from client.batch_round import BatchRound, Granted, Peers, as_labels
+from client.batch_round import BatchRound, Granted, Peers, Queries
 from client.state import Batch, Party, RunState, RunStore
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
@@ -44,14 +42,14 @@ class Session:
         self,
         peers: Peers,
         store: RunStore,
-        features: NDArray[np.float32],
+        pool: Queries,
         on_progress: Callable[[RunState], None],
         granted: Granted,
     ) -> None:
-        """Take an open session; `features` are the pool's, prepared, float32 (queries, columns)."""
+        """Take an open session; the `pool` is what may be asked, prepared."""
         self._peers = peers
         self._store = store
-        self._features = features
+        self._pool = pool
         self._on_progress = on_progress
         self._granted = granted
         self._availability = Availability(
@@ -69,7 +67,7 @@ class Session:
         cls,
         peers: Peers,
         store: RunStore,
-        features: NDArray[np.float32],
+        pool: Queries,
         on_progress: Callable[[RunState], None],
     ) -> "Session":
         """The session of a run's plan, new or the one that the same plan opened before."""
@@ -80,7 +78,7 @@ class Session:
             grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
         )
         granted = Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
-        return cls(peers, store, features, on_progress, granted)
+        return cls(peers, store, pool, on_progress, granted)
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -116,8 +114,8 @@ class Session:
         if ticket is None:
             return
         try:
-            features, patient = self._features[list(batch.queries)], self._deaths + 1 < DEATHS
-            released = self._round.run(batch.id, ticket, features, patient=patient)
+            queries, patient = self._pool.take(batch.queries), self._deaths + 1 < DEATHS
+            released = self._round.run(batch.id, ticket, queries, patient=patient)
         except OstrakaError as error:
             self._mourn(batch, error)
             return
@@ -159,9 +157,9 @@ class Session:
         if answers is None:
             self._store.dead(batch)
         else:
-            self._keep(batch, as_labels(answers, len(batch.queries), self._granted.plan.classes), ())
+            self._keep(batch, read_answers(answers, len(batch.queries), self._granted.plan), ())
 
-    def _keep(self, batch: Batch, answers: Sequence[int | None], parties: Sequence[str]) -> None:
+    def _keep(self, batch: Batch, answers: Sequence[Answer], parties: Sequence[str]) -> None:
         self._store.released(batch, answers, parties)
         self._deaths = 0
         self._on_progress(self._store.state)

@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from client.answers import Answer
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 
@@ -40,25 +41,41 @@ class Batch(_Value):
         queries: rows of the pool, in the order they were sent.
         status: "open" until it is known to be "released" or "dead".
         parties: whose ballots were released; empty where an interruption lost that, then any party's may be.
-        answers: class indices by query once released, None where the mechanism gave no answer.
+        answers: by query once released, None where the mechanism gave no answer.
     """
 
     id: int
     queries: tuple[int, ...]
     status: Literal["open", "released", "dead"] = "open"
     parties: tuple[str, ...] = ()
-    answers: tuple[int | None, ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+
+class Student(_Value):
+    """The querying party's own model in an Interactive run.
+
+    Attributes:
+        sha256: of the model's file, in hex.
+        labels: for every row of the pool the model's class index where it is confident, else None.
+    """
+
+    sha256: str
+    labels: tuple[int | None, ...]
 
 
 class RunState(_Value):
-    """Everything in RUN/session.json. Never a vote, share or seed."""
+    """Everything in RUN/session.json. Never a vote, share or seed.
 
-    version: Literal[1] = 1
+    Version 1 knew neither multi-label answers nor students; it is read, and written as version 2.
+    """
+
+    version: Literal[1, 2] = 2
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
     pool_size: int
     plan: str
+    student: Student | None = None
     session_id: str = ""
     enforce: str = ""
     bound: str = ""
@@ -76,14 +93,21 @@ class RunState(_Value):
         """The plan; raises `plan.invalid` where the file was changed by hand."""
         return Plan.parse(self.plan_bytes)
 
-    def answers(self) -> dict[int, int | None]:
-        """Class index, or None for an abstention, of every query of a released batch, by row of the pool."""
+    def answers(self) -> dict[int, Answer]:
+        """The answer, None for an abstention, to every query of a released batch, by row of the pool."""
         return {
             query: answer
             for batch in self.batches
             if batch.status == "released"
             for query, answer in zip(batch.queries, batch.answers, strict=True)
         }
+
+    def by_student(self) -> dict[int, int]:
+        """The student's own class index for every query without an answer that it is confident of."""
+        if self.student is None:
+            return {}
+        own = {query: self.student.labels[query] for query, given in self.answers().items() if given is None}
+        return {query: label for query, label in own.items() if label is not None}
 
     def pending(self) -> list[int]:
         """Rows of the pool that the plan asks and that no batch has settled."""
@@ -121,7 +145,7 @@ class RunStore:
         self._update(batches=(*self._state.batches, batch), stopped=None)
         return batch
 
-    def released(self, batch: Batch, answers: Iterable[int | None], parties: Iterable[str]) -> None:
+    def released(self, batch: Batch, answers: Iterable[Answer], parties: Iterable[str]) -> None:
         """Keep a batch's answers, in the order of its queries."""
         fields = {"status": "released", "answers": tuple(answers), "parties": tuple(parties)}
         self._replace(batch.model_copy(update=fields))
@@ -143,7 +167,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update=fields)
+        self._state = self._state.model_copy(update={"version": 2, **fields})
         self._save()
 
     def _save(self) -> None:

@@ -7,6 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+METRICS = ("accuracy", "balanced_accuracy")
+
 
 def show(figures: Mapping[str, Any], console: Console) -> None:
     """Print what `report` returned."""
@@ -17,11 +19,14 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     yield Text(
         f"Run {figures['run']} of task {figures['task']}: {figures['asked']} of {figures['queries']} queries "
         f"asked, {figures['answered']} answered, {figures['abstained']} abstained."
+        + (f" The student labelled {figures['by_student']} of these." if figures["by_student"] else "")
     )
     if figures["stopped"]:
         yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
     if figures["unsettled_batches"]:
         yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
+    if figures["labels"]:
+        yield _labels(figures)
     yield _parties(figures)
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
@@ -29,6 +34,15 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     )
     if figures["student"]:
         yield student(figures["student"])
+
+
+def _labels(figures: Mapping[str, Any]) -> Table:
+    table = Table("label", "answered", "positive", title="Answers by label")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for label in figures["labels"]:
+        table.add_row(label["name"], str(label["answered"]), str(label["positive"]))
+    return table
 
 
 def _parties(figures: Mapping[str, Any]) -> Table:
@@ -44,16 +58,16 @@ def _parties(figures: Mapping[str, Any]) -> Table:
 
 
 def student(figures: Mapping[str, Any]) -> Table:
-    """A student's metrics before and after, as `retrain` wrote them."""
-    table = Table("student", "labels", "accuracy", "balanced accuracy")
+    """A student's metrics before and after, as `retrain` wrote them; of several labels their means."""
+    names = list(figures["before"] or figures["after"] or METRICS)
+    table = Table("student", "records", *(name.replace("_", " ") for name in names))
     for column in table.columns[1:]:
         column.justify = "right"
     table.title = f"{figures['model']}, measured on {figures['measured']} {figures['measured_on']}"
-    labels = figures["labelled"], figures["labelled"] + figures["released"]
-    for name, count in zip(("before", "after"), labels, strict=True):
+    records = figures["labelled"], figures["labelled"] + figures["released"]
+    for name, count in zip(("before", "after"), records, strict=True):
         metrics = figures[name] or {}
-        cells = (_share(metrics.get("accuracy")), _share(metrics.get("balanced_accuracy")))
-        table.add_row(name, str(count), *cells)
+        table.add_row(name, str(count), *(_share(metrics.get(metric)) for metric in names))
     return table
 
 

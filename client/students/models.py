@@ -11,6 +11,8 @@ from common.errors import ErrorCode, OstrakaError
 ModelKind = Literal["logistic_regression", "mlp"]
 KINDS: tuple[str, ...] = get_args(ModelKind)
 
+UNKNOWN = -1
+"""Stands in y for a label that a record has no answer for."""
 HIDDEN = (64,)
 ITERATIONS = 2000
 
@@ -18,28 +20,71 @@ ITERATIONS = 2000
 def train(
     kind: str, X: NDArray[np.float32], y: NDArray[np.int64], *, standardize: bool, seed: int = 0
 ) -> Any:
-    """A fitted scikit-learn classifier of class indices.
+    """A fitted scikit-learn classifier of class indices, or of labels, each by a model of its own.
 
     Args:
         kind: "logistic_regression" or "mlp".
         X: prepared features, float32 (N, F).
-        y: class indices, int64 (N,).
+        y: class indices, int64 (N,); or 1, 0 or UNKNOWN for every label, (N, labels). A label is learned from
+            the records where it is known, and is constant where these do not differ: 0 where there are none.
         standardize: whether features come on scales of their own and are standardized first.
         seed: of the model's initial weights and shuffling.
 
-    Raises `config.invalid` for an unknown kind, `data.too_few` where fewer than two classes are labelled.
+    Raises `config.invalid` for an unknown kind, `data.too_few` where there is nothing to tell apart.
     """
-    if len(np.unique(y)) < 2:
+    if not any(_varies(column) for column in np.atleast_2d(y.T)):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
-            "A student needs labelled records of at least two classes: label some of another class.",
+            "A student needs labelled records of at least two classes, or with and without a label: "
+            "label some of another class.",
         )
     from sklearn.exceptions import ConvergenceWarning
 
-    model = _untrained(kind, standardize, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
+        model = _untrained(kind, standardize, seed)
+        return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
+
+
+def predict(student: Any, X: NDArray[np.float32]) -> NDArray[Any]:
+    """Predicted class indices (N,), or probabilities of every label (N, labels)."""
+    from sklearn.multioutput import MultiOutputClassifier
+
+    if not isinstance(student, MultiOutputClassifier):
+        return np.asarray(student.predict(X))
+    return np.stack([_probability(model, X) for model in student.estimators_], axis=1)
+
+
+def _fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    """A multi-output classifier whose models each know the records on which their label is known."""
+    from sklearn.multioutput import MultiOutputClassifier
+
+    fitted = MultiOutputClassifier(model)
+    known = [column != UNKNOWN for column in y.T]
+    fitted.estimators_ = [_fit_label(model, X[rows], y[rows, label]) for label, rows in enumerate(known)]
+    fitted.classes_ = [each.classes_ for each in fitted.estimators_]
+    return fitted
+
+
+def _fit_label(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    from sklearn.base import clone
+    from sklearn.dummy import DummyClassifier
+
+    if _varies(y):
+        return clone(model).fit(X, y)
+    constant = int(y[0]) if len(y) else 0
+    return DummyClassifier(strategy="constant", constant=constant).fit(np.zeros((1, 1)), [constant])
+
+
+def _varies(y: NDArray[np.int64]) -> bool:
+    return len(np.unique(y[y != UNKNOWN])) > 1
+
+
+def _probability(model: Any, X: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The probability of 1 that a model of one label gives, (N,)."""
+    probabilities = np.asarray(model.predict_proba(X), np.float64)
+    positive: NDArray[np.float64] = probabilities[:, model.classes_ == 1].sum(axis=1)
+    return positive
 
 
 def _untrained(kind: str, standardize: bool, seed: int) -> Any:

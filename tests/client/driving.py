@@ -8,7 +8,7 @@ from typing import Any
 from client.labelling import LabelResult, label
 from client.options import PlanOptions
 from client.retry import Retry
-from common.plan import Confident
+from common.mechanism import Confident
 from tests.client.federation import Federation
 
 MECHANISM = Confident(sigma1=10.0, sigma2=5.0, threshold=6.0)

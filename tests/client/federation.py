@@ -16,7 +16,7 @@ from common.identity import CertificateAuthority, Credentials, Identity, Role
 from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.rpc import BoundServer, join, make_server
-from common.sharing.ballots import single_label
+from common.sharing.ballots import ballots
 from common.sharing.expansion import fresh_seed
 from common.sharing.fixed_point import decode
 from common.sharing.ring import Ring, RingArray
@@ -39,7 +39,7 @@ def refuse(code: ErrorCode, **details: str) -> OstrakaError:
 
 @dataclass
 class FakeGuardian(GuardianServicer):
-    """Answers without noise the class that every ballot agrees on, else nothing.
+    """Answers without noise the class, or the bit of each label, that every vote agrees on, else nothing.
 
     Hooks raise what a test wants refused: `on_batch(request)`, `before_release()`, `after_release()`.
     """
@@ -64,6 +64,7 @@ class FakeGuardian(GuardianServicer):
     frozen: dict[Key, list[str]] = field(default_factory=dict)
     sums: dict[Key, list[bytes]] = field(default_factory=dict)
     histograms: dict[Key, Any] = field(default_factory=dict)
+    scores: dict[Key, Any] = field(default_factory=dict)
     answers: dict[Key, list[guardian_pb2.Answer]] = field(default_factory=dict)
     dead: set[Key] = field(default_factory=set)
     closed: list[str] = field(default_factory=list)
@@ -129,28 +130,27 @@ class FakeGuardian(GuardianServicer):
     def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         header = next(request_iterator).header
         key = (header.session_id, header.batch_id)
-        total = join(
+        own = header.rows * header.width * 8
+        sent = join(
             (part.chunk for part in request_iterator),
-            expected=header.rows * header.width * 8,
+            expected=own + header.rows * header.score_width * 4,
             sha256=header.sha256,
         )
+        total = sent[:own]
         self.before_release()
         if key in self.dead:
             raise refuse(ErrorCode.BATCH_DEAD)
-        self.sums.setdefault(key, []).append(total)
+        self.sums.setdefault(key, []).append(sent)
+        self.scores[key] = np.frombuffer(sent[own:], "<u4").reshape(header.rows, header.score_width)
         assert len(set(self.sums[key])) == 1, "two sums of one batch reveal a share"
         values = [
             RING.from_bytes(total, header.rows, header.width),
             *(self.shares[key][site] for site in self.frozen[key]),
         ]
         self.histograms[key] = counts = decode(add(values), RING)
+        read = _label_answer if self._plan(header.session_id).multi_label else _class_answer
         unanimous = TEACHERS * len(self.frozen[key])
-        self.answers[key] = self.alter_answers(
-            [
-                guardian_pb2.Answer(answered=bool(row.max() == unanimous), label=int(row.argmax()))
-                for row in counts
-            ]
-        )
+        self.answers[key] = self.alter_answers([read(row, unanimous) for row in counts])
         self.after_release()
         yield from (guardian_pb2.ReleaseReply(answers=[answer]) for answer in self.answers[key])
 
@@ -168,6 +168,9 @@ class FakeGuardian(GuardianServicer):
     def Register(self, request: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
+    def Plan(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
@@ -175,9 +178,26 @@ class FakeGuardian(GuardianServicer):
         return next(plan for known, plan, _ in self.plans.values() if known == session_id)
 
 
+def _class_answer(counts: Any, unanimous: int) -> guardian_pb2.Answer:
+    return guardian_pb2.Answer(answered=bool(counts.max() == unanimous), label=int(counts.argmax()))
+
+
+def _label_answer(counts: Any, unanimous: int) -> guardian_pb2.Answer:
+    positive = counts == unanimous
+    answered = positive | (counts == 0)
+    return guardian_pb2.Answer(
+        answered=bool(answered.any()),
+        answered_labels=np.packbits(answered).tobytes(),
+        positive_labels=np.packbits(positive).tobytes(),
+    )
+
+
 @dataclass
 class FakeParty(PartyServicer):
-    """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5."""
+    """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5.
+
+    On several labels they say yes to those up to that class: one to all three of them.
+    """
 
     site: str
     guardian: FakeGuardian
@@ -201,16 +221,19 @@ class FakeParty(PartyServicer):
         first = np.frombuffer(data, "<f4").reshape(header.rows, header.columns)[:, 0]
         seed = self.replies.setdefault(key, fresh_seed())
         self.voted.append(key)
+        plan = Plan.parse(header.plan)
         if self.submits:
-            ballots = single_label(np.tile(self._classes(first), (TEACHERS, 1)), len(CLASSES))
-            self.guardian.shares[key][self.site] = split(ballots, seed, RING)
-        reply = party_pb2.VoteReplyHeader(rows=header.rows, width=len(CLASSES), seed=seed)
+            counted = ballots(self._votes(first, plan), plan.mechanism, len(CLASSES))
+            self.guardian.shares[key][self.site] = split(counted, seed, RING)
+        width = plan.mechanism.width(len(CLASSES))
+        reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
 
-    def _classes(self, first: Any) -> Any:
+    def _votes(self, first: Any, plan: Plan) -> Any:
         seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
-        return (seen * 2).astype(int)
+        classes = np.tile((seen * 2).astype(int), (TEACHERS, 1))
+        return (np.arange(len(CLASSES)) <= classes[..., None]) * 1.0 if plan.multi_label else classes
 
 
 @dataclass
@@ -260,7 +283,13 @@ class Federation:
         save(_records(first, None), self.pool)
 
 
-def build(root: Path, names: tuple[str, ...] = ("a", "b", "c"), queries: int = 10) -> Federation:
+def build(
+    root: Path,
+    names: tuple[str, ...] = ("a", "b", "c"),
+    queries: int = 10,
+    *,
+    multi_label: bool = False,
+) -> Federation:
     """Start a federation whose pool asks `queries` queries of classes 0, 1, 2, 0, ..."""
     clock = SystemClock()
     ca = CertificateAuthority.create(FEDERATION, clock)
@@ -290,7 +319,7 @@ def build(root: Path, names: tuple[str, ...] = ("a", "b", "c"), queries: int = 1
     for name in ("guardian", *names):
         federation.start(name)
     federation.write_pool([(row % 3) / 2 for row in range(queries)])
-    records = _records([0.0, 0.5, 1.0], np.arange(3))
+    records = _records([0.0, 0.5, 1.0], np.tri(3, dtype=int) if multi_label else np.arange(3))
     write_task(infer_task(records, "insects"), federation.site / "task.toml")
     return federation
 

@@ -11,6 +11,8 @@ from client.report import report
 from client.state import RunStore, load_state
 from common.errors import ErrorCode, OstrakaError
 from common.privacy import ORDERS, epsilon
+from common.sharing.fixed_point import FRACTION_BITS
+from common.two_outcomes import two_outcomes_rdp
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 
@@ -19,9 +21,13 @@ SIGMA1, SIGMA2, DELTA = 10.0, 5.0, 1e-5
 
 def expected(asked: int, answered: int, votes: int = 1) -> float:
     return min(
-        epsilon(votes**2 * (asked * order / (2 * SIGMA1**2) + answered * order / SIGMA2**2), order, DELTA)
+        epsilon(asked * check(order, votes) + answered * votes**2 * order / SIGMA2**2, order, DELTA)
         for order in ORDERS
     )
+
+
+def check(order: float, votes: int) -> float:
+    return two_outcomes_rdp(order, votes / SIGMA1, lattice=1 / SIGMA1 / 2**FRACTION_BITS)
 
 
 def test_every_query_costs_its_check_and_every_answer_its_argmax(federation: Federation) -> None:

@@ -14,10 +14,12 @@ from client.run_folder import pool_digest
 from client.state import Batch, RunState, RunStore
 from client.students.metrics import measure
 from client.students.models import train
+from client.students.scores import read_beliefs
 from common.config import SiteConfig, write_site
 from common.datasets import Dataset, digits, save
 from common.errors import ErrorCode, OstrakaError
-from common.plan import Confident, Plan
+from common.mechanism import Confident
+from common.plan import Plan
 from common.task import infer_task, write_task
 
 POOL = 300
@@ -177,6 +179,24 @@ def test_features_on_their_own_scales_are_standardized(kind: str) -> None:
     X = np.stack([1e-4 * (y + 0.1 * rng.normal(size=200)), 1e4 * rng.normal(size=200)], axis=1)
     student = train(kind, X.astype(np.float32), y, standardize=True)
     assert measure(y, student.predict(X)).accuracy > 0.95
+
+
+def test_without_a_run_own_labels_alone_are_learned(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "first.skops"
+    result = retrain(bench.site, bench.own, test=bench.test, out=path)
+    assert (result.labelled, result.released, result.path) == (60, 0, path)
+    assert result.before == result.after
+    assert read_beliefs(path, np.zeros((1, 64), np.float32), 10).scores.shape == (1, 10)
+
+
+@pytest.mark.parametrize(
+    "missing", [{"pool": None}, {"run_folder": None}, {"pool": None, "run_folder": None}]
+)
+def test_a_run_needs_its_pool_and_no_run_a_file_to_save_to(bench: Bench, missing: dict[str, None]) -> None:
+    given: dict[str, Path | None] = {"run_folder": bench.run, "pool": bench.pool} | missing
+    with pytest.raises(OstrakaError) as refused:
+        retrain(bench.site, bench.own, given["run_folder"], given["pool"], test=bench.test)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
 def test_balanced_accuracy_is_the_mean_over_classes_that_occur() -> None:

@@ -1,0 +1,75 @@
+"""Answers as the guardian sends them, as a run keeps them, and as costs count them."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+from protos.ostraka.v1 import guardian_pb2
+
+Answer: TypeAlias = int | tuple[int | None, ...] | None
+"""A class index; or for every label 1, 0, or None where it got no answer; or None for no answer at all."""
+
+
+def read_answers(answers: Sequence[guardian_pb2.Answer], size: int, plan: Plan) -> list[Answer]:
+    """A batch's answers by query; raises `message.invalid` where they fit no batch of `size` of the plan."""
+    read = _label_answer if plan.multi_label else _class_answer
+    try:
+        if len(answers) != size:
+            raise ValueError
+        return [read(answer, plan.classes) for answer in answers]
+    except ValueError as exc:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"The guardian's answers do not fit a batch of {size} queries and {plan.classes} "
+            f"{'labels' if plan.multi_label else 'classes'}: use the same version everywhere.",
+        ) from exc
+
+
+def answered_mask(answers: Sequence[Answer], plan: Plan) -> NDArray[np.bool_]:
+    """Which answers were given, (queries, answers per query), as `WorstCase.rdp` takes it."""
+    width = plan.mechanism.answers(plan.classes)
+    rows = [_given(answer, width) for answer in answers]
+    return np.array(rows, dtype=np.bool_).reshape(len(rows), width)
+
+
+def label_matrix(answers: Sequence[Answer], labels: int) -> NDArray[np.int64]:
+    """Answers to a multi-label task as 1, 0, and -1 where there is none, (queries, labels)."""
+    rows = [
+        [-1 if bit is None else bit for bit in answer] if isinstance(answer, tuple) else [-1] * labels
+        for answer in answers
+    ]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), labels)
+
+
+def _given(answer: Answer, width: int) -> list[bool]:
+    if isinstance(answer, tuple):
+        return [bit is not None for bit in answer]
+    return [answer is not None] * width
+
+
+def _class_answer(answer: guardian_pb2.Answer, classes: int) -> Answer:
+    if not answer.answered:
+        return None
+    if answer.label >= classes:
+        raise ValueError
+    return answer.label
+
+
+def _label_answer(answer: guardian_pb2.Answer, labels: int) -> Answer:
+    if not answer.answered:
+        return None
+    answered, positive = (_bits(data, labels) for data in (answer.answered_labels, answer.positive_labels))
+    if not answered.any() or (positive & ~answered).any():
+        raise ValueError
+    return tuple(int(yes) if known else None for known, yes in zip(answered, positive, strict=True))
+
+
+def _bits(data: bytes, labels: int) -> NDArray[np.bool_]:
+    bits = np.unpackbits(np.frombuffer(data, np.uint8)).astype(np.bool_)
+    if len(data) != -(-labels // 8) or bits[labels:].any():
+        raise ValueError
+    return bits[:labels]
