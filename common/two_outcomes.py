@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 _TOLERANCE = 1e-6
 _ROUNDING = 1e-9
 _REACH = 12.0
-_CELLS = 256
+_CELLS = 64
 _WIDEST_STEP = 0.25
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _SHARES = (1 + _ROOTS) / 2, _WEIGHTS / 2
@@ -50,16 +50,34 @@ def two_outcomes_rdp(order: float, shift: float, *, lattice: float = 0.0) -> flo
         raise ValueError(f"shift: must be a finite number, 0 or more, is {shift}")
     if not 0 <= lattice < math.inf:
         raise ValueError(f"lattice: must be a finite number, 0 or more, is {lattice}")
+    return two_outcomes_within(_TOLERANCE, order, shift, lattice)
+
+
+def two_outcomes_within(tolerance: float, order: float, shift: float, lattice: float = 0.0) -> float:
+    """Return `two_outcomes_rdp`, rounded up by `tolerance` of it: less work where that is large."""
     gaussian = order * shift**2 / 2
     reach = (order - 1) * shift + _REACH
     if gaussian == 0 or lattice * (reach + shift + _REACH) > _WIDEST_STEP:
         return gaussian
-    inside = _largest(order, shift, lattice, np.linspace(-_REACH - shift, reach, _CELLS + 1))
+    inside = _largest(order, shift, lattice, np.linspace(-_REACH - shift, reach, _CELLS + 1), tolerance)
     outside = _beyond(order, gaussian, lattice)
     return min(gaussian, max(inside, outside) * (1 + _ROUNDING))
 
 
-def _largest(order: float, shift: float, lattice: float, g: Floats) -> float:
+def two_outcomes_lattice(order: float, shift: float, lattice: float) -> float:
+    """Return what a lattice adds at most to the continuous bound of any shift up to `shift`, maybe infinity.
+
+    Arguments and source are those of `two_outcomes_rdp`.
+    """
+    reach = (order - 1) * shift + _REACH
+    if lattice * (reach + shift + _REACH) > _WIDEST_STEP:
+        return math.inf
+    gaussian = order * shift**2 / 2
+    inside = float(_lattice_share(order, shift, lattice, np.asarray(reach + shift)))
+    return max(inside, _beyond(order, gaussian, lattice) - _beyond(order, gaussian, 0.0))
+
+
+def _largest(order: float, shift: float, lattice: float, g: Floats, tolerance: float) -> float:
     """Bound the divergence between the first and the last of `g`, whose cells are halved where needed."""
     low, high = g[:-1], g[1:]
     at_low = _divergence(low, order, shift)
@@ -70,9 +88,9 @@ def _largest(order: float, shift: float, lattice: float, g: Floats) -> float:
         at_ends = np.maximum(at_low, at_high)
         found = max(found, float((at_ends + share).max()))
         bound = _cell_bound(order, shift, low, high, at_ends) + share
-        open_ = bound > found * (1 + _TOLERANCE)
+        open_ = bound > found * (1 + tolerance)
         if not open_.any():
-            return found * (1 + _TOLERANCE)
+            return found * (1 + tolerance)
         low, high, at_low, at_high = low[open_], high[open_], at_low[open_], at_high[open_]
         middle = (low + high) / 2
         at_middle = _divergence(middle, order, shift)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from common.clipped_labels import clipped_labels_rdp
 from common.two_outcomes import two_outcomes_rdp
 from guardian.accounting.checks import Floats
 from guardian.accounting.confident import log_q_check
@@ -30,30 +31,38 @@ def _votes(
     votes: LabelVotes, release: Release, sigma: float, change: Change, orders: Floats, theorem: bool
 ) -> Floats:
     """Return the cost of the answered bits: positives and negatives both move, each with its own draw."""
-    each = _two_outcomes(orders, math.sqrt(2) * change.most / sigma, release.lattice / (math.sqrt(2) * sigma))
+    deviation = math.sqrt(2) * sigma
+    each, together = _two_outcomes(votes, change, orders, 2 / deviation, release.lattice / deviation)
     total = votes.answered.sum(axis=1)[:, None] * each
     if theorem:
         log_q = log_q_argmax(_pairs(votes), sigma, release.lattice)
         costs = theorem6(log_q, sigma / change.most, orders)
         total = _summed(np.where(votes.answered.reshape(-1, 1), np.minimum(costs, each), 0.0), votes)
-    return np.asarray(np.minimum(total, orders * change.budget / sigma**2))
+    return np.asarray(np.minimum(total, together), dtype=np.float64)
 
 
 def _checks(
     votes: LabelVotes, release: Release, sigma: float, change: Change, orders: Floats, theorem: bool
 ) -> Floats:
     """Return the cost of the checks of all labels, whatever came of them."""
-    each = _two_outcomes(orders, change.most / sigma, release.lattice / sigma)
+    each, together = _two_outcomes(votes, change, orders, 1 / sigma, release.lattice / sigma)
     total = np.broadcast_to(votes.positives.shape[1] * each, (len(votes.positives), len(orders)))
     if theorem:
         log_q = log_q_check(_pairs(votes), release.threshold, sigma, release.lattice)
         costs = theorem6(log_q, math.sqrt(2) * sigma / change.most, orders)
         total = _summed(np.minimum(costs, each), votes)
-    return np.asarray(np.minimum(total, orders * change.budget / (2 * sigma**2)))
+    return np.asarray(np.minimum(total, together), dtype=np.float64)
 
 
-def _two_outcomes(orders: Floats, shift: float, lattice: float) -> Floats:
-    return np.array([two_outcomes_rdp(order, shift, lattice=lattice) for order in orders.tolist()])
+def _two_outcomes(
+    votes: LabelVotes, change: Change, orders: Floats, per_vote: float, lattice: float
+) -> tuple[Floats, Floats]:
+    """Return the worst case (R,) of one label and of all of them, for noise of deviation 1/`per_vote`."""
+    shift, squares = change.most * per_vote, change.budget * per_vote**2
+    labels = votes.positives.shape[1]
+    each = [two_outcomes_rdp(order, shift, lattice=lattice) for order in orders.tolist()]
+    together = [clipped_labels_rdp(a, labels, shift, squares, lattice=lattice) for a in orders.tolist()]
+    return np.array(each), np.array(together)
 
 
 def _pairs(votes: LabelVotes) -> Floats:

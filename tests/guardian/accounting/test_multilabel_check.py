@@ -15,7 +15,7 @@ from guardian.accounting.multilabel_check import multilabel_check_rdp
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME
 
-AT = np.array(ORDERS)[::8]
+AT = np.array(ORDERS)[::16]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_one_check_for_all_labels_is_too_little() -> None:
 
 @given(
     st.lists(st.integers(0, 50), min_size=1, max_size=6),
-    st.floats(1, 60),
+    st.sampled_from([1.0, 6.0, 40.0]),
     st.floats(-10, 100),
     st.sampled_from([None, 0.5, 1.0]),
     st.sampled_from(["exact", "theorem6"]),
@@ -67,7 +67,12 @@ def test_never_above_the_worst_case(
     assert (worst <= most * AT / (2 * sigma**2) * (1 + 1e-12)).all()
 
 
-@given(st.sampled_from([0, 3, 24, 25, 26, 50]), st.floats(1, 30), st.floats(0, 60), st.integers(1, 40))
+@given(
+    st.sampled_from([0, 3, 24, 25, 26, 50]),
+    st.sampled_from([1.0, 5.0, 30.0]),
+    st.floats(0, 60),
+    st.integers(1, 40),
+)
 @settings(deadline=None, max_examples=60)
 def test_clipped_votes_near_an_even_split_may_turn_the_check_either_way(
     p: int, sigma: float, threshold: float, part: int
