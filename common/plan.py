@@ -1,6 +1,7 @@
 """Plans: what a querying party asks for, checked before anything acts on it."""
 
 import hashlib
+import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
@@ -28,6 +29,9 @@ ENFORCE = Literal["worst_case", "data_dependent"]
 
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
+MOST_SHARE_BYTES = 2**27
+"""The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
+
 NOISE_TAIL = 12
 """Standard deviations of noise that a ring must hold beside the votes."""
 
@@ -114,6 +118,12 @@ class Plan(Value):
                 f"mechanism {self.mechanism.kind} is charged by record; set the plan's adjacency to record"
             )
         self.mechanism.check_classes(self.classes)
+        row = self.mechanism.width(self.classes) * self.ring_bits // 8
+        if self.batch_size * row > MOST_SHARE_BYTES:
+            raise invalid_plan(
+                f"a share of {self.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
+                f"ask for batches of at most {MOST_SHARE_BYTES // row} queries"
+            )
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
@@ -148,13 +158,14 @@ def digest(data: bytes) -> bytes:
 def check_ring(plan: Plan, voters: int) -> None:
     """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
 
-    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Two conditions: votes plus
-    twelve standard deviations of noise stay below half the ring (DESIGN.md section 4), and votes alone stay
-    below the quarter at which `Ring.distance` clips. Interactive adds up to one vote per teacher to a count.
+    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Twice the votes and twelve
+    standard deviations of noise, that of a difference of two draws, must stay below half the ring. Sums then
+    stay below the quarter at which `Ring.distance` clips, and no outcome of any weight wraps around it
+    (DESIGN.md section 4; docs/accounting.md). Interactive adds up to one vote per teacher to a count.
     """
-    votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1) * 2**FRACTION_BITS
-    noise = NOISE_TAIL * max(plan.mechanism.sigmas) * 2**FRACTION_BITS
-    if votes + noise < 2 ** (plan.ring_bits - 1) and votes < 2 ** (plan.ring_bits - 2):
+    votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1)
+    noise = NOISE_TAIL * math.sqrt(2) * max(plan.mechanism.sigmas)
+    if 2 * votes + noise < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
         return
     raise OstrakaError(
         ErrorCode.PLAN_RING_TOO_SMALL,

@@ -35,7 +35,7 @@ class Policy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enforce: ENFORCE = "worst_case"
-    bound: BOUND = "theorem6"
+    bound: BOUND = "exact"
     min_quorum: Count = 2
     min_sigma: Positive = 1.0
     max_batch: Count = 10_000

@@ -1,8 +1,9 @@
 """Wires the guardian together and serves it until told to stop."""
 
 import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import structlog
@@ -16,11 +17,12 @@ from common.serving import DRAIN_S, stop_on_signal, write_ready
 from guardian.admin.service import ROLES as ADMIN_ROLES
 from guardian.admin.service import AdminService
 from guardian.ledger import open_guardian_ledger
-from guardian.noise import NoiseSource, OpenDpNoise
+from guardian.noise import Ahead, NoiseSource, OpenDpNoise
 from guardian.policy import load_policy
 from guardian.registration import Registrar
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
+from guardian.sessions.schedule import Schedule
 from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"
@@ -47,13 +49,26 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
 
 @contextmanager
 def running(
-    folder: Path, *, insecure: bool = False, clock: Clock | None = None, noise: NoiseSource | None = None
+    folder: Path,
+    *,
+    insecure: bool = False,
+    clock: Clock | None = None,
+    noise: NoiseSource | None = None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[str]:
-    """A guardian that has recovered its ledger and serves within the block, which gets its address."""
+    """A guardian that has recovered its ledger and serves within the block, which gets its address.
+
+    `sleep` waits out the rest of a release's time slot.
+    """
     clock = clock or SystemClock()
     site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
-    with _alone(folder), open_guardian_ledger(folder, credentials, clock) as ledger:
-        coordinator = Coordinator(ledger, credentials, policy, clock, noise or OpenDpNoise())
+    with (
+        _alone(folder),
+        open_guardian_ledger(folder, credentials, clock) as ledger,
+        closing(Ahead(noise or OpenDpNoise())) as ahead,
+    ):
+        schedule = Schedule(time.monotonic, sleep)
+        coordinator = Coordinator(ledger, credentials, policy, clock, ahead, schedule)
         registrar = Registrar(ledger, credentials.ca_pem, site.federation, policy, clock)
         service = GuardianService(coordinator, registrar, ledger)
         admin = AdminService(ledger, policy)

@@ -3,18 +3,24 @@
 from collections.abc import Iterator, Mapping
 
 import grpc
+import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
+from common.mechanism import Interactive
 from common.rpc import peer_identity
 from common.rpc.chunks import join
-from common.sharing.ring import Ring, RingArray
+from common.sharing.fixed_point import FRACTION_BITS
+from common.sharing.ring import Ring
 from guardian.ledger import Ledger
 from guardian.registration import Registrar
 from guardian.sessions import Coordinator
+from guardian.sessions.batch import Share
 from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
+SCORE_BYTES = 4
 _SERVICE = "/ostraka.v1.Guardian/"
 _PARTY = frozenset({Role.PARTY})
 _QUERY = frozenset({Role.QUERY})
@@ -22,7 +28,7 @@ ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
         (("Register", "SubmitBallots"), _PARTY),
-        (("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _QUERY),
+        (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _QUERY),
     )
     for method in methods
 }
@@ -43,6 +49,12 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         """Keep a party's signed manifest."""
         head = self._registrar.register(peer_identity(context), request.manifest)
         return guardian_pb2.RegisterReply(audit_head=head)
+
+    def Plan(  # noqa: N802
+        self, request: guardian_pb2.PlanRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.PlanReply:
+        """Say what a plan would cost."""
+        return self._coordinator.plan(request.plan)
 
     def OpenSession(  # noqa: N802
         self, request: guardian_pb2.OpenSessionRequest, context: grpc.ServicerContext
@@ -69,8 +81,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.SubmitBallotsReply:
         """Keep a party's share."""
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
-        values = self._read(header, (part.chunk for part in request_iterator))
-        self._coordinator.submit(peer_identity(context), header.session_id, header.batch_id, values)
+        share = self._read(header, (part.chunk for part in request_iterator))
+        self._coordinator.submit(peer_identity(context), header.session_id, header.batch_id, share)
         return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.head())
 
     def Prepare(  # noqa: N802
@@ -86,8 +98,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> Iterator[guardian_pb2.ReleaseReply]:
         """Release a batch; the answers are durable before the first message leaves."""
         header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
-        values = self._read(header, (part.chunk for part in request_iterator))
-        stored = self._coordinator.release(peer_identity(context), header.session_id, header.batch_id, values)
+        request = self._read(header, (part.chunk for part in request_iterator), header.score_width)
+        querier = peer_identity(context)
+        stored = self._coordinator.release(querier, header.session_id, header.batch_id, request)
         answers = guardian_pb2.ReleaseReply.FromString(stored).answers
         for start in range(0, len(answers), ANSWERS_PER_MESSAGE):
             yield guardian_pb2.ReleaseReply(answers=answers[start : start + ANSWERS_PER_MESSAGE])
@@ -113,14 +126,37 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self,
         header: guardian_pb2.BallotsHeader | guardian_pb2.ReleaseHeader,
         chunks: Iterator[common_pb2.Chunk],
-    ) -> RingArray:
+        score_width: int = 0,
+    ) -> Share:
+        """Ring values, and the scores that follow them in a release of an interactive plan."""
         plan, size = self._coordinator.shape(header.session_id, header.batch_id)
-        if (header.rows, header.width) != (size, plan.classes):
+        width = plan.mechanism.width(plan.classes)
+        if (header.rows, header.width) != (size, width):
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
-                f"This batch takes {size} rows of {plan.classes} counts, not {header.rows} rows of"
-                f" {header.width}.",
+                f"This batch takes {size} rows of {width} counts, not {header.rows} rows of {header.width}.",
+            )
+        scored = isinstance(header, guardian_pb2.ReleaseHeader) and isinstance(plan.mechanism, Interactive)
+        needed = plan.classes if scored else 0
+        if score_width != needed:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"Mechanism {plan.mechanism.kind} takes scores of {needed} classes with the sum, not of"
+                f" {score_width}.",
             )
         ring = Ring(plan.ring_bits)
-        data = join(chunks, expected=size * plan.classes * ring.bits // 8, sha256=header.sha256)
-        return ring.from_bytes(data, size, plan.classes)
+        split = size * width * ring.bits // 8
+        expected = split + size * score_width * SCORE_BYTES
+        data = join(chunks, expected=expected, sha256=header.sha256)
+        values = ring.from_bytes(data[:split], size, width)
+        return Share.of(values, _scores(data[split:], size) if scored else None)
+
+
+def _scores(data: bytes, rows: int) -> NDArray[np.int64]:
+    """A student's probabilities in units of 2^-16, rows x classes; `message.invalid` beyond 0 to 1."""
+    scores = np.frombuffer(data, "<u4").astype(np.int64).reshape(rows, -1)
+    if (scores > 2**FRACTION_BITS).any():
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID, "A student's scores lie between 0 and 1; send its probabilities."
+        )
+    return scores

@@ -27,9 +27,6 @@ from services.policy import Policy
 from services.replies import Answered, Replies, Slot
 from services.submission import Share
 
-MOST_SHARE_BYTES = 2**27
-"""The largest share of one batch; making it takes a few times as much memory."""
-
 
 class Submitter(Protocol):
     """Where the guardian's shares go."""
@@ -86,7 +83,6 @@ class Voter:
                 f"{len(self._task.columns)}: send records of the task's columns.",
             )
         self._check_labels(plan)
-        self._check_size(permission)
         if permission.teachers != self._teachers.count:
             raise ticket_invalid(
                 f"schedules {permission.teachers} of this party's {self._teachers.count} teachers"
@@ -127,16 +123,6 @@ class Voter:
                 ErrorCode.TASK_MISMATCH,
                 f"The task '{self._task.name}' has {kinds[self._task.multi_label]} and the plan asks for "
                 f"{kinds[plan.multi_label]}: set the plan's multi_label as the task says.",
-            )
-
-    def _check_size(self, permission: Permission) -> None:
-        plan = permission.plan
-        row = plan.mechanism.width(plan.classes) * Ring(plan.ring_bits).dtype.itemsize
-        if permission.size * row > MOST_SHARE_BYTES:
-            raise OstrakaError(
-                ErrorCode.BATCH_TOO_LARGE,
-                f"A batch of {permission.size} queries takes more than the {MOST_SHARE_BYTES} bytes of a "
-                f"share: ask for batches of at most {MOST_SHARE_BYTES // row} queries.",
             )
 
     def _check_features(self, X: NDArray[np.float32]) -> None:

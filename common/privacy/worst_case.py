@@ -22,7 +22,6 @@ from common.mechanism import (
 )
 from common.privacy.amounts import amount
 from common.sharing.fixed_point import FRACTION_BITS
-
 from common.two_outcomes import two_outcomes_rdp
 
 _LARGE = 20.0

@@ -1,9 +1,34 @@
 """What a release cost: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
 
 from common.privacy import epsilon
+from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.charge import charge
 from guardian.accounting.checks import InputError
 from guardian.accounting.confident import confident_rdp, threshold_rdp
 from guardian.accounting.gnmax import gnmax_rdp
+from guardian.accounting.interactive import interactive_rdp
+from guardian.accounting.l1 import l1_rdp
+from guardian.accounting.lnmax import lnmax_rdp
+from guardian.accounting.multilabel_check import multilabel_check_rdp
+from guardian.accounting.noise_cluster import noise_cluster_rdp
+from guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
+from guardian.accounting.tally import Tally
 
-__all__ = ["InputError", "charge", "confident_rdp", "epsilon", "gnmax_rdp", "threshold_rdp"]
+__all__ = [
+    "InputError",
+    "Tally",
+    "binary_rdp",
+    "charge",
+    "checked_binary_rdp",
+    "checked_powerset_rdp",
+    "confident_rdp",
+    "epsilon",
+    "gnmax_rdp",
+    "interactive_rdp",
+    "l1_rdp",
+    "lnmax_rdp",
+    "multilabel_check_rdp",
+    "noise_cluster_rdp",
+    "powerset_rdp",
+    "threshold_rdp",
+]

@@ -3,77 +3,128 @@
 from __future__ import annotations
 
 import math
+from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from common.mechanism import BOUND, Confident, GnMax, Mechanism
+from common.clipping import l1_radius
+from common.mechanism import (
+    BOUND,
+    L1,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
 from common.privacy import worst_case
-from guardian.accounting.checks import Floats, check_answered, check_bound, histograms
+from guardian.accounting.binary import binary_rdp, checked_binary_rdp
+from guardian.accounting.checks import Floats, check_bound
 from guardian.accounting.confident import confident_rdp
 from guardian.accounting.gnmax import gnmax_rdp
+from guardian.accounting.interactive import interactive_rdp
+from guardian.accounting.lnmax import lnmax_rdp
+from guardian.accounting.noise_cluster import noise_cluster_rdp
+from guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
+from guardian.accounting.tally import Tally
 
 
-def charge(
-    mechanism: Mechanism,
-    votes: ArrayLike,
-    answered: ArrayLike,
-    order: float,
-    bound: BOUND,
-    sensitivity: float = 1.0,
-    *,
-    teachers: ArrayLike,
-    lattice: float,
-) -> float:
-    """Return the rdp at `order` that one released batch costs a unit.
+class _Terms(TypedDict):
+    bound: BOUND
+    sensitivity: float
+    lattice: float
+
+
+def charge(tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *, lattice: float) -> float:
+    """Return the rdp at `order` that one released batch costs a unit; never above the worst case.
+
+    A query whose sums no ballots of n teachers add up to (an offset or random sum) is charged the worst case,
+    because the other bounds assume such ballots.
 
     Args:
-        mechanism: what was released.
-        votes: the lifted sums in votes, (Q, k), whatever a querying party made of them.
-        answered: which queries were answered, bool (Q,).
+        tally: what was released.
         order: Renyi order of the unit's filter.
-        bound: how a histogram is charged. "worst_case" does not look at the votes.
+        bound: how votes are charged. "worst_case" does not look at them.
         sensitivity: what the unit can change in one query, in votes.
-        teachers: scheduled teachers n of each query, a number or (Q,). A row that is no histogram of n
-            whole votes (an offset or random sum) is charged the worst case, because the bounds assume one.
         lattice: step of the noise in votes (`guardian.noise.LATTICE`).
 
     Raises:
         InputError: where an argument other than the votes is malformed.
     """
-    counts = np.asarray(votes, dtype=np.float64)
-    mask = check_answered(answered, len(counts))
-    worst = worst_case(mechanism, order, sensitivity)
-    costs = worst.check + np.where(mask, worst.answer, 0.0)
-    if check_bound(bound) == "theorem6":
-        real = histograms(counts, teachers)
-        stand_in = np.where(real[:, None], counts, 0.0)
-        paid = _theorem6(mechanism, stand_in, mask, order, sensitivity, lattice)
-        costs = np.where(real, np.minimum(costs, paid), costs)
-    return math.fsum(np.maximum(costs, 0.0))
+    worst = worst_case(tally.mechanism, order, sensitivity, classes=tally.classes)
+    if check_bound(bound) == "worst_case" or not len(tally.answered):
+        return worst.rdp(tally.answered)
+    plausible = tally.plausible()
+    terms = _Terms(bound=bound, sensitivity=sensitivity, lattice=lattice)
+    if isinstance(tally.mechanism, NoiseCluster):
+        paid = _clusters(tally, tally.mechanism, order, terms) if plausible.all() else worst.batch
+        return min(worst.batch, paid)
+    paid = math.fsum(_queries(tally.rows(plausible), order, terms).tolist())
+    return min(worst.rdp(tally.answered), paid + worst.rdp(tally.answered[~plausible]))
 
 
-def _theorem6(
-    mechanism: Mechanism,
-    votes: Floats,
-    answered: NDArray[np.bool_],
-    order: float,
-    sensitivity: float,
-    lattice: float,
-) -> Floats:
-    match mechanism:
+def _clusters(tally: Tally, mechanism: NoiseCluster, order: float, terms: _Terms) -> float:
+    total = noise_cluster_rdp(tally.votes, mechanism.sigma, order, adjacency=tally.adjacency, **terms)
+    return float(total[0])
+
+
+def _queries(tally: Tally, order: float, terms: _Terms) -> Floats:
+    """Return the rdp (Q,) of queries with plausible sums."""
+    votes, given = tally.votes, tally.answered
+    match tally.mechanism:
         case GnMax(sigma=sigma):
-            rdp = gnmax_rdp(votes, sigma, order, bound="theorem6", sensitivity=sensitivity, lattice=lattice)
+            rdp = gnmax_rdp(votes, sigma, order, **terms)
+        case LnMax(gamma=gamma):
+            rdp = lnmax_rdp(votes, gamma, order, **terms)
         case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
-            rdp = confident_rdp(
-                votes,
-                threshold,
-                sigma1,
-                sigma2,
-                order,
-                answered,
-                bound="theorem6",
-                sensitivity=sensitivity,
-                lattice=lattice,
-            )
+            rdp = confident_rdp(votes, threshold, sigma1, sigma2, order, given[:, 0], **terms)
+        case Interactive(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
+            scores = np.zeros_like(votes) if tally.scores is None else tally.scores
+            rdp = interactive_rdp(votes, scores, threshold, sigma1, sigma2, order, given[:, 0], **terms)
+        case Powerset() as powerset:
+            rdp = _powerset(tally, powerset, order, terms)
+        case Binary(sigma=sigma, check=check):
+            rdp = _labels(tally, sigma, check, None, order, terms)
+        case Tau(sigma=sigma, check=check, tau=tau):
+            rdp = _labels(tally, sigma, check, tau, order, terms)
+        case L1(sigma=sigma, check=check, tau1=tau1):
+            rdp = _labels(tally, sigma, check, l1_radius(tau1), order, terms)
+        case NoiseCluster():
+            raise ValueError("noise_cluster is charged by batch")
     return rdp[:, 0]
+
+
+def _labels(
+    tally: Tally, sigma: float, check: Check | None, radius: float | None, order: float, terms: _Terms
+) -> Floats:
+    """Return the rdp (Q, 1) of one bit per label, from ballots of an L2 norm of at most `radius`."""
+    votes, n = tally.votes, tally.teachers
+    if check is None:
+        return binary_rdp(votes, n, sigma, order, tau=radius, **terms)
+    return checked_binary_rdp(
+        votes, n, check.threshold, check.sigma, sigma, order, tally.answered, tau=radius, **terms
+    )
+
+
+def _powerset(tally: Tally, mechanism: Powerset, order: float, terms: _Terms) -> Floats:
+    """Return the rdp (Q, 1) of one label set per query; at most n sets have votes."""
+    seen = min(tally.teachers, tally.votes.shape[1])
+    counts = -np.partition(-tally.votes, seen - 1, axis=1)[:, :seen]
+    k, most, check = tally.classes, mechanism.max_positives, mechanism.check
+    if check is None:
+        return powerset_rdp(counts, k, mechanism.sigma, order, max_positives=most, **terms)
+    return checked_powerset_rdp(
+        counts,
+        k,
+        check.threshold,
+        check.sigma,
+        mechanism.sigma,
+        order,
+        tally.answered.any(axis=1),
+        max_positives=most,
+        **terms,
+    )

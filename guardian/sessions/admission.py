@@ -4,26 +4,18 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from common.errors import ErrorCode, OstrakaError
-from common.plan import Confident, GnMax, Mechanism, Plan, check_ring
+from common.mechanism import AnyMechanism, NoiseCluster
+from common.plan import Plan, check_ring
 from guardian.ledger import Budget, StoredManifest, UnitKey
 from guardian.policy import Policy
 from protos.ostraka.v1 import common_pb2
-
-
-def least_sigma(mechanism: Mechanism) -> float:
-    """The smallest noise scale that a mechanism draws, in votes."""
-    match mechanism:
-        case GnMax(sigma=sigma):
-            return sigma
-        case Confident(sigma1=sigma1, sigma2=sigma2):
-            return min(sigma1, sigma2)
 
 
 def check_policy(plan: Plan, policy: Policy) -> None:
     """Raise `policy.refused` naming what of `plan` the federation's policy does not allow."""
     limits = [
         (plan.quorum >= policy.min_quorum, f"a quorum of at least {policy.min_quorum} parties"),
-        (least_sigma(plan.mechanism) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
+        (min(plan.mechanism.sigmas) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
         (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
         (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
     ]
@@ -32,11 +24,6 @@ def check_policy(plan: Plan, policy: Policy) -> None:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
             f"The guardian's policy does not list party {unlisted[0]}; leave it out of the plan.",
-        )
-    if plan.adjacency != "record":
-        raise OstrakaError(
-            ErrorCode.POLICY_REFUSED,
-            "Every mechanism of this version is charged by record; set the plan's adjacency to record.",
         )
     for holds, wanted in limits:
         if not holds:
@@ -80,11 +67,18 @@ def participants(plan: Plan, stored: Mapping[str, StoredManifest]) -> dict[str, 
         result[site] = common_pb2.Participant(
             site=site,
             teachers=sum(group.teachers for group in manifest.groups),
+            records=sum(group.records for group in manifest.groups),
             max_votes_per_person=manifest.max_votes_per_person,
             manifest_sha256=hashlib.sha256(stored[site].manifest).digest(),
         )
-    check_ring(plan, sum(p.teachers for p in result.values()))
+    check_ring(plan, voters(plan.mechanism, result.values()))
     return result
+
+
+def voters(mechanism: AnyMechanism, parties: Iterable[common_pb2.Participant]) -> int:
+    """How many votes a query's ballots of `parties` sum up to at most: teachers, or records in clusters."""
+    by_record = isinstance(mechanism, NoiseCluster)
+    return sum(party.records if by_record else party.teachers for party in parties)
 
 
 def check_unchanged(

@@ -7,25 +7,33 @@ import threading
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ring import RingArray
 from common.sharing.shares import add
 from guardian.ledger import UnitKey
+from guardian.noise import DrawnNoise
 from guardian.sessions.outcome import Outcome
 from protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)
 class Share:
-    """One sender's ring elements (rows x width) with the digest of their bytes."""
+    """One sender's ring elements (rows x width), a student's scores if they came along, and their digest."""
 
     values: RingArray = field(repr=False)
     sha256: bytes
+    scores: NDArray[np.int64] | None = field(repr=False, default=None)
 
     @classmethod
-    def of(cls, values: RingArray) -> "Share":
-        """The share of `values`, rows x width."""
-        return cls(values, hashlib.sha256(repr(values.shape).encode() + values.tobytes()).digest())
+    def of(cls, values: RingArray, scores: NDArray[np.int64] | None = None) -> "Share":
+        """The share of `values`, rows x width, and `scores`, rows x classes in units of 2^-16."""
+        digest = hashlib.sha256(repr(values.shape).encode() + values.tobytes())
+        if scores is not None:
+            digest.update(repr(scores.shape).encode() + scores.tobytes())
+        return cls(values, digest.digest(), scores)
 
     def same(self, other: "Share") -> bool:
         """Whether both carry the same bytes."""
@@ -39,6 +47,7 @@ class Batch:
     Attributes:
         ticket: the signed ticket's contents.
         units: the units that its release is charged to, if their parties are frozen.
+        noise: the randomness of its release, drawn ahead.
         ends_at: Unix seconds after which it can no longer be released.
         lock: held while anything below is read or changed.
         shares: what came, by site.
@@ -48,6 +57,7 @@ class Batch:
     """
 
     ticket: common_pb2.Ticket
+    noise: DrawnNoise
     units: tuple[UnitKey, ...] = ()
     ends_at: float = math.inf
     lock: threading.Lock = field(default_factory=threading.Lock)

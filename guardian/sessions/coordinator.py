@@ -1,19 +1,24 @@
 """The guardian's side of a session: open, ticket, ballots, freeze, release, settle, close.
 
-Order of a release (DESIGN section 2): shares are summed with the querying party's sum, noise is added,
-answers and charges become durable in one transaction, and only then are the answers returned.
+Order of a release (DESIGN section 2): shares are summed with the querying party's sum, noise that was drawn
+since the ticket is added, and at the end of a public time slot answers and charges become durable in one
+transaction; only then are the answers returned.
 """
 
 import secrets
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
+from common.mechanism import NoiseCluster
 from common.plan import Plan, digest
 from common.sharing.ring import RingArray
 from guardian.ledger import Budget, Ledger, UnitKey
-from guardian.noise import NoiseSource
+from guardian.noise import Ahead, draws_of
 from guardian.policy import Policy
 from guardian.sessions.admission import (
     check_enforcement,
@@ -21,10 +26,13 @@ from guardian.sessions.admission import (
     check_unchanged,
     participants,
     units,
+    voters,
 )
 from guardian.sessions.batch import Batch, Share
-from guardian.sessions.outcome import tally, worst_amount
+from guardian.sessions.outcome import Outcome, tally, worst_cost
+from guardian.sessions.planning import plan_reply
 from guardian.sessions.registry import OpenBatches, Session, load_session
+from guardian.sessions.schedule import Schedule, slot_s
 from guardian.sessions.tickets import sign_grant, sign_ticket
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
@@ -35,7 +43,13 @@ class Coordinator:
     """Runs every session of one guardian process; all durable state is in the ledger."""
 
     def __init__(
-        self, ledger: Ledger, credentials: Credentials, policy: Policy, clock: Clock, noise: NoiseSource
+        self,
+        ledger: Ledger,
+        credentials: Credentials,
+        policy: Policy,
+        clock: Clock,
+        noise: Ahead,
+        schedule: Schedule,
     ) -> None:
         """Take what the guardian needs; nothing is read before the first call."""
         self._ledger = ledger
@@ -43,6 +57,7 @@ class Coordinator:
         self._policy = policy
         self._clock = clock
         self._noise = noise
+        self._schedule = schedule
         self._batches = OpenBatches()
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
@@ -56,9 +71,7 @@ class Coordinator:
         before = self._ledger.find_session(querier.uri, digest(plan_bytes))
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
-        check_policy(plan, self._policy)
-        chosen = participants(plan, self._ledger.manifests(plan.parties))
-        check_enforcement(self._budgets(plan, plan.parties), self._policy)
+        chosen, _ = self._admitted(plan)
         self._expire()
         session_id = secrets.token_hex(16)
         grant = sign_grant(
@@ -81,6 +94,11 @@ class Coordinator:
         )
         return common_pb2.Signed.FromString(record.grant)
 
+    def plan(self, plan_bytes: bytes) -> guardian_pb2.PlanReply:
+        """What a plan would cost each party at worst; it is refused as `open_session` refuses it."""
+        plan = Plan.parse(plan_bytes)
+        return plan_reply(plan, *self._admitted(plan), self._policy)
+
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
     ) -> common_pb2.Signed:
@@ -95,11 +113,8 @@ class Coordinator:
         self._expire()
         current = participants(session.plan, self._ledger.manifests(session.plan.parties))
         check_unchanged(session.grant.participants, current)
-        if not 0 < size <= session.plan.batch_size:
-            raise OstrakaError(
-                ErrorCode.BATCH_TOO_LARGE,
-                f"A batch of {size} queries was asked for; the plan allows 1 to {session.plan.batch_size}.",
-            )
+        _check_size(session.plan, size)
+        answers = session.plan.mechanism.answers(session.plan.classes)
         scheduled = [p for p in session.grant.participants if p.site not in set(unavailable)]
         if len(scheduled) < session.plan.quorum:
             raise OstrakaError(
@@ -117,19 +132,22 @@ class Coordinator:
         )
         sensitivity = {p.site: p.max_votes_per_person for p in scheduled}
         held = {
-            b.key: worst_amount(session.plan.mechanism, b, sensitivity[b.key.party], size, size)
+            b.key: worst_cost(session.plan, b, sensitivity[b.key.party]).reservation(size, answers)
             for b in self._budgets(session.plan, list(sensitivity))
         }
-        stored = self._ledger.open_batch(session_id, batch_id, size, ticket.SerializeToString(), held)
+        try:
+            stored = self._ledger.open_batch(session_id, batch_id, size, ticket.SerializeToString(), held)
+        except OstrakaError as exc:
+            raise _without_smaller(exc, session.plan) from exc
         signed = common_pb2.Signed.FromString(stored)
         self._keep(session, batch_id, common_pb2.Ticket.FromString(signed.payload), tuple(held))
         return signed
 
-    def submit(self, party: Identity, session_id: str, batch_id: int, values: RingArray) -> None:
+    def submit(self, party: Identity, session_id: str, batch_id: int, share: Share) -> None:
         """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
         batch = self._batch(session_id, batch_id)
         with batch.lock:
-            batch.submit(party.site, Share.of(values))
+            batch.submit(party.site, share)
 
     def shape(self, session_id: str, batch_id: int) -> tuple[Plan, int]:
         """The plan and size that a share or sum for this batch must match."""
@@ -163,7 +181,7 @@ class Coordinator:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)
         return guardian_pb2.PrepareReply(frozen=sorted(frozen))
 
-    def release(self, querier: Identity, session_id: str, batch_id: int, values: RingArray) -> bytes:
+    def release(self, querier: Identity, session_id: str, batch_id: int, request: Share) -> bytes:
         """The serialized answers of a batch: noised, charged and stored before they are returned.
 
         The same sum again gets the stored bytes, uncharged.
@@ -172,7 +190,6 @@ class Coordinator:
             OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `session.ended`.
         """
         session = self._session(querier, session_id)
-        request = Share.of(values)
         batch = self._batches.get(session_id, batch_id)
         stored = self._ledger.answers(session_id, batch_id, request.sha256)
         if stored is not None:
@@ -193,16 +210,7 @@ class Coordinator:
         with batch.lock:
             total = batch.total(request)
             if batch.outcome is None:
-                frozen = {site: batch.scheduled[site] for site in sorted(batch.frozen or ())}
-                charged = [key for key in batch.units if key.party in frozen]
-                batch.outcome = tally(
-                    session.plan,
-                    total,
-                    self._ledger.budgets_of(charged),
-                    frozen,
-                    self._noise,
-                    self._policy.bound,
-                )
+                batch.outcome = self._tally(session.plan, batch, total, request.scores)
             return self._ledger.release(
                 session.session_id,
                 batch.ticket.batch_id,
@@ -211,6 +219,14 @@ class Coordinator:
                 batch.outcome.charges,
                 answered=batch.outcome.answered,
             )
+
+    def _tally(self, plan: Plan, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None) -> Outcome:
+        """The outcome of a batch, known to nobody before the end of a slot that no vote decides."""
+        frozen = {site: batch.scheduled[site] for site in sorted(batch.frozen or ())}
+        budgets = self._ledger.budgets_of([key for key in batch.units if key.party in frozen])
+        bound, n = self._policy.bound, voters(plan.mechanism, frozen.values())
+        with self._schedule.hold(slot_s(plan.mechanism, len(total), plan.classes, n, bound)):
+            return tally(plan, total, scores, budgets, frozen, batch.noise, bound)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
@@ -245,7 +261,10 @@ class Coordinator:
     ) -> None:
         stored = self._ledger.batch(session.session_id, batch_id)
         if stored is not None and stored.state == "ticketed":
-            batch = Batch(ticket, units=held, ends_at=session.ends_at)
+            mechanism, classes = session.plan.mechanism, session.plan.classes
+            scheduled = voters(mechanism, (s.participant for s in ticket.schedule))
+            noise = self._noise.prepare(draws_of(mechanism, ticket.size, classes, scheduled))
+            batch = Batch(ticket, noise, units=held, ends_at=session.ends_at)
             self._batches.add(session.session_id, batch_id, batch)
 
     def _expire(self) -> None:
@@ -254,12 +273,45 @@ class Coordinator:
             self._ledger.settle(session_id, batch_id)
             self._batches.drop(session_id, batch_id)
 
+    def _admitted(self, plan: Plan) -> tuple[dict[str, common_pb2.Participant], list[Budget]]:
+        """The parties and budgets of a plan that may become a session, or the reason why it may not."""
+        check_policy(plan, self._policy)
+        chosen = participants(plan, self._ledger.manifests(plan.parties))
+        budgets = self._budgets(plan, plan.parties)
+        check_enforcement(budgets, self._policy)
+        return chosen, budgets
+
     def _budgets(self, plan: Plan, sites: Sequence[str]) -> list[Budget]:
         """What a release by `sites` is charged to; a record's charge debits its label budget too."""
         stored = self._ledger.manifests(plan.parties)
         labels = set(units(stored, sites, "label"))
-        records = self._ledger.budgets_of(units(stored, sites, plan.adjacency))
-        return records + [b for b in self._ledger.budgets() if b.key in labels]
+        charged = self._ledger.budgets_of(units(stored, sites, plan.adjacency))
+        if plan.adjacency == "label":
+            return charged
+        return charged + [b for b in self._ledger.budgets() if b.key in labels]
+
+
+def _check_size(plan: Plan, size: int) -> None:
+    if not 0 < size <= plan.batch_size:
+        raise OstrakaError(
+            ErrorCode.BATCH_TOO_LARGE,
+            f"A batch of {size} queries was asked for; the plan allows 1 to {plan.batch_size}.",
+        )
+    if isinstance(plan.mechanism, NoiseCluster) and size != plan.queries:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Mechanism noise_cluster asks all {plan.queries} clusters in one batch, not {size}.",
+        )
+
+
+def _without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
+    """The error for clusters that cost too much: fewer of them cost the same, so none of fewer is offered."""
+    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not isinstance(plan.mechanism, NoiseCluster):
+        return error
+    return OstrakaError(
+        error.code,
+        "The clusters cost more than what is left of a budget, however few they are; ask for more noise.",
+    )
 
 
 def _not_open() -> OstrakaError:

@@ -2,16 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
-from common.mechanism import Mechanism
-from common.plan import BOUND, Plan
-from common.privacy import amount, worst_case
-from common.sharing.fixed_point import decode
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import BOUND
+from common.plan import Plan
+from common.privacy import WorstCase, amount, worst_case
+from common.sharing.fixed_point import FRACTION_BITS, decode
 from common.sharing.ring import Ring, RingArray
-from guardian.accounting import charge
+from guardian.accounting import Tally, charge
 from guardian.ledger import Budget, Charge
 from guardian.mechanisms import Answers, release
 from guardian.noise import LATTICE, NoiseSource
+from guardian.sessions.admission import voters
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
@@ -24,18 +29,18 @@ class Outcome:
     charges: tuple[Charge, ...] = field(repr=False)
 
 
-def worst_amount(mechanism: Mechanism, budget: Budget, sensitivity: int, queries: int, answered: int) -> int:
-    """The worst cost to a unit of asking `queries` and answering `answered` of them, in ledger amounts.
+def worst_cost(plan: Plan, budget: Budget, sensitivity: int) -> WorstCase:
+    """The worst cost to a unit of a batch of `plan`, at its budget's order.
 
-    `sensitivity` is what the unit can change in one query, in votes. With all answered it is what a batch
-    reserves; it never exceeds that with fewer.
+    `sensitivity` is what the unit can change in one query, in votes.
     """
-    return worst_case(mechanism, budget.order, float(sensitivity)).amount(queries, answered)
+    return worst_case(plan.mechanism, budget.order, float(sensitivity), classes=plan.classes)
 
 
 def tally(
     plan: Plan,
     total: RingArray,
+    scores: NDArray[np.int64] | None,
     budgets: Sequence[Budget],
     frozen: Mapping[str, common_pb2.Participant],
     noise: NoiseSource,
@@ -45,46 +50,57 @@ def tally(
 
     Args:
         plan: the session's plan.
-        total: ring sums of all shares, queries x classes; honest or not, they are answered alike.
+        total: ring sums of all shares, queries x width; honest or not, they are answered alike.
+        scores: the student's probabilities of an interactive plan, queries x classes in units of 2^-16.
         budgets: the units to charge.
         frozen: the parties whose shares are in the sum, by site; their scheduled teachers make n.
-        noise: source of the discrete Gaussian.
+        noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
     """
     ring = Ring(plan.ring_bits)
-    answers = release(total, plan.mechanism, noise, ring)
-    votes = decode(total, ring)
-    teachers = sum(p.teachers for p in frozen.values())
-    answered = int(answers.answered.sum())
-    kinds = {(b.order, frozen[b.key.party].max_votes_per_person) for b in budgets}
-    data_dependent = {
-        (order, sensitivity): amount(
-            charge(
-                plan.mechanism,
-                votes,
-                answers.answered,
-                order,
-                bound,
-                float(sensitivity),
-                teachers=teachers,
-                lattice=LATTICE,
-            )
-        )
-        for order, sensitivity in kinds
-    }
+    teachers = voters(plan.mechanism, frozen.values())
+    answers = release(
+        total, plan.mechanism, noise, ring, classes=plan.classes, teachers=teachers, scores=scores
+    )
+    released = Tally(
+        mechanism=plan.mechanism,
+        classes=plan.classes,
+        teachers=teachers,
+        votes=decode(total, ring),
+        answered=answers.answered,
+        scores=None if scores is None else np.ldexp(scores.astype(np.float64), -FRACTION_BITS),
+        adjacency=plan.adjacency,
+    )
+
+    @cache
+    def spent(order: float, sensitivity: int) -> int:
+        return amount(charge(released, order, bound, float(sensitivity), lattice=LATTICE))
+
     charges = []
     for budget in budgets:
         sensitivity = frozen[budget.key.party].max_votes_per_person
-        worst = worst_amount(plan.mechanism, budget, sensitivity, len(total), answered)
-        charges.append(Charge(budget.key, worst, data_dependent[budget.order, sensitivity]))
-    return Outcome(encode(answers), answered, tuple(charges))
+        worst = worst_cost(plan, budget, sensitivity).amount(answers.answered)
+        charges.append(Charge(budget.key, worst, min(worst, spent(budget.order, sensitivity))))
+    return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), tuple(charges))
 
 
 def encode(answers: Answers) -> bytes:
     """Answers as the serialized reply that is stored and sent, byte for byte the same every time."""
+    one = _class if answers.answered.shape[1] == 1 else _labels
     return guardian_pb2.ReleaseReply(
         answers=[
-            guardian_pb2.Answer(answered=bool(answered), label=int(label) if answered else 0)
-            for answered, label in zip(answers.answered, answers.labels, strict=True)
+            one(answered, labels) for answered, labels in zip(answers.answered, answers.labels, strict=True)
         ]
     ).SerializeToString(deterministic=True)
+
+
+def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:
+    return guardian_pb2.Answer(answered=bool(answered[0]), label=int(labels[0]) if answered[0] else 0)
+
+
+def _labels(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:
+    return guardian_pb2.Answer(
+        answered=bool(answered.any()),
+        answered_labels=np.packbits(answered).tobytes(),
+        positive_labels=np.packbits(labels == 1).tobytes(),
+    )

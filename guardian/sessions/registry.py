@@ -66,7 +66,9 @@ class OpenBatches:
     def add(self, session_id: str, batch_id: int, batch: Batch) -> None:
         """Keep `batch` unless one is open under this id."""
         with self._lock:
-            self._batches.setdefault((session_id, batch_id), batch)
+            kept = self._batches.setdefault((session_id, batch_id), batch)
+        if kept is not batch:
+            batch.noise.drop()
 
     def get(self, session_id: str, batch_id: int) -> Batch | None:
         """The open batch, or None."""
@@ -79,12 +81,15 @@ class OpenBatches:
             return [key for key, batch in self._batches.items() if batch.ends_at < now]
 
     def drop(self, session_id: str, batch_id: int) -> None:
-        """Forget a batch and its shares."""
+        """Forget a batch, its shares and the noise drawn for it."""
         with self._lock:
-            self._batches.pop((session_id, batch_id), None)
+            batch = self._batches.pop((session_id, batch_id), None)
+        if batch is not None:
+            batch.noise.drop()
 
     def drop_session(self, session_id: str) -> None:
         """Forget all batches of a session."""
         with self._lock:
-            for key in [k for k in self._batches if k[0] == session_id]:
-                del self._batches[key]
+            ids = [batch_id for known, batch_id in self._batches if known == session_id]
+        for batch_id in ids:
+            self.drop(session_id, batch_id)

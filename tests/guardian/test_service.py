@@ -11,7 +11,7 @@ import pytest
 from common.clock import ManualClock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
-from common.plan import Confident, GnMax, Mechanism
+from common.mechanism import Confident, GnMax, Mechanism
 from common.sharing.fixed_point import encode
 from guardian.ledger import Ledger, verify
 from guardian.noise import OpenDpNoise
@@ -353,7 +353,6 @@ def test_a_ledger_locked_at_release_keeps_the_draw(guardian: Calls, monkeypatch:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"adjacency": "label"}, "policy.refused"),
         ({"quorum": 1}, "policy.refused"),
         ({"mechanism": GnMax(sigma=0.1)}, "policy.refused"),
         ({"parties": ("a", "z")}, "party.unknown"),

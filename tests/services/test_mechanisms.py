@@ -152,18 +152,6 @@ def test_a_plan_of_single_labels_is_refused_for_label_sets(
     assert "multi_label" in error.message
 
 
-def test_a_share_that_is_too_large_is_refused(
-    clinics: Federation, asked: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("services.voting.MOST_SHARE_BYTES", 39 * 32 * 8)
-    clinics.replan(mechanism=Powerset(sigma=5.0))
-    with clinics.serving() as caller:
-        error = refusal(caller, asked)
-        assert error.code is ErrorCode.BATCH_TOO_LARGE
-        assert "at most 39 queries" in error.message
-        caller.vote(caller.ask(asked[:39]))
-
-
 def counting(attica: Federation, records: int = 1797, clusters: int = 7) -> NDArray[np.float32]:
     """Has athens count its records; gives centres of which two are the same."""
     attica.set_policy(label_counts=True)

@@ -1,106 +1,223 @@
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from common.plan import BOUND, Confident, GnMax, Mechanism
+from common.clipping import l1_radius
+from common.mechanism import (
+    BOUND,
+    L1,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
 from common.privacy import worst_case
-from guardian.accounting import InputError, charge, confident_rdp, gnmax_rdp
+from guardian.accounting import (
+    InputError,
+    Tally,
+    binary_rdp,
+    charge,
+    checked_binary_rdp,
+    checked_powerset_rdp,
+    confident_rdp,
+    gnmax_rdp,
+    interactive_rdp,
+    lnmax_rdp,
+    noise_cluster_rdp,
+    powerset_rdp,
+)
 from guardian.noise import LATTICE
 
+BOUNDS: list[BOUND] = ["theorem6", "exact"]
+ORDER, N, K = 8.0, 50, 3
+CHECK = Check(sigma=10, threshold=30)
 CONFIDENT = Confident(sigma1=10, sigma2=5, threshold=25)
-VOTES = np.array([[50, 0, 0], [30, 15, 5], [20, 15, 15], [0, 49, 1]], dtype=float)
-ANSWERED = np.array([True, True, False, True])
-EVERY = np.ones(4, dtype=bool)
+INTERACTIVE = Interactive(sigma1=10, sigma2=5, threshold=10, confidence=0.9)
+COUNTS = np.array([[50, 0, 0], [30, 15, 5], [20, 15, 15], [0, 49, 1]], dtype=float)
+POSITIVES = np.array([[50, 0, 7], [30, 25, 5], [26, 15, 49], [0, 49, 1]], dtype=float)
+SCORES = np.floor(np.array([[0.9, 0.1, 0], [0.2, 0.3, 0.5], [0.2, 0.4, 0.4], [0, 1, 0]]) * 2**16) * LATTICE
+SETS = np.zeros((4, 8))
+SETS[:, :3] = COUNTS
+ANSWERED = np.array([[True], [True], [False], [True]])
+LABELS = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]], dtype=np.bool_)
+EVERY = np.ones((4, 3), dtype=np.bool_)
+
+Cost = Callable[[BOUND], float]
 
 
-def test_worst_case_is_the_plans_cost_and_never_looks_at_the_votes() -> None:
-    cost = worst_case(CONFIDENT, 8)
-    for votes in (VOTES, np.full((4, 3), np.nan)):
-        total = charge(CONFIDENT, votes, ANSWERED, 8, "worst_case", teachers=50, lattice=LATTICE)
-        assert total == pytest.approx(4 * cost.check + 3 * cost.answer, rel=1e-15)
+def tally(
+    mechanism: AnyMechanism,
+    votes: NDArray[np.float64],
+    answered: NDArray[np.bool_],
+    scores: NDArray[np.float64] | None = None,
+) -> Tally:
+    return Tally(mechanism, K, N, votes, answered, scores)
 
 
-def test_theorem6_is_the_sum_of_the_public_functions() -> None:
-    gnmax = charge(GnMax(sigma=5), VOTES, EVERY, 8, "theorem6", teachers=50, lattice=LATTICE)
-    assert gnmax == pytest.approx(gnmax_rdp(VOTES, 5, [8], bound="theorem6", lattice=LATTICE).sum())
-    confident = charge(CONFIDENT, VOTES, ANSWERED, 8, "theorem6", teachers=50, lattice=LATTICE)
-    rdp = confident_rdp(VOTES, 25, 10, 5, [8], ANSWERED, bound="theorem6", lattice=LATTICE)
-    assert confident == pytest.approx(rdp.sum())
-    assert confident < charge(CONFIDENT, VOTES, ANSWERED, 8, "worst_case", teachers=50, lattice=LATTICE)
+def paid(released: Tally, bound: BOUND, order: float = ORDER, sensitivity: float = 1.0) -> float:
+    return charge(released, order, bound, sensitivity, lattice=LATTICE)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        [50.5, -0.5, 0],
-        [49.5, 0.5, 0],
-        [51, 0, 0],
-        [49, 0, 0],
-        [-1, 51, 0],
-        [2.0**46, 0, 0],
-        [np.nan, 50, 0],
-        [np.inf, 0, 0],
-        [-(2.0**47), 50, 2.0**47],
-    ],
-)
-@pytest.mark.parametrize("mechanism", [GnMax(sigma=5), CONFIDENT])
-def test_what_is_no_histogram_of_n_votes_is_charged_the_worst_case(
-    mechanism: Mechanism, row: list[float]
+def worst(released: Tally, order: float = ORDER, sensitivity: float = 1.0) -> float:
+    return worst_case(released.mechanism, order, sensitivity, classes=K).rdp(released.answered)
+
+
+CASES: list[tuple[Tally, Cost]] = [
+    (
+        tally(GnMax(sigma=5), COUNTS, EVERY[:, :1]),
+        lambda bound: gnmax_rdp(COUNTS, 5, ORDER, bound=bound, lattice=LATTICE).sum(),
+    ),
+    (
+        tally(LnMax(gamma=0.2), COUNTS, EVERY[:, :1]),
+        lambda bound: lnmax_rdp(COUNTS, 0.2, ORDER, bound=bound, lattice=LATTICE).sum(),
+    ),
+    (
+        tally(CONFIDENT, COUNTS, ANSWERED),
+        lambda bound: confident_rdp(
+            COUNTS, 25, 10, 5, ORDER, ANSWERED[:, 0], bound=bound, lattice=LATTICE
+        ).sum(),
+    ),
+    (
+        tally(INTERACTIVE, COUNTS, ANSWERED, SCORES),
+        lambda bound: interactive_rdp(
+            COUNTS, SCORES, 10, 10, 5, ORDER, ANSWERED[:, 0], bound=bound, lattice=LATTICE
+        ).sum(),
+    ),
+    (
+        tally(Binary(sigma=5), POSITIVES, EVERY),
+        lambda bound: binary_rdp(POSITIVES, N, 5, ORDER, bound=bound, lattice=LATTICE).sum(),
+    ),
+    (
+        tally(Binary(sigma=5, check=CHECK), POSITIVES, LABELS),
+        lambda bound: checked_binary_rdp(
+            POSITIVES, N, 30, 10, 5, ORDER, LABELS, bound=bound, lattice=LATTICE
+        ).sum(),
+    ),
+    (
+        tally(Tau(sigma=5, tau=1.2), POSITIVES / 2, EVERY),
+        lambda bound: binary_rdp(POSITIVES / 2, N, 5, ORDER, bound=bound, tau=1.2, lattice=LATTICE).sum(),
+    ),
+    (
+        tally(L1(sigma=5, tau1=2, check=CHECK), POSITIVES / 2, LABELS),
+        lambda bound: checked_binary_rdp(
+            POSITIVES / 2, N, 30, 10, 5, ORDER, LABELS, bound=bound, tau=l1_radius(2), lattice=LATTICE
+        ).sum(),
+    ),
+    (
+        tally(Powerset(sigma=5), SETS, EVERY),
+        lambda bound: powerset_rdp(COUNTS, K, 5, ORDER, bound=bound, lattice=LATTICE).sum(),
+    ),
+    (
+        tally(Powerset(sigma=5, max_positives=2, check=CHECK), SETS[:, :7], ANSWERED & EVERY),
+        lambda bound: checked_powerset_rdp(
+            COUNTS, K, 30, 10, 5, ORDER, ANSWERED[:, 0], bound=bound, max_positives=2, lattice=LATTICE
+        ).sum(),
+    ),
+    (
+        replace(tally(NoiseCluster(sigma=5), COUNTS, EVERY[:, :1]), teachers=4 * N),
+        lambda bound: noise_cluster_rdp(COUNTS, 5, ORDER, bound=bound, lattice=LATTICE)[0],
+    ),
+]
+RELEASED = [pytest.param(case[0], id=f"{case[0].mechanism.kind}-{row}") for row, case in enumerate(CASES)]
+
+
+@pytest.mark.parametrize("released", RELEASED)
+def test_worst_case_is_the_plans_cost_and_never_looks_at_the_votes(released: Tally) -> None:
+    blind = replace(released, votes=np.full_like(released.votes, np.nan))
+    assert paid(released, "worst_case") == paid(blind, "worst_case") == worst(released)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize(("released", "cost"), CASES)
+def test_a_batch_costs_what_the_public_functions_say(released: Tally, cost: Cost, bound: BOUND) -> None:
+    total = paid(released, bound)
+    assert total == pytest.approx(min(cost(bound), worst(released)), rel=1e-9)
+    assert total < worst(released)
+
+
+@pytest.mark.parametrize("released", RELEASED)
+def test_an_order_or_noise_changes_the_charge_of_every_mechanism(released: Tally) -> None:
+    assert paid(released, "exact", 4.0) < paid(released, "exact", 32.0)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("released", RELEASED)
+@pytest.mark.parametrize("value", [-1.0, 2.0**46, -(2.0**47), math.nan, math.inf, 50.5])
+def test_sums_that_no_ballots_make_are_charged_the_worst_case(
+    released: Tally, bound: BOUND, value: float
 ) -> None:
-    cost = charge(mechanism, [row], [True], 8, "theorem6", teachers=50, lattice=LATTICE)
-    assert cost == worst_case(mechanism, 8).total
+    votes = released.votes.copy()
+    votes[1, 0] = value
+    odd = replace(released, votes=votes)
+    rest = replace(
+        odd,
+        votes=np.delete(votes, 1, axis=0),
+        answered=np.delete(odd.answered, 1, axis=0),
+        scores=None if odd.scores is None else np.delete(odd.scores, 1, axis=0),
+    )
+    if isinstance(released.mechanism, NoiseCluster):
+        assert paid(odd, bound) == worst(odd)
+        return
+    alone = replace(odd, votes=votes[1:2], answered=odd.answered[1:2], scores=None)
+    assert paid(odd, bound) == pytest.approx(paid(rest, bound) + worst(alone), rel=1e-12)
 
 
-def test_one_odd_row_does_not_change_what_the_others_cost() -> None:
-    votes = np.vstack([VOTES, np.full(3, 2.0**40)])
-    mask = np.append(ANSWERED, True)
-    together = charge(CONFIDENT, votes, mask, 8, "theorem6", teachers=50, lattice=LATTICE)
-    alone = charge(CONFIDENT, VOTES, ANSWERED, 8, "theorem6", teachers=50, lattice=LATTICE)
-    assert together == pytest.approx(alone + worst_case(CONFIDENT, 8).total, rel=1e-12)
+@pytest.mark.parametrize("row", [[51, 0, 0], [49, 0, 0], [49.5, 0.5, 0], [25, 25, 25]])
+def test_a_histogram_has_whole_counts_of_n_votes(row: list[float]) -> None:
+    odd = tally(CONFIDENT, np.array([row]), np.array([[True]]))
+    assert paid(odd, "exact") == worst(odd)
 
 
-def test_teachers_may_differ_by_query() -> None:
-    votes = [[50, 0], [10, 0]]
-    cheap = charge(GnMax(sigma=2), votes, [True, True], 4, "theorem6", teachers=[50, 10], lattice=LATTICE)
-    dear = charge(GnMax(sigma=2), votes, [True, True], 4, "theorem6", teachers=50, lattice=LATTICE)
-    assert cheap < dear
+def test_a_record_may_lie_in_another_cluster_and_a_label_may_not() -> None:
+    votes = np.array([[40.0, 5, 5], [20, 16, 14]])
+    clusters = Tally(NoiseCluster(sigma=5), K, 100, votes, EVERY[:2, :1])
+    assert paid(replace(clusters, adjacency="label"), "exact") <= paid(clusters, "exact")
 
 
+@settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.lists(st.integers(0, 50), min_size=3, max_size=3), min_size=1, max_size=6),
-    st.floats(0.5, 4),
-    st.floats(1.5, 200),
-    st.sampled_from(["worst_case", "theorem6"]),
+    st.sampled_from([case[0] for case in CASES]),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1.0, 2.0, 3.0]),
+    st.sampled_from([1.5, 4.0, 32.0, 200.0]),
+    st.sampled_from(["worst_case", *BOUNDS]),
 )
 def test_never_above_what_was_reserved(
-    votes: list[list[int]], sensitivity: float, order: float, bound: BOUND
+    released: Tally, seed: int, sensitivity: float, order: float, bound: BOUND
 ) -> None:
-    answered = np.arange(len(votes)) % 2 == 0
-    cost = charge(
-        CONFIDENT,
-        votes,
-        answered,
-        order,
-        bound,
-        sensitivity,
-        teachers=[sum(row) for row in votes],
-        lattice=LATTICE,
-    )
-    assert 0 <= cost <= len(votes) * worst_case(CONFIDENT, order, sensitivity).total * (1 + 1e-12)
+    draws = np.random.default_rng(seed)
+    answered = released.answered & (draws.random(released.answered.shape) < 0.7)
+    if isinstance(released.mechanism, Powerset):
+        answered = np.broadcast_to(answered.any(axis=1, keepdims=True), answered.shape)
+    some = replace(released, answered=answered)
+    assert 0 <= paid(some, bound, order, sensitivity) <= worst(some, order, sensitivity)
 
 
-def test_an_empty_batch_costs_nothing() -> None:
-    none = np.zeros((0, 3))
-    assert charge(CONFIDENT, none, np.zeros(0, bool), 8, "theorem6", teachers=50, lattice=LATTICE) == 0
+@pytest.mark.parametrize("released", RELEASED)
+@pytest.mark.parametrize("bound", ["worst_case", *BOUNDS])
+def test_an_empty_batch_costs_nothing(released: Tally, bound: BOUND) -> None:
+    none = replace(released, votes=released.votes[:0], answered=released.answered[:0], scores=None)
+    assert paid(none, bound) == 0
 
 
-def test_the_answered_mask_must_fit() -> None:
-    with pytest.raises(InputError, match=r"^answered"):
-        charge(CONFIDENT, VOTES, [True], 8, "theorem6", teachers=50, lattice=LATTICE)
+def test_a_bound_must_be_known() -> None:
+    with pytest.raises(InputError, match=r"^bound"):
+        charge(CASES[0][0], ORDER, "loose", lattice=LATTICE)  # type: ignore[arg-type]
 
 
 def test_noise_too_narrow_for_the_lattice_is_charged_the_worst_case() -> None:
-    mechanism = GnMax(sigma=2 * LATTICE)
-    cost = charge(mechanism, [[50, 0]], [True], 1.5, "theorem6", teachers=50, lattice=LATTICE)
-    assert cost == worst_case(mechanism, 1.5).total
+    narrow = tally(GnMax(sigma=2 * LATTICE), COUNTS[:1], np.array([[True]]))
+    for bound in BOUNDS:
+        assert paid(narrow, bound, 1.5) == worst(narrow, 1.5)

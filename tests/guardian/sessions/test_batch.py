@@ -5,6 +5,7 @@ import pytest
 
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ring import RingArray
+from guardian.noise import DrawnNoise, OpenDpNoise
 from guardian.sessions.batch import Batch, Share
 from protos.ostraka.v1 import common_pb2
 
@@ -20,7 +21,10 @@ def batch() -> Batch:
     schedule = [
         common_pb2.Schedule(participant=common_pb2.Participant(site=site, teachers=2)) for site in SITES
     ]
-    return Batch(common_pb2.Ticket(session_id="s", batch_id=1, size=2, schedule=schedule))
+    return Batch(
+        common_pb2.Ticket(session_id="s", batch_id=1, size=2, schedule=schedule),
+        DrawnNoise(OpenDpNoise(), {}),
+    )
 
 
 def total(batch: Batch, request: int) -> RingArray:
