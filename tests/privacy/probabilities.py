@@ -1,27 +1,144 @@
-"""Exact probabilities of outcomes under continuous noise, which the lattice changes by less than 1e-4."""
+"""Exact probabilities of outcomes under continuous noise, which the lattice changes by less than 1e-4.
+
+Votes are counted here once more, apart from the code that is audited.
+"""
+
+from functools import reduce
+from itertools import combinations
+from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.plan import Confident, Mechanism
+from common.mechanism import (
+    L1,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
+from tests.privacy.cases import CLUSTERS, Case, Votes
+
+Floats = NDArray[np.float64]
+
+_STEPS = 200_000
 
 
-def argmax(votes: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
-    x = np.linspace(votes.min() / sigma - 9, votes.max() / sigma + 9, 4001)[:, None]
-    cdf = stats.norm.cdf(x - votes / sigma)
-    won = stats.norm.pdf(x - votes / sigma) * cdf.prod(axis=1, keepdims=True) / np.maximum(cdf, 1e-300)
-    return np.asarray(won.sum(axis=0) * (x[1] - x[0]))
+def argmax(counts: NDArray[Any], noise: Any) -> Floats:
+    """The chance of each count to be the largest after independent draws of `noise`."""
+    reach = noise.isf(1e-17)
+    at = np.linspace(min(counts) - reach, max(counts) + reach, _STEPS + 1)
+    below = [noise.cdf(at - count) for count in counts]
+    won = [
+        np.trapezoid(noise.pdf(at - count) * np.prod(below[:j] + below[j + 1 :], axis=0), at)
+        for j, count in enumerate(counts)
+    ]
+    return np.array(won)
 
 
-def outcomes(votes: NDArray[np.int64], mechanism: Mechanism) -> NDArray[np.float64]:
-    """In the order of `sampling.outcomes`."""
-    if not isinstance(mechanism, Confident):
-        return argmax(votes, mechanism.sigma)
-    passed = stats.norm.sf((mechanism.threshold - votes.max()) / mechanism.sigma1)
-    return np.append(passed * argmax(votes, mechanism.sigma2), 1 - passed)
+def gaussian(sigma: float) -> Any:
+    return stats.norm(scale=sigma)
 
 
-def divergence(p: NDArray[np.float64], r: NDArray[np.float64], order: float) -> float:
+def passing(largest: Any, threshold: float, sigma: float) -> Any:
+    """The chance that `largest` and noise reach the threshold."""
+    return stats.norm.sf((threshold - largest) / sigma)
+
+
+def outcomes(case: Case, votes: Votes) -> Floats:
+    """The chance of every outcome, in the order of `Case.digits`."""
+    match case.mechanism:
+        case GnMax(sigma=sigma):
+            return _answered(1.0, argmax(_histogram(votes, case.classes), gaussian(sigma)))
+        case LnMax(gamma=gamma):
+            return _answered(1.0, argmax(_histogram(votes, case.classes), stats.laplace(scale=1 / gamma)))
+        case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
+            counts = _histogram(votes, case.classes)
+            passed = passing(counts.max(), threshold, sigma1)
+            return _answered(passed, argmax(counts, gaussian(sigma2)))
+        case Interactive(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
+            counts = _histogram(votes, case.classes)
+            passed = passing((counts - len(votes) * case.scores).max(), threshold, sigma1)
+            return _answered(passed, argmax(counts, gaussian(sigma2)))
+        case NoiseCluster(sigma=sigma):
+            clusters = [_histogram(votes[votes[:, 0] == c, 1], case.classes) for c in range(CLUSTERS)]
+            return _joint([_answered(1.0, argmax(counts, gaussian(sigma))) for counts in clusters])
+        case Powerset():
+            return _set(case.mechanism, votes)
+        case Binary(check=check) | Tau(check=check) | L1(check=check):
+            weights = np.array([_weight(case.mechanism, int((row >= 0.5).sum())) for row in votes])
+            positives = weights @ (votes >= 0.5)
+            return _joint([_label(v, len(votes), case.mechanism.sigma, check) for v in positives])
+
+
+def _histogram(votes: Votes, classes: int) -> NDArray[np.int64]:
+    return np.array([(votes == j).sum() for j in range(classes)])
+
+
+def _answered(passed: float, answers: Floats) -> Floats:
+    return np.append(1 - passed, passed * answers)
+
+
+def _joint(marginals: list[Floats]) -> Floats:
+    return reduce(np.multiply.outer, marginals).ravel()
+
+
+def _weight(mechanism: Binary | Tau | L1, yeses: int) -> float:
+    match mechanism:
+        case Tau(tau=tau):
+            return min(1.0, tau / sqrt(max(yeses, 1)))
+        case L1(tau1=tau1):
+            return min(1.0, tau1 / max(yeses, 1))
+    return 1.0
+
+
+def _label(positives: float, teachers: int, sigma: float, check: Check | None) -> Floats:
+    """No answer, no, yes."""
+    negatives = teachers - positives
+    yes = stats.norm.cdf((positives - negatives) / (sqrt(2) * sigma))
+    passed = 1.0 if check is None else passing(max(positives, negatives), check.threshold, check.sigma)
+    return _answered(passed, np.array([1 - yes, yes]))
+
+
+def _set(mechanism: Powerset, votes: Votes) -> Floats:
+    labels = votes.shape[1]
+    most = labels if mechanism.max_positives is None else mechanism.max_positives
+    sets = [frozenset(c) for size in range(most + 1) for c in combinations(range(labels), size)]
+    chosen = [_chosen(row, most) for row in votes]
+    counts = np.array([chosen.count(one) for one in sets])
+    check = mechanism.check
+    passed = 1.0 if check is None else passing(counts.max(), check.threshold, check.sigma)
+    chances = np.zeros((3,) * labels)
+    chances[(0,) * labels] = 1 - passed
+    for one, won in zip(sets, argmax(counts, gaussian(mechanism.sigma)), strict=True):
+        chances[tuple(2 if label in one else 1 for label in range(labels))] = passed * won
+    return chances.ravel()
+
+
+def _chosen(scores: Votes, most: int) -> frozenset[int]:
+    yeses = [label for label, score in enumerate(scores) if score >= 0.5]
+    return frozenset(sorted(yeses, key=lambda label: -scores[label])[:most])
+
+
+def divergence(p: Floats, r: Floats, order: float) -> float:
     """D_order(p || r)."""
-    return float(np.log(np.sum(p**order * r ** (1 - order))) / (order - 1))
+    possible = p > 0
+    logs = order * np.log(p[possible]) + (1 - order) * np.log(r[possible])
+    return float(np.logaddexp.reduce(logs) / (order - 1))
+
+
+def exact_epsilon(p: Floats, r: Floats, delta: float) -> float:
+    """The least epsilon at `delta` of two outcome distributions, by bisection."""
+    low, high = 0.0, 64.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        over = max(np.maximum(a - np.exp(middle) * b, 0).sum() for a, b in ((p, r), (r, p)))
+        low, high = (middle, high) if over > delta else (low, middle)
+    return high

@@ -1,105 +1,77 @@
-"""The release path, sampled on neighbouring histograms, against what is promised and what is exact.
+"""The release path, sampled on neighbouring inputs, against what is promised and what is exact.
 
 The worst case alone is too loose to see small faults (0.8 of the noise still meets it), so the sampled
 outcomes are also compared with their exact probabilities. Every fault planted here must be found.
+`make audit` does the same with far more samples.
 """
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from common.plan import Confident, GnMax, Mechanism
-from common.privacy import ORDERS, epsilon, worst_case
+from common.mechanism import MECHANISMS, GnMax
+from common.privacy import ORDERS
 from common.sharing.ring import Ring
-from guardian.noise import NoiseSource, OpenDpNoise
-from tests.privacy import probabilities
-from tests.privacy.sampling import agrees, least_epsilon, outcomes, tally
+from guardian.noise import OpenDpNoise
+from tests.privacy.audit import DELTA, audit, charged, promised, uncharged
+from tests.privacy.cases import CASES, TELLING_CHECKS, Case
+from tests.privacy.evidence import agrees, least_epsilon
+from tests.privacy.faults import Narrow, Shared
+from tests.privacy.probabilities import divergence, exact_epsilon, outcomes
+from tests.privacy.sampling import sample
 
-DRAWS = 8_000
-DELTA = 1e-5
+DRAWS = 2_500
+FAULT_DRAWS = 8_000
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
-CASES = pytest.mark.parametrize(
-    ("mechanism", "votes"),
-    [
-        (GnMax(sigma=2), [5, 4, 1]),
-        (GnMax(sigma=1.5), [10, 10]),
-        (GnMax(sigma=20), [50, 30, 20, 0]),
-        (Confident(sigma1=3, sigma2=2, threshold=6), [5, 4, 1]),
-        (Confident(sigma1=10, sigma2=5, threshold=25), [30, 15, 5]),
-    ],
-)
+EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-class Narrow:
-    """A planted fault: noise scaled by 0.8."""
-
-    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        return OpenDpNoise().gaussian(0.8 * sigma, shape)
-
-    def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
-        return OpenDpNoise().uniform(shape)
-
-
-class Shared(Narrow):
-    """A planted fault: the same draw on every coordinate (003, Definition 9 as written)."""
-
-    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        return np.broadcast_to(OpenDpNoise().gaussian(sigma, (shape[0],) + (1,) * (len(shape) - 1)), shape)
-
-
-def sample(mechanism: Mechanism, votes: list[int], noise: NoiseSource, ring: Ring) -> NDArray[np.int64]:
-    return outcomes(tally(np.array(votes), DRAWS, ring), mechanism, noise, ring)
-
-
-def neighbour(votes: list[int]) -> list[int]:
-    return [votes[0] - 1, votes[1] + 1, *votes[2:]]
-
-
-def promised(mechanism: Mechanism) -> float:
-    return epsilon([worst_case(mechanism, order).total for order in ORDERS], ORDERS, DELTA)
+def test_every_mechanism_is_audited() -> None:
+    assert {case.mechanism.kind for case in CASES} == set(MECHANISMS)
 
 
 @RINGS
-@CASES
-def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(
-    mechanism: Mechanism, votes: list[int], ring: Ring
-) -> None:
-    both = [votes, neighbour(votes)]
-    sampled = [sample(mechanism, v, OpenDpNoise(), ring) for v in both]
-    for counts, v in zip(sampled, both, strict=True):
-        assert agrees(counts, probabilities.outcomes(np.array(v), mechanism))
-    assert least_epsilon(sampled[0], sampled[1], DELTA) <= promised(mechanism)
+@EVERY
+def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Case, ring: Ring) -> None:
+    found = audit(case, DRAWS, OpenDpNoise(), ring)
+    assert found.probable
+    assert found.kept
 
 
-@CASES
-def test_the_calculated_probabilities_obey_the_worst_case(mechanism: Mechanism, votes: list[int]) -> None:
-    p, r = (probabilities.outcomes(np.array(v), mechanism) for v in (votes, neighbour(votes)))
+@pytest.mark.parametrize("case", CASES + TELLING_CHECKS, ids=str)
+def test_the_calculated_probabilities_obey_the_worst_case(case: Case) -> None:
+    p, r = (outcomes(case, votes) for votes in case.inputs)
+    assert sum(p) == pytest.approx(1)
     for order in ORDERS[:80]:
-        allowed = worst_case(mechanism, order).total * (1 + 1e-6)
-        assert max(probabilities.divergence(p, r, order), probabilities.divergence(r, p, order)) <= allowed
+        allowed = charged(case, order) * (1 + 1e-6)
+        assert max(divergence(p, r, order), divergence(r, p, order)) <= allowed
+    assert 0 < exact_epsilon(p, r, DELTA) <= promised(case)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "votes"),
-    [(GnMax(sigma=2), [6, 3, 1]), (Confident(sigma1=3, sigma2=2, threshold=9), [6, 3, 1])],
-)
-@pytest.mark.parametrize("fault", [Narrow(), Shared()], ids=["narrow", "shared"])
-def test_a_planted_fault_in_the_noise_is_found(
-    mechanism: Mechanism, votes: list[int], fault: NoiseSource
-) -> None:
-    counts = sample(mechanism, votes, fault, Ring(64))
-    assert not agrees(counts, probabilities.outcomes(np.array(votes), mechanism))
+@EVERY
+def test_noise_a_fifth_too_small_is_found(case: Case) -> None:
+    counts = sample(case, case.inputs[0], FAULT_DRAWS, Narrow(), Ring(64))
+    assert not agrees(counts, outcomes(case, case.inputs[0]))
+
+
+@EVERY
+def test_the_same_draw_on_every_coordinate_is_found(case: Case) -> None:
+    counts = sample(case, case.inputs[0], DRAWS, Shared(), Ring(64))
+    assert not agrees(counts, outcomes(case, case.inputs[0]))
 
 
 def test_the_same_draw_on_every_coordinate_breaks_the_promise_itself() -> None:
-    mechanism = GnMax(sigma=20)
-    one, other = (sample(mechanism, votes, Shared(), Ring(64)) for votes in ([5, 4, 1], [4, 5, 1]))
-    assert least_epsilon(one, other, DELTA) > promised(mechanism)
+    close = Case("close", GnMax(sigma=20.0), 2, (np.array([0] * 5 + [1] * 4), np.array([0] * 4 + [1] * 5)))
+    one, other = (sample(close, votes, DRAWS, Shared(), Ring(64)) for votes in close.inputs)
+    expected = outcomes(close, close.inputs[0]), outcomes(close, close.inputs[1])
+    assert least_epsilon((one, other), expected, DELTA) > promised(close)
 
 
-def test_a_check_that_is_not_charged_is_found() -> None:
+@pytest.mark.parametrize("case", TELLING_CHECKS, ids=str)
+def test_a_check_that_is_not_charged_is_found(case: Case) -> None:
     """001, section 4.2.2 charges the argmax of answered queries alone."""
-    mechanism = Confident(sigma1=0.5, sigma2=1000, threshold=6)
-    one, other = (sample(mechanism, votes, OpenDpNoise(), Ring(64)) for votes in ([6, 3], [5, 4]))
-    answers_alone = epsilon([worst_case(mechanism, order).answer for order in ORDERS], ORDERS, DELTA)
-    assert answers_alone < least_epsilon(one, other, DELTA) <= promised(mechanism)
+    found = audit(case, DRAWS, OpenDpNoise(), Ring(64))
+    assert found.holds
+    assert not uncharged(found).kept
+    p, r = (outcomes(case, votes) for votes in case.inputs)
+    for order in (2.0, 8.0):
+        assert charged(case, order, check=False) < divergence(p, r, order) <= charged(case, order)

@@ -1,4 +1,4 @@
-"""A querying party whose sum carries an offset: the noise must still decide, for argmax and check.
+"""A querying party whose sum carries an offset: the noise must still decide, for answers and checks.
 
 The offset puts one count right at the cliff of the ring or of the circular distance; then one vote is moved.
 """
@@ -10,71 +10,148 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.plan import Confident, GnMax
-from common.privacy import ORDERS, epsilon, worst_case
-from common.sharing.fixed_point import FRACTION_BITS
+from common.mechanism import AnyMechanism, Binary, Check, Confident, GnMax, Powerset
+from common.privacy import ORDERS, WorstCase, epsilon, worst_case
+from common.sharing.fixed_point import FRACTION_BITS, encode
+from common.sharing.label_sets import index_of
 from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.confident import passes
-from guardian.mechanisms.gnmax import noisy_argmax
+from guardian.mechanisms import release
+from guardian.mechanisms.check import passes, passes_per_label
 from guardian.noise import OpenDpNoise
 from tests.privacy import probabilities
-from tests.privacy.sampling import agrees, least_epsilon, tally
+from tests.privacy.evidence import Counts, Floats, agrees, least_epsilon
 
-DRAWS = 6_000
+DRAWS = 4_000
 DELTA = 1e-5
 VOTE = 2**FRACTION_BITS
 SIGMA = 2.0
-HERE, MOVED = [7, 2, 1], [6, 3, 1]
+HERE, MOVED = [7, 2, 1, 0], [6, 3, 1, 0]
+TEACHERS = sum(HERE)
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
+ARGMAX = pytest.mark.parametrize("mechanism", [GnMax(sigma=SIGMA), Powerset(sigma=SIGMA)], ids=str)
 
 
 def offset_sums(votes: list[int], offset: int, ring: Ring) -> RingArray:
-    """Sums of shares that a querying party shifted by `offset` on the first class."""
-    sums = tally(np.array(votes), DRAWS, ring)
+    """Sums of shares that a querying party shifted by `offset` on the first count."""
+    sums = encode(np.tile(votes, (DRAWS, 1)), ring)
     sums[:, 0] += ring.dtype.type(offset % 2**ring.bits)
     return sums
 
 
-def argmax_counts(votes: list[int], offset: int, ring: Ring) -> NDArray[np.int64]:
-    labels = noisy_argmax(offset_sums(votes, offset, ring), SIGMA, OpenDpNoise(), ring)
-    return np.bincount(labels, minlength=3)
+def labels(sums: RingArray, mechanism: AnyMechanism, ring: Ring) -> NDArray[np.int64]:
+    """Answers (Q, m) for as many classes as there are counts, or half as many labels for their sets."""
+    classes = 2 if isinstance(mechanism, Powerset) else sums.shape[1]
+    noise = OpenDpNoise()
+    return release(sums, mechanism, noise, ring, classes=classes, teachers=TEACHERS).labels
 
 
-def at_the_cliff(votes: list[int]) -> NDArray[np.float64]:
-    """Class 0 lies at half the ring plus its votes above HERE's: it wins where the noise pulls it back."""
+def at_half(ring: Ring) -> int:
+    """The offset that takes the first count of HERE to half the ring."""
+    return int(2 ** (ring.bits - 1) - HERE[0] * VOTE)
+
+
+def winners(votes: list[int], mechanism: AnyMechanism, ring: Ring) -> Counts:
+    chosen = labels(offset_sums(votes, at_half(ring), ring), mechanism, ring)
+    places = index_of(chosen.astype(np.bool_)) if mechanism.multi_label else chosen[:, 0]
+    return np.bincount(places, minlength=len(votes))
+
+
+def at_the_cliff(votes: list[int]) -> Floats:
+    """Count 0 lies at half the ring plus its votes above HERE's: it wins where the noise pulls it back."""
     wins = stats.norm.cdf((HERE[0] - votes[0]) / SIGMA)
-    return np.append(wins, (1 - wins) * probabilities.argmax(np.array(votes[1:]), SIGMA))
+    others = probabilities.argmax(np.array(votes[1:]), probabilities.gaussian(SIGMA))
+    return np.append(wins, (1 - wins) * others)
+
+
+def promised(mechanism: AnyMechanism, part: Callable[[WorstCase], float]) -> float:
+    costs = [part(worst_case(mechanism, order, classes=1)) for order in ORDERS]
+    return epsilon(costs, ORDERS, DELTA)
+
+
+def answer(cost: WorstCase) -> float:
+    return cost.answer
+
+
+def check(cost: WorstCase) -> float:
+    return cost.check
+
+
+def obeys(
+    mechanism: AnyMechanism,
+    part: Callable[[WorstCase], float],
+    sampled: tuple[Counts, Counts],
+    expected: tuple[Floats, Floats],
+) -> None:
+    """Samples come as expected of two neighbours, and neither they nor what is expected cost too much."""
+    assert agrees(sampled[0], expected[0])
+    assert agrees(sampled[1], expected[1])
+    assert least_epsilon(sampled, expected, DELTA) <= promised(mechanism, part)
+    for order in ORDERS[:80]:
+        both = (probabilities.divergence(*expected, order), probabilities.divergence(*expected[::-1], order))
+        assert max(both) <= part(worst_case(mechanism, order, classes=1)) * (1 + 1e-6)
 
 
 @RINGS
-def test_argmax_at_half_the_ring_is_decided_by_the_noise(ring: Ring) -> None:
-    offset = 2 ** (ring.bits - 1) - HERE[0] * VOTE
-    one, other = (argmax_counts(votes, offset, ring) for votes in (HERE, MOVED))
-    assert agrees(one, at_the_cliff(HERE))
-    assert agrees(other, at_the_cliff(MOVED))
-    _obeys_the_worst_case(at_the_cliff(HERE), at_the_cliff(MOVED), lambda a: a / SIGMA**2)
-    worst = epsilon([worst_case(GnMax(sigma=SIGMA), order).total for order in ORDERS], ORDERS, DELTA)
-    assert least_epsilon(one, other, DELTA) <= worst
+@ARGMAX
+def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: AnyMechanism, ring: Ring) -> None:
+    sampled = winners(HERE, mechanism, ring), winners(MOVED, mechanism, ring)
+    obeys(mechanism, answer, sampled, (at_the_cliff(HERE), at_the_cliff(MOVED)))
 
 
 @RINGS
 def test_lifting_before_the_noise_would_be_found(ring: Ring) -> None:
-    def lifted_first(votes: list[int]) -> NDArray[np.int64]:
-        offset = 2 ** (ring.bits - 1) - HERE[0] * VOTE
-        lifted = ring.lift(offset_sums(votes, offset, ring)).astype(np.float64)
-        return np.bincount((lifted + OpenDpNoise().gaussian(SIGMA, lifted.shape)).argmax(axis=1), minlength=3)
+    def lifted_first(votes: list[int]) -> Counts:
+        lifted = ring.lift(offset_sums(votes, at_half(ring), ring)).astype(np.float64)
+        noisy = lifted + OpenDpNoise().gaussian(SIGMA, lifted.shape)
+        return np.bincount(noisy.argmax(axis=1), minlength=len(votes))
 
-    worst = epsilon([worst_case(GnMax(sigma=SIGMA), order).total for order in ORDERS], ORDERS, DELTA)
-    assert least_epsilon(lifted_first(HERE), lifted_first(MOVED), DELTA) > worst
+    sampled = lifted_first(HERE), lifted_first(MOVED)
+    expected = at_the_cliff(HERE), at_the_cliff(MOVED)
+    assert least_epsilon(sampled, expected, DELTA) > promised(GnMax(sigma=SIGMA), answer)
 
 
-def check_counts(votes: list[int], offset: int, threshold: float, ring: Ring) -> NDArray[np.int64]:
-    passed = passes(offset_sums(votes, offset, ring), threshold, SIGMA, OpenDpNoise(), ring)
+def difference_at_half(ring: Ring) -> int:
+    """The offset that takes votes for less votes against, 2 * 7 - 10 in HERE, to half the ring."""
+    return int(2 ** (ring.bits - 1) - (2 * HERE[0] - TEACHERS) * VOTE) // 2
+
+
+def yes(votes: list[int]) -> Floats:
+    """No and yes; every vote above HERE's takes the difference two beyond half the ring, to no."""
+    chance = stats.norm.cdf(2 * (HERE[0] - votes[0]) / (np.sqrt(2) * SIGMA))
+    return np.array([1 - chance, chance])
+
+
+@RINGS
+def test_a_label_whose_difference_is_half_the_ring_is_decided_by_the_noise(ring: Ring) -> None:
+    def bits(votes: list[int]) -> Counts:
+        sums = offset_sums(votes, difference_at_half(ring), ring)[:, :1]
+        return np.bincount(labels(sums, Binary(sigma=SIGMA), ring)[:, 0], minlength=2)
+
+    obeys(Binary(sigma=SIGMA), answer, (bits(HERE), bits(MOVED)), (yes(HERE), yes(MOVED)))
+
+
+@RINGS
+def test_lifting_both_sides_of_a_label_before_their_noise_would_be_found(ring: Ring) -> None:
+    def lifted_first(votes: list[int]) -> Counts:
+        sums = offset_sums(votes, at_half(ring), ring)[:, 0]
+        negatives = ring.wrap(np.array(TEACHERS * VOTE)) - sums
+        noise = OpenDpNoise().gaussian(SIGMA, (2, DRAWS)).astype(np.float64)
+        return np.bincount(ring.lift(sums) + noise[0] > ring.lift(negatives) + noise[1], minlength=2)
+
+    sampled = lifted_first(HERE), lifted_first(MOVED)
+    assert least_epsilon(sampled, (yes(HERE), yes(MOVED)), DELTA) > promised(Binary(sigma=SIGMA), answer)
+
+
+CONFIDENT = Confident(sigma1=SIGMA, sigma2=SIGMA, threshold=3.0)
+
+
+def check_counts(votes: list[int], offset: int, ring: Ring) -> Counts:
+    passed = passes(offset_sums(votes, offset, ring), 3.0, SIGMA, OpenDpNoise(), ring)
     return np.bincount(passed, minlength=2)
 
 
-def check(distance: float, threshold: float) -> NDArray[np.float64]:
-    passed = stats.norm.sf((threshold - distance) / SIGMA)
+def passing(distance: float) -> Floats:
+    passed = stats.norm.sf((3.0 - distance) / SIGMA)
     return np.array([1 - passed, passed])
 
 
@@ -87,39 +164,47 @@ def check(distance: float, threshold: float) -> NDArray[np.float64]:
 def test_a_check_sees_the_circular_distance_and_the_noise_decides(
     ring: Ring, offset_votes: int, distances: tuple[float, float]
 ) -> None:
-    one, other = (check_counts(votes, offset_votes * VOTE, 3.0, ring) for votes in (HERE, MOVED))
-    expected = [check(distance, 3.0) for distance in distances]
-    assert agrees(one, expected[0])
-    assert agrees(other, expected[1])
-    _obeys_the_worst_case(expected[0], expected[1], lambda a: a / (2 * SIGMA**2))
-    mechanism = Confident(sigma1=SIGMA, sigma2=SIGMA, threshold=3.0)
-    worst = epsilon([worst_case(mechanism, order).check for order in ORDERS], ORDERS, DELTA)
-    assert least_epsilon(one, other, DELTA) <= worst
+    sampled = (
+        check_counts(HERE, offset_votes * VOTE, ring),
+        check_counts(MOVED, offset_votes * VOTE, ring),
+    )
+    obeys(CONFIDENT, check, sampled, (passing(distances[0]), passing(distances[1])))
+
+
+@RINGS
+@pytest.mark.parametrize(
+    ("offset_votes", "distances"),
+    [(-7, (10, 11)), (-17, (20, 21)), (3, (10, 9)), (-2, (5, 6))],
+    ids=["at zero", "below zero", "all for it", "even"],
+)
+def test_a_label_check_sees_the_circular_distances_and_the_noise_decides(
+    ring: Ring, offset_votes: int, distances: tuple[float, float]
+) -> None:
+    """max(|V|, |10 - V|) with V shifted; the threshold is near the distance."""
+    threshold = distances[0] + 1.0
+    rule = Check(sigma=SIGMA, threshold=threshold)
+
+    def passed(votes: list[int]) -> Counts:
+        sums = offset_sums(votes, offset_votes * VOTE, ring)[:, :1]
+        passed = passes_per_label(sums, TEACHERS, rule, OpenDpNoise(), ring)
+        return np.bincount(passed[:, 0], minlength=2)
+
+    expected = passing(distances[0] - threshold + 3), passing(distances[1] - threshold + 3)
+    obeys(Binary(sigma=SIGMA, check=rule), check, (passed(HERE), passed(MOVED)), expected)
 
 
 @RINGS
 def test_a_check_at_half_the_ring_says_the_same_of_both_neighbours(ring: Ring) -> None:
-    offset = 2 ** (ring.bits - 1) - HERE[0] * VOTE
     for votes in (HERE, MOVED):
-        assert check_counts(votes, offset, 3.0, ring).tolist() == [0, DRAWS]
+        assert check_counts(votes, at_half(ring), ring).tolist() == [0, DRAWS]
 
 
 @RINGS
 def test_a_check_of_lifted_counts_would_be_found(ring: Ring) -> None:
-    def lifted(votes: list[int]) -> NDArray[np.int64]:
-        offset = 2 ** (ring.bits - 1) - HERE[0] * VOTE
-        largest = ring.lift(offset_sums(votes, offset, ring)).max(axis=1).astype(np.float64)
+    def lifted(votes: list[int]) -> Counts:
+        largest = ring.lift(offset_sums(votes, at_half(ring), ring)).max(axis=1).astype(np.float64)
         noisy = largest + OpenDpNoise().gaussian(SIGMA, largest.shape)
         return np.bincount(noisy >= 30 * VOTE, minlength=2)
 
-    mechanism = Confident(sigma1=SIGMA, sigma2=SIGMA, threshold=30)
-    worst = epsilon([worst_case(mechanism, order).check for order in ORDERS], ORDERS, DELTA)
-    assert least_epsilon(lifted(HERE), lifted(MOVED), DELTA) > worst
-
-
-def _obeys_the_worst_case(
-    p: NDArray[np.float64], r: NDArray[np.float64], worst: Callable[[float], float]
-) -> None:
-    for order in ORDERS[:80]:
-        both = probabilities.divergence(p, r, order), probabilities.divergence(r, p, order)
-        assert max(both) <= worst(order) * (1 + 1e-6)
+    sampled = lifted(HERE), lifted(MOVED)
+    assert least_epsilon(sampled, (passing(0), passing(1)), DELTA) > promised(CONFIDENT, check)

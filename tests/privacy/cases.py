@@ -1,0 +1,154 @@
+"""What is audited: every mechanism, on two inputs that differ in one teacher's vote or in one record."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
+
+Votes = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism and neighbouring inputs of one query, or of one batch of clusters.
+
+    Attributes:
+        name: what the audit calls it.
+        mechanism: what is released.
+        classes: number of classes, or of labels.
+        inputs: two neighbours, each the teachers' classes (teachers,), their scores (teachers, labels),
+            or the records' clusters and classes (records, 2).
+        scores: for Interactive the student's probabilities (classes,).
+    """
+
+    name: str
+    mechanism: AnyMechanism
+    classes: int
+    inputs: tuple[Votes, Votes]
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def teachers(self) -> int:
+        """The number of teachers; for NoiseCluster it is of no matter."""
+        return len(self.inputs[0])
+
+    @property
+    def rows(self) -> int:
+        """Queries that make one outcome together: the clusters of NoiseCluster, else one."""
+        return CLUSTERS if isinstance(self.mechanism, NoiseCluster) else 1
+
+    @property
+    def digits(self) -> tuple[int, ...]:
+        """An outcome as a number: for every answer, 0 for none and 1 and up for its values."""
+        values = 2 if self.mechanism.multi_label else self.classes
+        return (values + 1,) * (self.rows * self.mechanism.answers(self.classes))
+
+
+CLUSTERS = 2
+
+
+def _voted(counts: list[int], moved_to: int = 1) -> tuple[Votes, Votes]:
+    """Classes that make a histogram, and the same with the first teacher's vote moved."""
+    votes = np.repeat(np.arange(len(counts)), counts)
+    other = votes.copy()
+    other[0] = moved_to
+    return votes, other
+
+
+def _scored(rows: list[tuple[int, str]], other: str) -> tuple[Votes, Votes]:
+    """Scores of so many teachers with these bits each, and the same with the first teacher's replaced.
+
+    Every yes has another score, falling from the first label to the last.
+    """
+    bits = [bits for teachers, bits in rows for _ in range(teachers)]
+    return _scores(bits), _scores([other, *bits[1:]])
+
+
+def _scores(bits: list[str]) -> NDArray[np.float32]:
+    yes = np.array([[bit == "1" for bit in row] for row in bits])
+    return np.where(yes, 0.9 - 0.1 * np.arange(yes.shape[1]), 0.2).astype(np.float32)
+
+
+def _records(counts: list[list[int]]) -> tuple[Votes, Votes]:
+    """Records that make a count of clusters and classes; the first changes both cluster and class."""
+    cells = np.argwhere(np.ones_like(counts))
+    records = np.repeat(cells, np.ravel(counts), axis=0)
+    other = records.copy()
+    other[0] = [1, 1]
+    return records, other
+
+
+def _per_label(check: Check | None) -> list[Case]:
+    """The mechanisms that decide each label: the first teacher's labels all turn."""
+    checked = "" if check is None else ", checked"
+    even = _scored([(6, "110"), (3, "001"), (1, "010")], "001")
+    few = _scored([(5, "1110"), (3, "1000")], "0001")
+    return [
+        Case(f"binary{checked}", Binary(sigma=2.0, check=check), 3, even),
+        Case(f"tau{checked}", Tau(sigma=1.5, tau=1.0, check=check), 4, few),
+        Case(f"l1{checked}", L1(sigma=1.5, tau1=1.5, check=check), 4, few),
+    ]
+
+
+CHECK = Check(sigma=2.0, threshold=4.0)
+
+_SETS = _scored([(5, "110"), (3, "100"), (1, "001")], "111")
+_LARGE_SETS = _scored([(6, "111"), (2, "101"), (2, "010")], "001")
+
+CASES: list[Case] = [
+    Case("gnmax, narrow", GnMax(sigma=2.0), 3, _voted([6, 2, 2])),
+    Case("gnmax, wide", GnMax(sigma=20.0), 4, _voted([55, 25, 20, 0])),
+    Case("confident", Confident(sigma1=3.0, sigma2=2.0, threshold=3.0), 3, _voted([6, 3, 1])),
+    Case("confident, wide", Confident(sigma1=10.0, sigma2=5.0, threshold=18.0), 3, _voted([28, 18, 4])),
+    Case(
+        "interactive",
+        Interactive(sigma1=3.0, sigma2=2.0, threshold=2.0, confidence=0.9),
+        3,
+        _voted([6, 3, 1]),
+        np.array([0.125, 0.25, 0.625]),
+    ),
+    Case("lnmax", LnMax(gamma=0.5), 3, _voted([7, 2, 2])),
+    *_per_label(None),
+    *_per_label(CHECK),
+    Case("powerset", Powerset(sigma=2.0), 3, _SETS),
+    Case("powerset, two labels", Powerset(sigma=1.5, max_positives=2), 3, _LARGE_SETS),
+    Case("powerset, checked", Powerset(sigma=2.0, check=CHECK), 3, _SETS),
+    Case("noise_cluster", NoiseCluster(sigma=2.0), 3, _records([[6, 3, 1], [2, 2, 4]])),
+]
+
+_TELLING = Check(sigma=0.5, threshold=6.0)
+_SIX_OF_NINE = _scored([(6, "10"), (3, "01")], "01")
+
+TELLING_CHECKS: list[Case] = [
+    Case("confident", Confident(sigma1=0.5, sigma2=1000.0, threshold=6.0), 2, _voted([6, 3])),
+    Case(
+        "interactive",
+        Interactive(sigma1=0.5, sigma2=1000.0, threshold=3.0, confidence=0.9),
+        2,
+        _voted([6, 3]),
+        np.array([1 / 3, 2 / 3]),
+    ),
+    Case("binary, checked", Binary(sigma=1000.0, check=_TELLING), 2, _SIX_OF_NINE),
+    Case("tau, checked", Tau(sigma=1000.0, tau=1.0, check=_TELLING), 2, _SIX_OF_NINE),
+    Case("l1, checked", L1(sigma=1000.0, tau1=1.0, check=_TELLING), 2, _SIX_OF_NINE),
+    Case("powerset, checked", Powerset(sigma=1000.0, check=_TELLING), 2, _SIX_OF_NINE),
+]
+"""Answers that say nothing and checks that say much: not charging the check must be found."""

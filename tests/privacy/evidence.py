@@ -1,0 +1,65 @@
+"""What samples prove, wrongly with a chance of at most `P`."""
+
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+P = 1e-9
+"""The chance with which a statistical test of right code fails."""
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def chance(counts: Counts, probabilities: Floats) -> float:
+    """How likely some outcome deviates from its probability as much as one does here, or a bound on it.
+
+    Exact binomial tests of every outcome, two-sided, times their number.
+    """
+    draws, each = counts.sum(), np.clip(probabilities, 0, 1)
+    tails = np.minimum(stats.binom.cdf(counts, draws, each), stats.binom.sf(counts - 1, draws, each))
+    return float(min(1.0, 2 * tails.min() * len(counts)))
+
+
+def agrees(counts: Counts, probabilities: Floats) -> bool:
+    """Whether what was sampled can come from these probabilities."""
+    return chance(counts, probabilities) > P
+
+
+def deviation(counts: Counts, probabilities: Floats) -> float:
+    """The largest difference between how often an outcome came and how often it should."""
+    return float(np.abs(counts / counts.sum() - probabilities).max())
+
+
+def least_epsilon(sampled: tuple[Counts, Counts], expected: tuple[Floats, Floats], delta: float) -> float:
+    """The least epsilon at `delta` that a mechanism with these samples of two neighbours can have.
+
+    Of every event that holds the outcomes for which one neighbour is expected to be likelier, from the most
+    telling on, the Clopper-Pearson bounds are compared. The events do not depend on the samples, so that
+    their number is all that the chance of error is shared by.
+    """
+    best = 0.0
+    for one, other in ((0, 1), (1, 0)):
+        order = np.argsort(-_ratio(expected[one], expected[other]), kind="stable")
+        risk = P / (4 * len(order))
+        seen = (np.cumsum(sampled[side][order]) for side in (one, other))
+        for often, seldom in zip(*(counts.tolist() for counts in seen), strict=True):
+            low = _low(often, int(sampled[one].sum()), risk)
+            high = _high(seldom, int(sampled[other].sum()), risk)
+            if low > delta:
+                best = max(best, log((low - delta) / high))
+    return best
+
+
+def _ratio(p: Floats, r: Floats) -> Floats:
+    return np.where(p > 0, p / np.maximum(r, 1e-300), 0.0)
+
+
+def _low(count: int, draws: int, risk: float) -> float:
+    return float(stats.beta.ppf(risk, count, draws - count + 1)) if count else 0.0
+
+
+def _high(count: int, draws: int, risk: float) -> float:
+    return float(stats.beta.isf(risk, count + 1, draws - count)) if count < draws else 1.0
