@@ -1,4 +1,4 @@
-"""How fast histograms are charged, as ratios to a straightforward loop over them in the same run."""
+"""What published runs cost, and how fast histograms are charged beside a straightforward loop over them."""
 
 import math
 
@@ -6,32 +6,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks import published
 from benchmarks.timing import best
 from common.privacy import ORDERS
-from guardian.accounting import gnmax_rdp
-from guardian.noise import OpenDpNoise
+from guardian.accounting import confident_rdp, gnmax_rdp
+from guardian.noise import LATTICE, OpenDpNoise
 
 HISTOGRAMS, CLASSES, TEACHERS, SIGMA = 20_000, 10, 250, 40.0
 LOOPED = 500
 EXACT, EXACT_LOOPED = 2_000, 5
+CHECK = (200.0, 150.0)
+"""Threshold and noise of a check."""
+
 AT = np.array(ORDERS)[::3]
 
 
 def main() -> None:
-    """Prints histograms a second by theorem6 and by the loop, and noise draws a second."""
-    votes = histograms()
-    looped = np.array([loop(row, SIGMA, AT) for row in votes[:LOOPED]])
-    np.testing.assert_allclose(gnmax_rdp(votes[:LOOPED], SIGMA, AT, bound="theorem6"), looped, rtol=1e-9)
-    ours = HISTOGRAMS / best(lambda: gnmax_rdp(votes, SIGMA, AT, bound="theorem6"))
-    theirs = LOOPED / best(lambda: [loop(row, SIGMA, AT) for row in votes[:LOOPED]])
-    print(
-        f"accounting theorem6, {CLASSES} classes, {len(AT)} orders: {ours:,.0f} histograms/s, "
-        f"{ours / theirs:.0f} times a loop ({theirs:,.0f}/s)"
-    )
+    """Prints what published runs cost, histograms a second beside a loop, and noise draws a second."""
+    published.table()
+    _theorem6()
     _exact()
+    _confident()
     draws = 20_000
     rate = draws / best(lambda: OpenDpNoise().gaussian(SIGMA, (draws,)))
     print(f"noise, sigma {SIGMA:g}: {rate:,.0f} exact discrete Gaussians/s")
+
+
+def _theorem6() -> None:
+    votes = histograms()
+    few = votes[:LOOPED]
+    looped = np.array([loop(row, SIGMA, AT) for row in few])
+    np.testing.assert_allclose(gnmax_rdp(few, SIGMA, AT, bound="theorem6"), looped, rtol=1e-9)
+    ours = HISTOGRAMS / best(lambda: gnmax_rdp(votes, SIGMA, AT, bound="theorem6"))
+    _print("theorem6", AT, ours, LOOPED / best(lambda: [loop(row, SIGMA, AT) for row in few]))
 
 
 def _exact() -> None:
@@ -40,9 +47,20 @@ def _exact() -> None:
     looped = np.array([exact_loop(row, SIGMA, orders) for row in few])
     np.testing.assert_allclose(gnmax_rdp(few, SIGMA, orders, bound="exact"), looped, rtol=1e-6)
     ours = EXACT / best(lambda: gnmax_rdp(votes, SIGMA, orders, bound="exact"))
-    theirs = EXACT_LOOPED / best(lambda: [exact_loop(row, SIGMA, orders) for row in few])
+    _print("exact", orders, ours, EXACT_LOOPED / best(lambda: [exact_loop(v, SIGMA, orders) for v in few]))
+
+
+def _confident() -> None:
+    """Times what a unit's filter needs: one order, on the lattice that is released."""
+    votes = histograms(EXACT, concentration=1.0)
+    answered = votes.max(axis=1) > CHECK[0]
+    rate = EXACT / best(lambda: confident_rdp(votes, *CHECK, SIGMA, 18.0, answered, lattice=LATTICE))
+    print(f"accounting exact of Confident, {CLASSES} classes, 1 order: {rate:,.0f} histograms/s")
+
+
+def _print(what: str, orders: NDArray[np.float64], ours: float, theirs: float) -> None:
     print(
-        f"accounting exact, {CLASSES} classes, {len(orders)} orders: {ours:,.0f} histograms/s, "
+        f"accounting {what}, {CLASSES} classes, {len(orders)} orders: {ours:,.0f} histograms/s, "
         f"{ours / theirs:.0f} times a loop ({theirs:,.0f}/s)"
     )
 
