@@ -16,7 +16,7 @@ from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import Ring, RingArray
 from guardian.noise.source import NoiseSource
 
-_BEHIND = 0.0
+_BEHIND = -1.0
 
 _FARTHEST = 30.0
 """No draw is more deviations away from 0, of whatever number it is the largest."""
