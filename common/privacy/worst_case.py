@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from common.clipped_labels import clipped_labels_rdp
 from common.clipping import l1_radius
 from common.mechanism import (
     L1,
@@ -115,13 +116,20 @@ def _per_label(
 
     Replacing a ballot moves the positives by at most sqrt(2) radius, and the negatives by as much.
     """
-    moved = sensitivity * min(1.0, radius)
-    together = 2 * order * (sensitivity * radius / sigma) ** 2
-    cost = WorstCase(answer=_two_outcomes(order, math.sqrt(2) * moved, sigma), most=together)
+    moved, replaced = sensitivity * min(1.0, radius), 2 * (sensitivity * radius) ** 2
+    cost = WorstCase(
+        answer=_two_outcomes(order, math.sqrt(2) * moved, sigma),
+        most=_together(order, classes, math.sqrt(2) * moved, 2 * replaced, sigma),
+    )
     if check is None:
         return cost
-    clipped = order * (sensitivity * radius / check.sigma) ** 2
-    return replace(cost, check=min(classes * _check(order, moved, check.sigma), clipped))
+    return replace(cost, check=_together(order, classes, moved, replaced, check.sigma))
+
+
+def _together(order: float, classes: int, moved: float, squares: float, sigma: float) -> float:
+    """Return the cost of one bit for each label, which move by `moved` and by `squares` in all."""
+    lattice = math.ldexp(1 / sigma, -FRACTION_BITS)
+    return clipped_labels_rdp(order, classes, moved / sigma, squares / sigma**2, lattice=lattice)
 
 
 def _argmax(order: float, sensitivity: float, sigma: float) -> float:

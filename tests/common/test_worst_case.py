@@ -56,9 +56,9 @@ def test_labels_cost_what_two_outcomes_cost_and_together_what_the_radius_allows(
     binary = worst_case(Binary(sigma=20), 32, classes=14)
     tau = worst_case(Tau(sigma=20, tau=1.5), 32, classes=14)
     assert 32 / 400 / 1.43 < binary.answer < 32 / 400 / 1.41
-    assert binary.most == math.inf
+    assert binary.most == pytest.approx(14 * binary.answer)
     assert tau.answer == binary.answer
-    assert tau.most == pytest.approx(2 * 32 * 1.5**2 / 400)
+    assert 2 * 32 * 1.5**2 / 400 / 1.45 < tau.most < 2 * 32 * 1.5**2 / 400 / 1.35
     everything = np.ones((3, 14), dtype=np.bool_)
     assert binary.rdp(everything) == pytest.approx(3 * 14 * binary.answer)
     assert tau.rdp(everything) == pytest.approx(3 * tau.most)
@@ -73,7 +73,7 @@ def test_every_label_is_checked_whatever_comes_of_it() -> None:
     one = worst_case(Powerset(sigma=20, check=CHECK), 8, classes=14)
     assert binary.check == pytest.approx(14 * one.check)
     tau = worst_case(Tau(sigma=20, tau=1.5, check=CHECK), 8, classes=14)
-    assert tau.check == pytest.approx(2 * 1.5**2 * 8 / (2 * 50**2))
+    assert 2 * 1.5**2 * 8 / (2 * 50**2) / 1.58 < tau.check < 2 * 1.5**2 * 8 / (2 * 50**2) / 1.5
 
 
 def test_clusters_cost_once_however_many_there_are() -> None:
