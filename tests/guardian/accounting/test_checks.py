@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from guardian.accounting import InputError, confident_rdp, gnmax_rdp, threshold_rdp
+from guardian.accounting.checks import Bound
 
 GOOD = [[3, 2], [4, 1]]
 
@@ -51,6 +52,18 @@ def test_threshold_lattice_and_bound() -> None:
         gnmax_rdp(GOOD, 1, [2], bound="theorem6", lattice=-1.0)
     with pytest.raises(InputError, match=r"^bound"):
         gnmax_rdp(GOOD, 1, [2], bound="classic")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bound", ["worst_case", "theorem6", "exact"])
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("threshold", np.nan), ("sigma1", 0.0), ("sigma2", -1.0), ("sensitivity", np.nan), ("lattice", np.inf)],
+)
+def test_confident_names_its_own_arguments(argument: str, value: float, bound: Bound) -> None:
+    good = {"threshold": 1.0, "sigma1": 1.0, "sigma2": 1.0}
+    with pytest.raises(InputError, match=rf"^{argument}:") as refusal:
+        confident_rdp(GOOD, orders=[2], answered=[True, True], bound=bound, **{**good, argument: value})
+    assert refusal.value.argument == argument
 
 
 def test_an_input_error_is_a_value_error() -> None:
