@@ -82,7 +82,7 @@ def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
 def expected_curves(expected: Expected, limit: Limit) -> list[Curve]:
     """Epsilon after the first queries, a line for each bound."""
     return [
-        Curve(f"{_said(bound)}, expected", *_line(expected.queries, spent, limit))
+        Curve(f"expected, {_said(bound)}", *_line(expected.queries, spent, limit))
         for bound, spent in expected.spent.items()
     ]
 

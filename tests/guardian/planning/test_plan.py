@@ -113,7 +113,7 @@ def test_no_bound_expects_more_than_the_worst_case(mechanism: AnyMechanism) -> N
     assert expected["queries"] == QUERIES
     assert 0 < expected["answered"] <= 1
     drawn = {curve.name for curve in result.curves}
-    assert {"worst case, expected", "theorem6 (one direction), expected", "exact, expected"} <= drawn
+    assert {"expected, worst case", "expected, theorem6 (one direction)", "expected, exact"} <= drawn
     for curve in result.curves:
         assert (np.diff(curve.queries) > 0).all()
         assert (np.diff(curve.epsilon) >= -1e-12).all()
