@@ -40,7 +40,7 @@ def state(federation: Federation, calls: Calls) -> Any:
 
 def test_every_partys_cost_at_its_own_order(guardian: Calls) -> None:
     reply = ask(guardian)
-    assert (reply.enforce, reply.bound) == ("worst_case", "theorem6")
+    assert (reply.enforce, reply.bound) == ("worst_case", "exact")
     assert [party.site for party in reply.parties] == list(PARTIES)
     for party in reply.parties:
         cost = worst_case(plan().mechanism, party.order, classes=4)
