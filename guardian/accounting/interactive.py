@@ -26,6 +26,7 @@ from guardian.accounting.exact import MOST_CLASSES
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
 from guardian.accounting.joint import joint_charges
 from guardian.accounting.parts import argmax_part, check_part
+from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
 
 _BLOCK = 2**20
@@ -49,7 +50,7 @@ def interactive_rdp(
     n is the sum of a query's votes. One vote moves the check's largest difference by at most one, so it costs
     as much as Confident's at worst: orders * (sensitivity/sigma1)^2 / 2 for every query, and GNMax's when
     answered (002, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the charge for its
-    check's outcome, as in `confident_rdp`.
+    check's outcome and at most what `reserved` says, as in `confident_rdp`.
 
     Args:
         votes: counts (Q, k), not negative.
@@ -71,21 +72,39 @@ def interactive_rdp(
     mask = check_answered(answered, len(counts))
     differences = _differences(counts, scores, check_lattice(lattice))
     check_scalar("threshold", threshold, positive=False)
-    apart: Bound = "worst_case" if check_bound(bound) == "exact" else bound
-    scale = math.sqrt(2) * check_scalar("sigma1", sigma1) / check_scalar("sensitivity", sensitivity)
-    failed = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    unit = check_scalar("sensitivity", sensitivity)
+    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    if check_bound(bound) == "exact":
+        charges = _exact(counts, differences, threshold, sigmas, at, unit, lattice)
+        return np.where(mask[:, None], charges.passed, charges.failed)
+    scale = math.sqrt(2) * sigma1 / unit
+    check = np.broadcast_to(at / scale**2, (len(counts), len(at)))
     if bound == "theorem6":
-        failed = theorem6(_log_q(differences, threshold, sigma1, lattice), scale, at)
-    passed = failed + gnmax_rdp(counts, sigma2, at, bound=apart, sensitivity=sensitivity, lattice=lattice)
-    charges = Charges(failed.copy(), passed)
-    if bound == "exact" and sensitivity <= 1 and counts.shape[1] <= MOST_CLASSES:
-        for rows in _blocks(counts):
-            check = check_part(differences[rows], threshold, sigma1, sensitivity, lattice)
-            argmax = argmax_part(counts[rows], sigma2, sensitivity, lattice)
-            room = Charges(failed[rows], passed[rows])
-            found = joint_charges(check, argmax, _moves(counts[rows], sensitivity), at, room)
-            charges.failed[rows], charges.passed[rows] = found.failed, found.passed
-    return np.where(mask[:, None], charges.passed, charges.failed)
+        check = theorem6(_log_q(differences, threshold, sigma1, lattice), scale, at)
+    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, sensitivity=unit, lattice=lattice)
+    return check + np.where(mask[:, None], argmax, 0.0)
+
+
+def _exact(
+    votes: Floats,
+    differences: Floats,
+    threshold: float,
+    sigmas: tuple[float, float],
+    orders: Floats,
+    moved: float,
+    lattice: float,
+) -> Charges:
+    """Return what queries cost by their check's outcome: one neighbour moves in check and argmax alike."""
+    charges = reserved(len(votes), sigmas, orders, moved, lattice)
+    if moved > 1 or votes.shape[1] > MOST_CLASSES:
+        return charges
+    for rows in _blocks(votes):
+        check = check_part(differences[rows], threshold, sigmas[0], moved, lattice)
+        argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
+        most = Charges(charges.failed[rows], charges.passed[rows])
+        found = joint_charges(check, argmax, _moves(votes[rows], moved), orders, most)
+        charges.failed[rows], charges.passed[rows] = found.failed, found.passed
+    return charges
 
 
 def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:

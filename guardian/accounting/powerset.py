@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -24,6 +23,7 @@ from guardian.accounting.checks import (
 from guardian.accounting.confident import threshold_rdp
 from guardian.accounting.gnmax import with_lattice
 from guardian.accounting.powerset_exact import checked_powerset_exact, powerset_exact
+from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
 
 
@@ -86,31 +86,24 @@ def checked_powerset_rdp(
     """Return the rdp (Q, R) of a check on the largest count, and of Powerset where `answered` (Q,).
 
     Arguments and errors are those of `threshold_rdp` (sigma1) and `powerset_rdp` (sigma2). Under "exact" a
-    row is the charge for its check's outcome, as in `confident_rdp`.
+    row is the charge for its check's outcome and at most what `reserved` says, as in `confident_rdp`.
     """
     votes, at = check_matrix("counts", counts), check_orders(orders)
     sets = check_sets(votes, k, max_positives)
     mask = check_answered(answered, len(votes))
-    apart: Bound = "worst_case" if check_bound(bound) == "exact" else bound
+    check_scalar("threshold", threshold, positive=False)
+    unit = check_scalar("sensitivity", sensitivity)
+    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    if check_bound(bound) == "exact":
+        most = reserved(len(votes), sigmas, at, unit, check_lattice(lattice))
+        charges = checked_powerset_exact(votes, sets, threshold, sigmas, at, unit, lattice, most)
+        return np.where(mask[:, None], charges.passed, charges.failed)
     with_others = np.column_stack([votes, np.zeros(len(votes))])
-    failed = threshold_rdp(
-        with_others, threshold, sigma1, at, bound=apart, sensitivity=sensitivity, lattice=lattice
+    check = threshold_rdp(with_others, threshold, sigma1, at, bound=bound, sensitivity=unit, lattice=lattice)
+    argmax = powerset_rdp(
+        votes, k, sigma2, at, bound=bound, max_positives=max_positives, sensitivity=unit, lattice=lattice
     )
-    passed = failed + powerset_rdp(
-        votes,
-        k,
-        sigma2,
-        at,
-        bound=apart,
-        max_positives=max_positives,
-        sensitivity=sensitivity,
-        lattice=lattice,
-    )
-    charges = Charges(failed, passed)
-    if bound == "exact":
-        sigmas = (sigma1, sigma2)
-        charges = checked_powerset_exact(votes, sets, threshold, sigmas, at, sensitivity, lattice, charges)
-    return np.where(mask[:, None], charges.passed, charges.failed)
+    return check + np.where(mask[:, None], argmax, 0.0)
 
 
 def check_sets(counts: Floats, k: int, max_positives: int | None) -> int:

@@ -59,7 +59,7 @@ def checked_powerset_exact(
     lattice: float,
     most: Charges,
 ) -> Charges:
-    """Return what queries cost by the outcome of a check on the largest count; `most` is the worst case."""
+    """Return what queries cost by the outcome of a check on the largest count, at most `most`."""
     charges = Charges(most.failed.copy(), most.passed.copy())
     for block in _blocks(counts, sets, sigmas[1], moved):
         check = check_part(block.counts, threshold, sigmas[0], moved, lattice)

@@ -108,8 +108,8 @@ def sanitized(total: float, smooth: float, sigma: float, normal: Callable[[], fl
 class _Term:
     """Queries whose rdp is one falling function of a number that a neighbour moves by _CELLS cells at most.
 
-    `drops` (G,) bounds what the function falls by within that many cells from each cell on, the last one
-    from all cells beyond too; `cells` are the queries' own, and `times` how many share one.
+    `drops` (G,) bounds what the function falls by within that many cells from each cell on; `cells` are the
+    queries' own, and `times` how many share one. The grid reaches as far as votes can, whatever they are.
     """
 
     drops: Floats
@@ -130,9 +130,9 @@ def _argmax_term(votes: Floats, sigma: float, unit: float, orders: Floats, latti
         log_q = with_lattice(np.minimum(others + log_ndtr(-distance), cap), sigma, lattice, draws=classes)
         return theorem6(log_q, sigma / unit, orders)[:, 0]
 
-    nearest = -float(ndtri_exp(cap - others))
+    reach = -float(ndtri_exp(cap - others)), float(votes.sum(axis=1).max(initial=0.0)) / deviation
     worst = None if sigma / unit >= _LEAST_SCALE else float(orders[0]) * (unit / sigma) ** 2
-    return _term(-ndtri_exp(log_q - others), nearest, 2 * unit / deviation, rdp, worst)
+    return _term(-ndtri_exp(log_q - others), reach, 2 * unit / deviation, rdp, worst)
 
 
 def _check_term(
@@ -145,29 +145,34 @@ def _check_term(
         log_q = np.asarray(log_ndtr(-distance), dtype=np.float64)
         return theorem6(with_lattice(log_q, sigma, lattice, draws=1), scale, orders)[:, 0]
 
-    distance = (np.abs(votes.max(axis=1) - threshold) - lattice) / sigma
+    most = float(votes.sum(axis=1).max(initial=0.0))
+    nearest, farthest = max(0.0, threshold - most, -threshold), max(abs(threshold), abs(threshold - most))
+    reach = (nearest - lattice) / sigma, farthest / sigma
+    distances = (np.abs(votes.max(axis=1) - threshold) - lattice) / sigma
     worst = None if scale >= _LEAST_SCALE else float(orders[0]) / scale**2
-    return _term(distance, -lattice / sigma, unit / sigma, rdp, worst)
+    return _term(distances, reach, unit / sigma, rdp, worst)
 
 
 def _term(
-    distances: Floats, nearest: float, step: float, rdp: Callable[[Floats], Floats], worst: float | None
+    distances: Floats,
+    reach: tuple[float, float],
+    step: float,
+    rdp: Callable[[Floats], Floats],
+    worst: float | None,
 ) -> _Term:
-    """Return a term on a grid that begins one step before the `nearest` distance.
+    """Return a term on a grid over the distances that moving votes can lead to, `reach`.
 
     Where the function is not proved to fall, any change up to its `worst` value is allowed for.
     """
+    nearest, farthest = reach
     width = step * (1 + _ROUNDING) / _CELLS
-    start = nearest - _CELLS * width
-    index = np.floor((distances - start) / width).astype(np.int64)
+    count = max(1, math.ceil((farthest - nearest) / width))
+    index = np.floor((distances - nearest) / width).clip(0, count - 1).astype(np.int64)
     cells, times = np.unique(index, return_counts=True)
-    count = int(cells.max(initial=0)) + 2
     if worst is not None:
         return _Term(np.full(count, worst), cells, times)
-    values = rdp(start + width * np.arange(count + _CELLS + 1, dtype=np.float64))
-    drops = values[:count] - values[_CELLS + 1 :]
-    drops[-1] = values[count - 1]
-    return _Term(np.maximum(drops, 0.0), cells, times)
+    values = rdp(nearest + width * np.arange(count + _CELLS + 1, dtype=np.float64))
+    return _Term(np.maximum(values[:count] - values[_CELLS + 1 :], 0.0), cells, times)
 
 
 def _largest(terms: list[_Term], beta: float) -> float:
