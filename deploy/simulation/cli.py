@@ -8,30 +8,47 @@ from typing import Annotated
 import typer
 
 from common.cli import write_json
+from common.mechanism import MECHANISMS
 from common.telemetry import progress
 from deploy.simulation.settings import load_settings
 
 RUNS = Path("runs")
+LISTED = ", ".join(MECHANISMS)
 
 
 def simulate(
     config: Annotated[Path | None, typer.Option(help="TOML file with any of these options.")] = None,
     data: Annotated[str | None, typer.Option(help="digits, or an .npz, .csv or .parquet file.")] = None,
     label: Annotated[str | None, typer.Option(help="Label column of a table.")] = None,
+    task: Annotated[str | None, typer.Option(help="single or multilabel; default as the data are.")] = None,
     parties: Annotated[int | None, typer.Option(help="Answering parties.")] = None,
     teachers: Annotated[int | None, typer.Option(help="Teachers of each party.")] = None,
     labelled: Annotated[int | None, typer.Option(help="Records the querying party has labels of.")] = None,
     queries: Annotated[int | None, typer.Option(help="Size of its unlabeled pool.")] = None,
-    mechanism: Annotated[str | None, typer.Option(help="confident or gnmax.")] = None,
-    sigma1: Annotated[float | None, typer.Option(help="Noise of Confident's check, in votes.")] = None,
-    sigma2: Annotated[float | None, typer.Option(help="Noise of the vote count (also GNMax's).")] = None,
+    clusters: Annotated[int | None, typer.Option(help="noise_cluster: clusters of the pool.")] = None,
+    mechanism: Annotated[
+        str | None, typer.Option(help=f"{LISTED}; default confident, of several labels tau.")
+    ] = None,
+    sigma: Annotated[float | None, typer.Option(help="Noise of the vote count, in votes.")] = None,
+    sigma1: Annotated[float | None, typer.Option(help="Noise of the check, in votes.")] = None,
+    sigma2: Annotated[float | None, typer.Option(help="confident, interactive: noise of the label.")] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Votes to agree; default half the teachers.")
+        float | None, typer.Option(help="Votes that the check asks for; default a share of the teachers.")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="lnmax: inverse scale of its noise.")] = None,
+    tau: Annotated[float | None, typer.Option(help="tau: L2 norm that a ballot is scaled to.")] = None,
+    tau1: Annotated[float | None, typer.Option(help="l1: L1 norm that a ballot is scaled to.")] = None,
+    max_positives: Annotated[int | None, typer.Option(help="powerset: most labels of a set.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="interactive: probability from which the student's label stands.")
+    ] = None,
+    adjacency: Annotated[
+        str | None, typer.Option(help="What is charged: record, or for noise_cluster label.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Every party's budget.")] = None,
     delta: Annotated[float | None, typer.Option(help="Every party's delta.")] = None,
     enforce: Annotated[str | None, typer.Option(help="worst_case or data_dependent.")] = None,
-    bound: Annotated[str | None, typer.Option(help="Of data-dependent costs: theorem6, worst_case.")] = None,
+    bound: Annotated[str | None, typer.Option(help="Of data-dependent costs; default exact.")] = None,
     model: Annotated[str | None, typer.Option(help="Teachers' model; default suits the data.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Queries released together.")] = None,
     quorum: Annotated[int | None, typer.Option(help="Least parties; default a majority.")] = None,
@@ -50,7 +67,7 @@ def simulate(
     from deploy.simulation.display import ProgressSteps, show
 
     with progress() as display:
-        shown = ProgressSteps(display, settings.queries)
+        shown = ProgressSteps(display)
         report = run.simulate(settings, folder, announce=shown.announce, on_progress=shown.labelled)
     write_json(report.model_dump(mode="json"), json)
     if json != "-":

@@ -1,6 +1,6 @@
 """What a simulation prints: its steps as they run, and at the end a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,16 +9,15 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from client.labelling import LabelResult
-from deploy.simulation.report import Report
+from deploy.simulation.report import LabelCount, Report, bound_words
 
 
 class ProgressSteps:
     """Shows steps, and the pool's queries as they are answered."""
 
-    def __init__(self, display: Progress, queries: int) -> None:
-        """Take a started display and the size of the pool."""
+    def __init__(self, display: Progress) -> None:
+        """Take a started display."""
         self._display = display
-        self._queries = queries
         self._current: TaskID | None = None
 
     @contextmanager
@@ -32,17 +31,16 @@ class ProgressSteps:
     def labelled(self, result: LabelResult) -> None:
         """Show how far the current step, labelling, has come."""
         if self._current is not None:
-            self._display.update(self._current, total=self._queries, completed=result.asked)
+            self._display.update(self._current, total=result.queries, completed=result.asked)
 
 
 def show(report: Report, page: Path) -> None:
     """Print what was gained, every party's epsilon in both notions, and where the report is."""
     console = Console()
     settings = report.settings
-    direction = ", one direction" if report.bound == "theorem6" else ""
     table = Table(
         "party",
-        f"data-dependent ({report.bound}{direction})",
+        f"data-dependent ({bound_words(report.bound)})",
         "worst-case",
         "budget",
         title=f"Epsilon at delta {settings.delta:g}, enforced: {report.enforce}",
@@ -51,11 +49,25 @@ def show(report: Report, page: Path) -> None:
         epsilons = (unit.epsilon_data_dependent, unit.epsilon_worst_case)
         table.add_row(unit.party, *(f"{value:.3f}" for value in epsilons), f"{unit.epsilon_budget:g}")
     console.print(table)
-    right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of them right"
+    if report.labels:
+        console.print(_labels(report.labels))
+    right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
+    if report.by_student:
+        console.print(f"The student labelled {report.by_student} of the others itself.")
     console.print(
         f"Student accuracy {report.student_accuracy_before:.3f} before, {report.student_accuracy_after:.3f} "
-        f"after; {sum(report.seconds.values()):.1f} s in all."
+        f"after (balanced {report.student_balanced_accuracy_before:.3f} and "
+        f"{report.student_balanced_accuracy_after:.3f}); {sum(report.seconds.values()):.1f} s in all."
     )
     console.print(f"Report: {page}", soft_wrap=True)
+
+
+def _labels(counts: Iterable[LabelCount]) -> Table:
+    table = Table("label", "answered", "accuracy", "balanced accuracy", title="Released labels")
+    for count in counts:
+        shares = (count.accuracy, count.balanced_accuracy)
+        cells = ("-" if value is None else f"{value:.3f}" for value in shares)
+        table.add_row(count.name, str(count.right + count.wrong), *cells)
+    return table

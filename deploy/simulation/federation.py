@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 NAME = "simulation"
 GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"
 ANY_PORT = "127.0.0.1:0"
-GROUP, ADJACENCY = "all", "record"
+GROUP = "all"
 READY_S = 120.0
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -54,7 +55,8 @@ class Federation:
         ranges from public knowledge.
         """
         name = Path(self._settings.data).stem
-        task = infer_task(split.test, name, split.labelled, *split.shards, label=self._settings.label)
+        asked = replace(split.pool, y=split.truth)
+        task = infer_task(split.test, name, split.labelled, asked, *split.shards, label=self._settings.label)
         for site, shard in zip(self._settings.sites, split.shards, strict=True):
             self._place(site, task, data=shard)
         self._place(QUERY, task, labelled=split.labelled, pool=split.pool, test=split.test)
@@ -84,7 +86,7 @@ class Federation:
             request = admin_pb2.SetBudgetRequest(
                 party=site,
                 group=GROUP,
-                adjacency=ADJACENCY,
+                adjacency=self._settings.adjacency,
                 epsilon=self._settings.epsilon,
                 delta=self._settings.delta,
             )
@@ -120,11 +122,12 @@ class Federation:
     def _tables(self, role: str) -> Mapping[str, Mapping[str, Any]]:
         settings = self._settings
         if role == Role.GUARDIAN:
-            policy = {"enforce": settings.enforce, "bound": settings.bound, "max_batch": settings.batch_size}
+            policy = {"enforce": settings.enforce, "bound": settings.bound, "max_batch": settings.batch}
             return {"policy": policy}
         if role == Role.PARTY:
             training = {"data": "data.npz", "teachers": settings.teachers, "seed": settings.seed}
-            return {"training": training | ({"model": settings.model} if settings.model else {})}
+            counts = {"policy": {"label_counts": True}} if settings.mechanism == "noise_cluster" else {}
+            return counts | {"training": training | ({"model": settings.model} if settings.model else {})}
         return {}
 
 

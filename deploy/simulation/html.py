@@ -9,7 +9,7 @@ from string import Template
 from matplotlib.figure import Figure
 
 from deploy.simulation import plots
-from deploy.simulation.report import Report, Unit
+from deploy.simulation.report import Report, Unit, bound_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
 
@@ -21,16 +21,12 @@ def render(report: Report) -> str:
         summary=escape(_summary(report)),
         tiles="".join(_tile(name, value) for name, value in _figures(report)),
         warning=escape(_warning(report)),
-        gained=_plot(plots.accuracy, report, "Accuracy on test records; released labels against the truth.")
-        + _plot(
-            plots.labels,
-            report,
-            "Queries of each true class; unanswered: the vote was too close, or the session had ended.",
-        ),
+        gained="".join(_plot(plot, report, caption) for plot, caption in _gained(report)),
         cost=_plot(plots.epsilons, report, "Epsilon of every party over time, against its budget."),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
         + _plot(plots.steps, report, "Wall time per step."),
         data_dependent=escape(data_dependent_heading(report)),
+        mechanism=escape(_mechanism(report)),
         units="".join(_row(_unit_cells(unit)) for unit in report.units),
         settings="".join(_row((name, str(value))) for name, value in report.settings.model_dump().items()),
     )
@@ -38,15 +34,29 @@ def render(report: Report) -> str:
 
 def data_dependent_heading(report: Report) -> str:
     """The name of a column of data-dependent epsilons, with the bound they are by."""
-    direction = ", one direction" if report.bound == "theorem6" else ""
-    return f"data-dependent epsilon ({report.bound}{direction})"
+    return f"data-dependent epsilon ({bound_words(report.bound)})"
+
+
+def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
+    yield plots.accuracy, "Accuracy on test records; released labels against the truth."
+    if report.labels:
+        yield plots.labels, "Answers for each label; unanswered: too close, or the session had ended."
+        yield plots.label_shares, "Released labels against the truth, label by label."
+    else:
+        yield plots.labels, "Queries of each true class; unanswered: too close, or the session had ended."
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "queries answered", f"{report.answered} of {report.queries}"
     yield "labels right", "none given" if report.label_accuracy is None else f"{report.label_accuracy:.1%}"
+    if report.label_balanced_accuracy is not None:
+        yield "labels right, balanced", f"{report.label_balanced_accuracy:.1%}"
+    if report.by_student:
+        yield "labelled by the student", f"{report.by_student}"
     yield "student before", f"{report.student_accuracy_before:.1%}"
     yield "student after", f"{report.student_accuracy_after:.1%}"
+    yield "balanced, before", f"{report.student_balanced_accuracy_before:.1%}"
+    yield "balanced, after", f"{report.student_balanced_accuracy_after:.1%}"
     if report.units:
         largest = max(unit.epsilon_data_dependent for unit in report.units)
         worst = max(unit.epsilon_worst_case for unit in report.units)
@@ -57,9 +67,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
 def _summary(report: Report) -> str:
     settings = report.settings
     text = (
-        f"{settings.parties} parties with {settings.teachers} teachers each labelled a pool of "
-        f"{report.queries} records of {settings.data} under budgets of epsilon {settings.epsilon:g} "
-        f"at delta {settings.delta:g}; enforced: {report.enforce}."
+        f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
+        f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
+        f"{settings.epsilon:g} at delta {settings.delta:g}; enforced: {report.enforce}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."
@@ -72,6 +82,12 @@ def _warning(report: Report) -> str:
         f"Two notions of epsilon stand on this page. One is {worst}. The other is {actual}; a real guardian "
         "shows it to nobody, and a simulation may only because it plays every part."
     )
+
+
+def _mechanism(report: Report) -> str:
+    mechanism = report.mechanism
+    given = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
+    return f"{mechanism.kind}: {', '.join(f'{name} {value}' for name, value in given.items())}."
 
 
 def _unit_cells(unit: Unit) -> tuple[str, ...]:

@@ -1,16 +1,19 @@
 """Plots of a simulation's report, as SVG text."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deploy.simulation.report import Report, Unit
+from common.mechanism import BOUND
+from deploy.simulation.report import Report, Unit, bound_words
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
 COLUMNS = 5
+SLANT_FROM = 40
+"""Characters of names that fit side by side under a plot."""
 
 
 def draw(plot: Callable[[Report], Figure], report: Report) -> str:
@@ -32,25 +35,45 @@ def draw(plot: Callable[[Report], Figure], report: Report) -> str:
 def accuracy(report: Report) -> Figure:
     """The student's accuracy on test records before and after, beside the labels' own."""
     names = ["student before", "student after", "released labels"]
-    values = [report.student_accuracy_before, report.student_accuracy_after, report.label_accuracy or 0.0]
+    plain = [report.student_accuracy_before, report.student_accuracy_after, report.label_accuracy]
+    balanced = [
+        report.student_balanced_accuracy_before,
+        report.student_balanced_accuracy_after,
+        report.label_balanced_accuracy,
+    ]
     axes = _axes(4.6, 3)
-    bars = axes.bar(names, values, color=[GREY, BLUE, GREEN], width=0.6)
-    axes.bar_label(bars, fmt="{:.3f}")
-    axes.set(ylim=(0, 1.08), ylabel="accuracy")
+    _pairs(axes, names, plain, balanced)
     return _figure(axes)
 
 
 def labels(report: Report) -> Figure:
-    """How many queries of each class were answered right, wrong and not at all."""
-    axes = _axes(4.6, 3)
-    names = [count.name for count in report.classes]
+    """How many queries of each class, or answers for each label, were right, wrong and missing."""
+    counts = report.labels or report.classes
+    names = [count.name for count in counts]
+    axes = _axes(_width(names), 3)
     base = [0] * len(names)
     for kind, colour in (("right", GREEN), ("wrong", RED), ("unanswered", GREY)):
-        heights = [getattr(count, kind) for count in report.classes]
+        heights = [getattr(count, kind) for count in counts]
         axes.bar(names, heights, bottom=base, color=colour, label=kind)
         base = [low + height for low, height in zip(base, heights, strict=True)]
-    axes.set(ylabel="queries", xlabel="true class", ylim=(0, 1.3 * max(base)))
+    axes.set(ylabel="queries", xlabel="label" if report.labels else "true class", ylim=(0, 1.3 * max(base)))
     axes.legend(ncols=3, loc="upper center")
+    _slant(axes, names)
+    return _figure(axes)
+
+
+def label_shares(report: Report) -> Figure:
+    """Accuracy and balanced accuracy of the answers for each label."""
+    names = [count.name for count in report.labels]
+    axes = _axes(_width(names), 3)
+    _pairs(
+        axes,
+        names,
+        [count.accuracy for count in report.labels],
+        [count.balanced_accuracy for count in report.labels],
+        told=False,
+    )
+    _slant(axes, names)
     return _figure(axes)
 
 
@@ -95,15 +118,45 @@ def steps(report: Report) -> Figure:
     return _figure(axes)
 
 
-def _unit(axes: Axes, unit: Unit, bound: str) -> None:
+def _unit(axes: Axes, unit: Unit, bound: BOUND) -> None:
     times = [0.0, *(charge.seconds for charge in unit.history)]
     worst = [0.0, *(charge.epsilon_worst_case for charge in unit.history)]
     actual = [0.0, *(charge.epsilon_data_dependent for charge in unit.history)]
     axes.axhline(unit.epsilon_budget, color=RED, linestyle=":", label="budget")
     axes.step(times, worst, color=GREY, linestyle="--", where="post", label="worst-case")
-    axes.step(times, actual, color=BLUE, where="post", label=f"data-dependent ({bound}, one direction)")
+    axes.step(times, actual, color=BLUE, where="post", label=f"data-dependent ({bound_words(bound)})")
     axes.set_title(unit.party, fontsize="small")
     axes.set_ylim(bottom=0)
+
+
+def _pairs(
+    axes: Axes,
+    names: Sequence[str],
+    plain: Sequence[float | None],
+    balanced: Sequence[float | None],
+    *,
+    told: bool = True,
+) -> None:
+    """Accuracy beside balanced accuracy under each name; what there is none of has no bar."""
+    for values, side, colour, label in ((plain, -0.2, BLUE, "plain"), (balanced, 0.2, GREEN, "balanced")):
+        at = [place + side for place in range(len(names))]
+        bars = axes.bar(at, [value or 0.0 for value in values], color=colour, width=0.38, label=label)
+        if told:
+            axes.bar_label(bars, fmt="{:.2f}")
+    axes.set_xticks(range(len(names)), names)
+    axes.set(ylim=(0, 1.3), ylabel="accuracy")
+    axes.legend(ncols=2, loc="upper center")
+
+
+def _width(names: Sequence[str]) -> float:
+    """Inches of a plot with a bar for each name."""
+    return max(4.6, 0.35 * len(names))
+
+
+def _slant(axes: Axes, names: Sequence[str]) -> None:
+    """Turn names that would run into each other."""
+    if sum(map(len, names)) > SLANT_FROM:
+        axes.tick_params(axis="x", rotation=60)
 
 
 def _axes(width: float, height: float) -> Axes:

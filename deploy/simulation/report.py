@@ -1,18 +1,25 @@
 """What a simulation found, as it is written to report.json."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from common.plan import BOUND, ENFORCE
+from common.mechanism import BOUND, Mechanism
+from common.plan import ENFORCE
+from deploy.simulation.defaults import TaskKind
 from deploy.simulation.settings import Settings
 
-DATA_DEPENDENT = (
-    "data-dependent ({bound}, one direction: it bounds D(M(D)||M(D')) alone, and is itself private)"
-)
 WORST_CASE = "worst-case (holds whatever the votes were)"
+DATA_DEPENDENT: dict[BOUND, str] = {
+    "worst_case": WORST_CASE,
+    "theorem6": "data-dependent (theorem6, one direction: it bounds D(M(D)||M(D')) for the votes that were "
+    "cast, not D(M(D')||M(D)), and is itself private)",
+    "exact": "data-dependent (exact, both directions: the largest divergence between the votes that were "
+    "cast and any neighbour of them, and is itself private)",
+}
 
 
 class _Value(BaseModel):
@@ -53,6 +60,16 @@ class ClassCount(_Value):
     unanswered: int
 
 
+class LabelCount(ClassCount):
+    """How the answers for one label of a multi-label task fared.
+
+    Accuracy and balanced accuracy are of the answers given; None where there are none.
+    """
+
+    accuracy: float | None
+    balanced_accuracy: float | None
+
+
 class Throughput(_Value):
     """Speed of labelling, from opening the session to its last answer."""
 
@@ -62,24 +79,34 @@ class Throughput(_Value):
 
 
 class Report(_Value):
-    """Everything a simulation measured; ``seconds`` maps steps to wall time."""
+    """Everything a simulation measured; ``seconds`` maps steps to wall time.
+
+    ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
+    label metrics of a multi-label task are means over labels.
+    """
 
     id: str
     version: str
     settings: Settings
+    task: TaskKind
+    mechanism: Mechanism
     enforce: ENFORCE
     bound: BOUND
     notions: dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]
     teachers: int
-    threshold: float | None
     queries: int
     asked: int
     answered: int
+    by_student: int
     ended_early: bool
     label_accuracy: float | None
+    label_balanced_accuracy: float | None
     student_accuracy_before: float
     student_accuracy_after: float
+    student_balanced_accuracy_before: float
+    student_balanced_accuracy_after: float
     classes: tuple[ClassCount, ...]
+    labels: tuple[LabelCount, ...]
     units: tuple[Unit, ...]
     seconds: dict[str, float]
     throughput: Throughput
@@ -87,8 +114,13 @@ class Report(_Value):
 
 def notions(bound: BOUND) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
     """What each epsilon of the report means, in words."""
-    words = WORST_CASE if bound == "worst_case" else DATA_DEPENDENT.format(bound=bound)
-    return {"epsilon_worst_case": WORST_CASE, "epsilon_data_dependent": words}
+    return {"epsilon_worst_case": WORST_CASE, "epsilon_data_dependent": DATA_DEPENDENT[bound]}
+
+
+def bound_words(bound: BOUND) -> str:
+    """A bound's name with the directions that it covers."""
+    directions = {"exact": "both directions", "theorem6": "one direction", "worst_case": "any votes"}
+    return f"{bound}, {directions[bound]}"
 
 
 def count_classes(
@@ -106,7 +138,39 @@ def count_classes(
     )
 
 
-def label_accuracy(counts: tuple[ClassCount, ...]) -> float | None:
+def count_labels(
+    names: tuple[str, ...], truth: NDArray[np.int64], labels: NDArray[np.int64]
+) -> tuple[LabelCount, ...]:
+    """Count each label's right, wrong and missing answers; ``labels`` (Q, k) is -1 where none was given."""
+    return tuple(map(_count_label, names, truth.T, labels.T))
+
+
+def _count_label(name: str, truth: NDArray[np.int64], labels: NDArray[np.int64]) -> LabelCount:
+    given = labels >= 0
+    right = truth[given] == labels[given]
+    recalls = [right[truth[given] == bit].mean() for bit in np.unique(truth[given])]
+    return LabelCount(
+        name=name,
+        right=int(right.sum()),
+        wrong=int((~right).sum()),
+        unanswered=int((~given).sum()),
+        accuracy=float(right.mean()) if len(right) else None,
+        balanced_accuracy=_mean(recalls),
+    )
+
+
+def label_accuracy(counts: Iterable[ClassCount]) -> float | None:
     """Share of the answers that are right; None where nothing was answered."""
-    right, wrong = (sum(getattr(count, kind) for count in counts) for kind in ("right", "wrong"))
-    return right / (right + wrong) if right + wrong else None
+    right, wrong = np.sum([(0, 0), *((count.right, count.wrong) for count in counts)], axis=0)
+    return float(right / (right + wrong)) if right + wrong else None
+
+
+def balanced_accuracy(classes: Iterable[ClassCount], labels: Iterable[LabelCount]) -> float | None:
+    """Mean over classes of the share of their answers that are right, or over labels of theirs."""
+    of_classes = [count.right / (count.right + count.wrong) for count in classes if count.right + count.wrong]
+    of_labels = [count.balanced_accuracy for count in labels if count.balanced_accuracy is not None]
+    return _mean([*of_classes, *of_labels])
+
+
+def _mean(values: list[float]) -> float | None:
+    return float(np.mean(values)) if values else None

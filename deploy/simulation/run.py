@@ -1,10 +1,9 @@
 """One simulation from its settings to its report."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -12,27 +11,20 @@ from numpy.typing import NDArray
 
 from client.labelling import LabelResult, label
 from client.options import PlanOptions
-from client.retraining import StudentResult, retrain
-from client.state import load_state
-from client.students.metrics import Metrics
+from client.retraining import retrain
+from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident
+from common.mechanism import MECHANISMS
 from common.task import Task
+from deploy.simulation.clusters import members, representatives
 from deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from deploy.simulation.html import render
+from deploy.simulation.outcome import LABELLING, Outcome, report_on
 from deploy.simulation.processes import Supervisor, exit_on_signals
-from deploy.simulation.report import (
-    Charge,
-    Report,
-    Throughput,
-    Unit,
-    count_classes,
-    label_accuracy,
-    notions,
-)
+from deploy.simulation.report import Report
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split, split_data
-from guardian.admin.confidential import UnitReport, totals
+from guardian.admin.confidential import totals
 
 RUN = "run"
 JSON_FILE, HTML_FILE = "report.json", "report.html"
@@ -56,16 +48,6 @@ class Stopwatch:
         self.seconds[name] = time.perf_counter() - start
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What the processes of a simulation left to report on."""
-
-    started_unix_s: float
-    labelling: LabelResult
-    retraining: StudentResult
-    units: Sequence[UnitReport]
-
-
 def simulate(
     settings: Settings,
     folder: Path,
@@ -76,21 +58,22 @@ def simulate(
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
 
     Every process that was started has stopped when this returns or raises, also by a stop signal. Raises
-    ``config.invalid`` for a folder in use, ``process.failed`` naming the site and its log, and whatever
-    splitting, labelling and retraining raise.
+    ``config.invalid`` for a folder in use or a task that the data are not, ``process.failed`` naming the site
+    and its log, and whatever splitting, labelling and retraining raise.
     """
     watch = Stopwatch(announce)
     _claim(folder)
     with watch.step("split the data"):
         split = split_data(settings)
+        _check_task(settings, split)
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with exit_on_signals(), Supervisor(folder / "logs", threads) as processes:
         federation = Federation(folder, settings, processes)
         task = _prepare(federation, split, watch)
-        outcome = _ask(federation, settings, watch, on_progress)
+        outcome = _ask(federation, settings, split, task, watch, on_progress)
         with watch.step("stop the sites"):
             processes.stop()
-    report = _report(folder.name, settings, split, task, outcome, watch.seconds)
+    report = report_on(folder.name, settings, split.truth, task, outcome, watch.seconds)
     (folder / JSON_FILE).write_text(report.model_dump_json(indent=2) + "\n")
     (folder / HTML_FILE).write_text(render(report))
     return report
@@ -120,84 +103,72 @@ def _prepare(federation: Federation, split: Split, watch: Stopwatch) -> Task:
     return task
 
 
-def _ask(federation: Federation, settings: Settings, watch: Stopwatch, on_progress: Progress) -> Outcome:
+def _check_task(settings: Settings, split: Split) -> None:
+    several = split.truth.ndim == 2
+    found = "multilabel" if several else "single"
+    if settings.task not in (None, found):
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Setting task: {settings.task} was asked, and the records of {settings.data} are {found}; "
+            "correct it or bring other data.",
+        )
+    if MECHANISMS[settings.mechanism].multi_label != several:
+        fitting = [kind for kind, known in MECHANISMS.items() if known.multi_label == several]
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Setting mechanism: {settings.mechanism} does not answer {found} tasks; "
+            f"choose one of {', '.join(fitting)}.",
+        )
+
+
+def _ask(
+    federation: Federation,
+    settings: Settings,
+    split: Split,
+    task: Task,
+    watch: Stopwatch,
+    on_progress: Progress,
+) -> Outcome:
     site = federation.site(QUERY)
+    pool, asked = _pool(site, settings, split, task, watch)
+    student = _first_student(site, settings, watch)
     options = PlanOptions(
-        mechanism=settings.plan_mechanism, quorum=settings.least_parties, batch_size=settings.batch_size
+        mechanism=settings.plan_mechanism,
+        quorum=settings.least_parties,
+        batch_size=settings.batch_size,
+        adjacency=settings.adjacency,
     )
     started = time.time()
-    with watch.step("label the pool"):
-        labelling = label(site, site / "pool.npz", options, site / RUN, on_progress=on_progress)
+    with watch.step(LABELLING):
+        labelling = label(site, pool, options, site / RUN, student=student, on_progress=on_progress)
     if labelling.stopped is not None and labelling.asked == 0:
         raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
     with watch.step("retrain the student"):
         retraining = retrain(
-            site,
-            site / "labelled.npz",
-            site / RUN,
-            site / "pool.npz",
-            test=site / "test.npz",
-            seed=settings.seed,
+            site, site / "labelled.npz", site / RUN, pool, test=site / "test.npz", seed=settings.seed
         )
-    return Outcome(started, labelling, retraining, totals(federation.site(GUARDIAN)))
+    return Outcome(started, asked, labelling, retraining, totals(federation.site(GUARDIAN)))
 
 
-def _report(
-    name: str, settings: Settings, split: Split, task: Task, outcome: Outcome, seconds: dict[str, float]
-) -> Report:
-    labels = _labels(outcome.labelling.run, settings.queries)
-    counts = count_classes(task.classes, split.truth, labels)
-    mechanism = settings.plan_mechanism
-    asked, answered = outcome.labelling.asked, outcome.labelling.answered
-    rate = 1 / seconds["label the pool"]
-    return Report(
-        id=name,
-        version=version("ostraka"),
-        settings=settings,
-        enforce=settings.enforce,
-        bound=settings.bound,
-        notions=notions(settings.bound),
-        teachers=settings.votes,
-        threshold=mechanism.threshold if isinstance(mechanism, Confident) else None,
-        queries=settings.queries,
-        asked=asked,
-        answered=answered,
-        ended_early=outcome.labelling.stopped is not None,
-        label_accuracy=label_accuracy(counts),
-        student_accuracy_before=_accuracy(outcome.retraining.before),
-        student_accuracy_after=_accuracy(outcome.retraining.after),
-        classes=counts,
-        units=tuple(_unit(unit, settings, outcome.started_unix_s) for unit in outcome.units),
-        seconds={step: round(value, 3) for step, value in seconds.items()},
-        throughput=Throughput(
-            queries_per_second=asked * rate,
-            answers_per_second=answered * rate,
-            votes_per_second=asked * settings.votes * rate,
-        ),
-    )
+def _pool(
+    site: Path, settings: Settings, split: Split, task: Task, watch: Stopwatch
+) -> tuple[Path, NDArray[np.int64]]:
+    """The file of queries, and for every record of the pool the query that stands for it."""
+    if settings.mechanism != "noise_cluster":
+        return site / "pool.npz", np.arange(len(split.pool))
+    with watch.step("cluster the pool"):
+        rows = representatives(split.pool, task, settings.clusters, settings.seed)
+        centres = site / "centres.npz"
+        save(split.pool.take(rows), centres)
+        return centres, members(split.pool, task, rows)
 
 
-def _accuracy(metrics: Metrics | None) -> float:
-    assert metrics is not None  # noqa: S101 - there are test records
-    return metrics.accuracy
-
-
-def _labels(run: Path, queries: int) -> NDArray[np.int64]:
-    """Released class indices by query, shape (queries,), -1 where there is none."""
-    labels = np.full(queries, -1, np.int64)
-    for query, answer in load_state(run).answers().items():
-        labels[query] = -1 if answer is None else answer
-    return labels
-
-
-def _unit(unit: UnitReport, settings: Settings, started_unix_s: float) -> Unit:
-    history = tuple(
-        Charge(
-            batch=charge["batch"],
-            seconds=charge["released_unix_ms"] / 1000 - started_unix_s,
-            epsilon_worst_case=charge["epsilon_worst_case"],
-            epsilon_data_dependent=charge["epsilon_data_dependent"],
-        )
-        for charge in unit["history"]
-    )
-    return Unit.model_validate({**unit, "bound": settings.bound, "history": history})
+def _first_student(site: Path, settings: Settings, watch: Stopwatch) -> Path | None:
+    """The student of the querying party's own labels, with which Interactive asks."""
+    if settings.mechanism != "interactive":
+        return None
+    with watch.step("train the first student"):
+        first = site / "first-student.skops"
+        return retrain(
+            site, site / "labelled.npz", test=site / "test.npz", out=first, seed=settings.seed
+        ).path

@@ -2,38 +2,78 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from client.options import Adjacency, make_mechanism
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident, GnMax
-from common.plan import BOUND, ENFORCE
+from common.mechanism import BOUND, MECHANISMS, AnyMechanism, NoiseCluster
+from common.plan import ENFORCE
+from deploy.simulation.defaults import BY_TASK, TaskKind, parameters, task_kind
+
+PARAMETERS = (
+    "sigma",
+    "sigma1",
+    "sigma2",
+    "threshold",
+    "gamma",
+    "tau",
+    "tau1",
+    "max_positives",
+    "confidence",
+)
+"""Settings that are parameters of mechanisms; None stands for the mechanism's default."""
 
 
 class Settings(BaseModel):
-    """One simulation, with the demo's numbers as defaults; ``threshold`` defaults to half the teachers."""
+    """One simulation, with the demo's numbers as defaults.
+
+    ``queries`` is the size of the pool; noise_cluster asks for ``clusters`` of it instead of its records.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     data: str = "digits"
     label: str = "label"
+    task: TaskKind | None = None
     parties: int = Field(default=5, ge=2, le=100)
     teachers: int = Field(default=10, ge=1, le=1000)
     labelled: int = Field(default=40, ge=1)
     queries: int = Field(default=300, ge=1)
-    mechanism: Literal["confident", "gnmax"] = "confident"
-    sigma1: float = Field(default=10.0, gt=0)
-    sigma2: float = Field(default=5.0, gt=0)
-    threshold: float | None = Field(default=None, gt=0)
+    clusters: int = Field(default=30, ge=1)
+    mechanism: str = "confident"
+    sigma: float | None = None
+    sigma1: float | None = None
+    sigma2: float | None = None
+    threshold: float | None = None
+    gamma: float | None = None
+    tau: float | None = None
+    tau1: float | None = None
+    max_positives: int | None = None
+    confidence: float | None = None
+    adjacency: Adjacency = "record"
     epsilon: float = Field(default=10.0, gt=0)
     delta: float = Field(default=1e-5, gt=0, lt=1)
     enforce: ENFORCE = "worst_case"
-    bound: BOUND = "theorem6"
+    bound: BOUND = "exact"
     model: str | None = None
     batch_size: int = Field(default=100, ge=1)
     quorum: int | None = Field(default=None, ge=2)
     seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _mechanism_can_be_made(self) -> "Settings":
+        try:
+            made = self.plan_mechanism
+        except OstrakaError as error:
+            raise ValueError(error.message) from error
+        clusters = isinstance(made, NoiseCluster)
+        if self.adjacency == "label" and not clusters:
+            raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
+        if clusters and self.clusters > self.queries:
+            raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
+        return self
 
     @model_validator(mode="after")
     def _quorum_can_be_met(self) -> "Settings":
@@ -58,17 +98,22 @@ class Settings(BaseModel):
         return self.parties * self.teachers
 
     @property
-    def plan_mechanism(self) -> GnMax | Confident:
-        """The plan's mechanism; GNMax draws its noise at ``sigma2``."""
-        if self.mechanism == "gnmax":
-            return GnMax(sigma=self.sigma2)
-        threshold = self.votes / 2 if self.threshold is None else self.threshold
-        return Confident(sigma1=self.sigma1, sigma2=self.sigma2, threshold=threshold)
+    def plan_mechanism(self) -> AnyMechanism:
+        """The plan's mechanism, with defaults for parameters that were not given."""
+        given = {name: getattr(self, name) for name in PARAMETERS if getattr(self, name) is not None}
+        defaults = parameters(self.mechanism, self.votes) if self.mechanism in MECHANISMS else {}
+        return make_mechanism(self.mechanism, **{**defaults, **given})
+
+    @property
+    def batch(self) -> int:
+        """The largest batch: noise_cluster releases all clusters at once."""
+        return self.clusters if self.mechanism == "noise_cluster" else self.batch_size
 
 
 def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     """Settings of a TOML file, overridden by the options that were ``given`` (not None).
 
+    What neither says is as the task needs it, whose kind is read off the data where it is not said either.
     Raises ``config.invalid`` naming the option or key that is off.
     """
     try:
@@ -78,12 +123,15 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise _invalid(f"{config} is not TOML: {error}; correct it.") from error
     values |= {name: value for name, value in given.items() if value is not None}
+    kind = values.get("task") or task_kind(str(values.get("data", "")))
     try:
-        return Settings.model_validate(values)
+        return Settings.model_validate({**BY_TASK.get(kind, {}), **values})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "options"
-        raise _invalid(f"Setting {name}: {first['msg']}; correct it and simulate again.") from error
+        raise _invalid(
+            f"Setting {name}: {first['msg'].removeprefix('Value error, ')}; correct it and simulate again."
+        ) from error
 
 
 def _invalid(problem: str) -> OstrakaError:

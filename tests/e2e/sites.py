@@ -33,7 +33,7 @@ SETTINGS = Settings(
     queries=20,
     batch_size=10,
     mechanism="gnmax",
-    sigma2=QUIET,
+    sigma=QUIET,
     epsilon=1e6,
     model="logistic_regression",
 )

@@ -6,8 +6,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from common.mechanism import BOUND
 from deploy.simulation.html import render
-from deploy.simulation.report import Charge, Report, Throughput, Unit, count_classes, label_accuracy, notions
+from deploy.simulation.report import (
+    Charge,
+    Report,
+    Throughput,
+    Unit,
+    balanced_accuracy,
+    count_classes,
+    count_labels,
+    label_accuracy,
+    notions,
+)
 from deploy.simulation.settings import Settings
 
 TRUTH = np.array([0, 0, 1, 1, 2, 2])
@@ -41,19 +52,25 @@ def report(**changes: object) -> Report:
         id="test",
         version="0",
         settings=settings,
+        task="single",
+        mechanism=settings.plan_mechanism,
         enforce="data_dependent",
         bound="theorem6",
         notions=notions("theorem6"),
         teachers=70,
-        threshold=35.0,
         queries=6,
         asked=6,
         answered=3,
+        by_student=0,
         ended_early=False,
         label_accuracy=label_accuracy(counts),
+        label_balanced_accuracy=balanced_accuracy(counts, ()),
         student_accuracy_before=0.8,
         student_accuracy_after=0.9,
+        student_balanced_accuracy_before=0.7,
+        student_balanced_accuracy_after=0.85,
         classes=counts,
+        labels=(),
         units=tuple(unit(site) for site in settings.sites),
         seconds={"train": 1.0, "label": 2.0},
         throughput=Throughput(queries_per_second=3.0, answers_per_second=1.5, votes_per_second=210.0),
@@ -65,6 +82,11 @@ def test_answers_are_counted_by_true_class() -> None:
     counts = count_classes(("a", "b", "c"), TRUTH, LABELS)
     assert [(c.right, c.wrong, c.unanswered) for c in counts] == [(1, 0, 1), (1, 1, 0), (0, 0, 2)]
     assert label_accuracy(counts) == pytest.approx(2 / 3)
+
+
+def test_balanced_accuracy_weighs_classes_alike() -> None:
+    counts = count_classes(("a", "b"), np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    assert balanced_accuracy(counts, ()) == pytest.approx((2 / 3 + 1) / 2)
 
 
 def test_no_answers_have_no_accuracy() -> None:
@@ -108,6 +130,43 @@ def test_a_session_cut_short_says_so() -> None:
 @pytest.mark.parametrize("changes", [{"units": ()}, {"answered": 0, "label_accuracy": None}])
 def test_a_poor_run_still_has_a_page(changes: dict[str, object]) -> None:
     assert "Ostraka simulation test" in render(report(**changes))
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ("exact", "the largest divergence between the votes that were cast and any neighbour"),
+        ("theorem6", "one direction"),
+        ("worst_case", "holds whatever the votes were"),
+    ],
+)
+def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
+    assert words in notions(bound)["epsilon_data_dependent"]
+    page = render(report(bound=bound, notions=notions(bound)))
+    assert ("both directions" in page) is (bound == "exact")
+    assert ("one direction" in page) is (bound == "theorem6")
+
+
+SEVERAL = np.array([[0, 1, 1], [0, 1, 0], [1, 1, 0]])
+BITS = np.array([[0, 1, -1], [1, 1, -1], [1, -1, -1]])
+
+
+def test_answers_are_counted_label_by_label() -> None:
+    first, second, third = count_labels(("a", "b", "c"), SEVERAL, BITS)
+    assert (first.right, first.wrong, first.unanswered) == (2, 1, 0)
+    assert first.accuracy == pytest.approx(2 / 3)
+    assert first.balanced_accuracy == 0.75
+    assert (second.right, second.wrong, second.unanswered, second.balanced_accuracy) == (2, 0, 1, 1.0)
+    assert (third.accuracy, third.balanced_accuracy) == (None, None)
+    assert label_accuracy((first, second, third)) == pytest.approx(4 / 5)
+    assert balanced_accuracy((), (first, second, third)) == pytest.approx(0.875)
+
+
+def test_a_page_of_several_labels_shows_each() -> None:
+    labels = count_labels(("a", "<b>", "a long name of a label that needs room"), SEVERAL, BITS)
+    page = render(report(task="multilabel", classes=(), labels=labels))
+    assert page.count("data:image/svg+xml") == 6
+    assert "label by label" in page
 
 
 def test_json_is_read_back_the_same() -> None:

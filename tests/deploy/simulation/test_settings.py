@@ -1,9 +1,10 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident, GnMax
+from common.mechanism import MECHANISMS, Check, Confident, GnMax, Powerset, Tau
 from deploy.simulation.settings import Settings, load_settings
 
 DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
@@ -27,8 +28,40 @@ def test_the_threshold_defaults_to_half_the_teachers() -> None:
     assert mechanism.threshold == 50
 
 
-def test_gnmax_draws_at_sigma2() -> None:
-    assert Settings(mechanism="gnmax", sigma2=40).plan_mechanism == GnMax(sigma=40.0)
+def test_parameters_that_were_not_given_have_defaults() -> None:
+    assert Settings(mechanism="gnmax", sigma=40).plan_mechanism == GnMax(sigma=40.0)
+    assert Settings(mechanism="tau", sigma=40).plan_mechanism == Tau(sigma=40.0, tau=2.0)
+    checked = Settings(mechanism="powerset", sigma=3, max_positives=2, sigma1=4, threshold=30)
+    assert checked.plan_mechanism == Powerset(
+        sigma=3.0, max_positives=2, check=Check(sigma=4.0, threshold=30.0)
+    )
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_every_mechanism_can_be_simulated_by_its_name_alone(kind: str) -> None:
+    assert Settings(mechanism=kind).plan_mechanism.kind == kind
+
+
+def test_several_labels_are_answered_by_tau(tmp_path: Path) -> None:
+    data = tmp_path / "several.npz"
+    np.savez(data, X=np.zeros((4, 2)), y=np.eye(4, 3, dtype=int))
+    for given in ({"data": str(data)}, {"task": "multilabel"}):
+        settings = load_settings(None, given)
+        assert (settings.mechanism, settings.parties, settings.queries) == ("tau", 10, 100)
+    assert load_settings(None, {"data": str(data), "mechanism": "binary", "parties": 3}).parties == 3
+
+
+@pytest.mark.parametrize("content", [None, b"no archive"])
+def test_data_that_cannot_be_read_are_left_to_who_reads_them(tmp_path: Path, content: bytes | None) -> None:
+    data = tmp_path / "data.npz"
+    if content is not None:
+        data.write_bytes(content)
+    assert load_settings(None, {"data": str(data)}).mechanism == "confident"
+
+
+def test_clusters_are_released_at_once() -> None:
+    assert Settings(mechanism="noise_cluster", clusters=40, batch_size=10).batch == 40
+    assert Settings(mechanism="gnmax", clusters=40, batch_size=10).batch == 10
 
 
 @pytest.mark.parametrize(
@@ -51,6 +84,11 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"parties": 1}, "parties"),
         ({"parties": 3, "quorum": 4}, "quorum 4"),
         ({"mechanism": "lottery"}, "mechanism"),
+        ({"mechanism": "gnmax", "tau": 2}, "--tau"),
+        ({"mechanism": "binary", "sigma1": 2}, "--threshold"),
+        ({"task": "several"}, "task"),
+        ({"adjacency": "label"}, "noise_cluster"),
+        ({"mechanism": "noise_cluster", "clusters": 301}, "301 clusters"),
         ({"epsilon": float("inf")}, "epsilon"),
     ],
 )

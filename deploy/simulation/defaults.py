@@ -1,0 +1,44 @@
+"""What a simulation does where it is not told otherwise, by the kind of task and by mechanism."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+
+TaskKind = Literal["single", "multilabel"]
+
+BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
+    "single": {},
+    "multilabel": {"mechanism": "tau", "parties": 10, "queries": 100, "batch_size": 25},
+}
+"""Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
+
+
+def parameters(mechanism: str, votes: int) -> Mapping[str, float]:
+    """Parameters of a mechanism that suit the default budget, in votes; `votes` are all teachers'."""
+    return {
+        "gnmax": {"sigma": 13.0},
+        "confident": {"sigma1": 10.0, "sigma2": 5.0, "threshold": votes / 2},
+        "interactive": {"sigma1": 10.0, "sigma2": 5.0, "threshold": votes / 4, "confidence": 0.8},
+        "lnmax": {"gamma": 0.05},
+        "binary": {"sigma": 23.0},
+        "tau": {"sigma": 18.0, "tau": 2.0},
+        "l1": {"sigma": 18.0, "tau1": 4.0},
+        "powerset": {"sigma": 8.0, "max_positives": 3},
+        "noise_cluster": {"sigma": 3.0},
+    }[mechanism]
+
+
+def task_kind(data: str) -> TaskKind:
+    """Whether an .npz has several labels per record; any other data, or none that can be read, have one."""
+    path = Path(data)
+    if path.suffix != ".npz":
+        return "single"
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            several = [arrays[name].ndim == 2 for name in ("y", "y_train") if name in arrays]
+    except (OSError, ValueError, EOFError, BadZipFile):
+        return "single"
+    return "multilabel" if any(several) else "single"
