@@ -1,7 +1,6 @@
 """Plans: what a querying party asks for, checked before anything acts on it."""
 
 import hashlib
-import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
@@ -31,9 +30,6 @@ NONCE_BYTES = 16
 DIGEST_BYTES = 32
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
-
-NOISE_TAIL = 12
-"""Standard deviations of noise that a ring must hold beside the votes."""
 
 _TALLIES = {common_pb2.TALLY_AGGREGATE: "aggregate", common_pb2.TALLY_BLIND: "blind"}
 _ENCODINGS = {common_pb2.ENCODING_PLAIN: "plain", common_pb2.ENCODING_CKKS: "ckks"}
@@ -158,14 +154,13 @@ def digest(data: bytes) -> bytes:
 def check_ring(plan: Plan, voters: int) -> None:
     """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
 
-    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Twice the votes and twelve
-    standard deviations of noise, that of a difference of two draws, must stay below half the ring. Sums then
-    stay below the quarter at which `Ring.distance` clips, and no outcome of any weight wraps around it
-    (DESIGN.md section 4; docs/accounting.md). Interactive adds up to one vote per teacher to a count.
+    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Twice the votes and the reach of
+    the noise must stay below half the ring. Sums then stay below the quarter at which `Ring.distance` clips,
+    and no outcome of any weight wraps around it (DESIGN.md section 4; docs/accounting.md). Interactive adds
+    up to one vote per teacher to a count.
     """
     votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1)
-    noise = NOISE_TAIL * math.sqrt(2) * max(plan.mechanism.sigmas)
-    if 2 * votes + noise < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
+    if 2 * votes + plan.mechanism.reach < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
         return
     raise OstrakaError(
         ErrorCode.PLAN_RING_TOO_SMALL,

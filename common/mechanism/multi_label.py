@@ -29,13 +29,13 @@ class _PerLabel(Parameters):
 
 
 class Binary(_PerLabel):
-    """Release each label that has more noisy votes for it than against it (000, section 4)."""
+    """Release each label that has more noisy votes for it than against it (000, section 3.1)."""
 
     kind: Literal["binary"] = "binary"
 
 
 class Tau(_PerLabel):
-    """Binary on ballots scaled down to an L2 norm of at most `tau` (000, section 4)."""
+    """Binary on ballots scaled down to an L2 norm of at most `tau` (000, section 3.2)."""
 
     kind: Literal["tau"] = "tau"
     tau: Positive

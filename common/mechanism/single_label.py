@@ -70,3 +70,8 @@ class LnMax(Parameters):
     def sigmas(self) -> tuple[float, ...]:
         """Standard deviations of all noise, in votes."""
         return (math.sqrt(2) * self.scale,)
+
+    @property
+    def reach(self) -> float:
+        """How far noise may carry a count, in votes: 750 scales, because e^-750 is no number any more."""
+        return 750 * self.scale

@@ -1,5 +1,6 @@
 """Values of a plan: frozen, strict, and wrong in one sentence."""
 
+import math
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -40,6 +41,11 @@ class Parameters(Value):
     def sigmas(self) -> tuple[float, ...]:
         """Standard deviations of all noise that the mechanism draws, in votes."""
         raise NotImplementedError
+
+    @property
+    def reach(self) -> float:
+        """How far noise may carry a count, or the difference of two, in votes: twelve deviations."""
+        return 12 * math.sqrt(2) * max(self.sigmas)
 
     def width(self, classes: int) -> int:
         """Ring values of a ballot for one query."""

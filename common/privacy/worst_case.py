@@ -44,12 +44,14 @@ class WorstCase:
     answer: float = 0.0
     most: float = math.inf
 
+    def queries(self, answered: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what each query (Q,) of a batch costs, of which `answered` (Q, answers) were given."""
+        given = answered.sum(axis=1)
+        return np.asarray(self.check + np.minimum(given * self.answer, self.most), dtype=np.float64)
+
     def rdp(self, answered: NDArray[np.bool_]) -> float:
-        """Return what a batch costs, of which `answered` (queries, answers) were given."""
-        given: list[int] = answered.sum(axis=1).tolist()
-        return self.batch * bool(given) + math.fsum(
-            self.check + min(count * self.answer, self.most) for count in given
-        )
+        """Return what a whole batch costs."""
+        return self.batch * bool(len(answered)) + math.fsum(self.queries(answered).tolist())
 
     def amount(self, answered: NDArray[np.bool_]) -> int:
         """Return the same in ledger amounts, each query rounded up.
@@ -97,10 +99,9 @@ def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, 
         case NoiseCluster(sigma=sigma):
             return WorstCase(batch=_argmax(order, sensitivity, sigma))
         case Powerset(sigma=sigma, check=asked):
-            return WorstCase(
-                check=_check(order, sensitivity, asked.sigma) if asked else 0.0,
-                answer=_argmax(order, sensitivity, sigma),
-            )
+            whole = _argmax(order, sensitivity, sigma)
+            check = _check(order, sensitivity, asked.sigma) if asked else 0.0
+            return WorstCase(check=check, answer=whole, most=whole)
         case Binary(sigma=sigma, check=asked):
             return _per_label(order, sensitivity, sigma, asked, classes, radius=math.inf)
         case Tau(sigma=sigma, tau=tau, check=asked):

@@ -68,7 +68,7 @@ def positives(scores: Scores) -> NDArray[np.int64]:
 
 
 def clipped(scores: Scores, tau: float) -> NDArray[np.float64]:
-    """Sums of ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 4).
+    """Sums of ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 3.2).
 
     A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero.
     """

@@ -2,7 +2,7 @@
 
 from common.privacy import epsilon
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.charge import charge
+from guardian.accounting.charge import charge, largest_charge
 from guardian.accounting.checks import InputError
 from guardian.accounting.confident import confident_rdp, threshold_rdp
 from guardian.accounting.gnmax import gnmax_rdp
@@ -26,6 +26,7 @@ __all__ = [
     "gnmax_rdp",
     "interactive_rdp",
     "l1_rdp",
+    "largest_charge",
     "lnmax_rdp",
     "multilabel_check_rdp",
     "noise_cluster_rdp",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
@@ -23,7 +24,7 @@ from common.mechanism import (
 )
 from common.privacy import worst_case
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.checks import Floats, check_bound
+from guardian.accounting.checks import Floats, InputError, check_bound
 from guardian.accounting.confident import confident_rdp
 from guardian.accounting.gnmax import gnmax_rdp
 from guardian.accounting.interactive import interactive_rdp
@@ -40,7 +41,7 @@ class _Terms(TypedDict):
 
 
 def charge(tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *, lattice: float) -> float:
-    """Return the rdp at `order` that one released batch costs a unit; never above the worst case.
+    """Return the rdp at `order` that one released batch costs a unit; never above what was reserved for it.
 
     A query whose sums no ballots of n teachers add up to (an offset or random sum) is charged the worst case,
     because the other bounds assume such ballots.
@@ -55,19 +56,39 @@ def charge(tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *
     Raises:
         InputError: where an argument other than the votes is malformed.
     """
-    worst = worst_case(tally.mechanism, order, sensitivity, classes=tally.classes)
-    if check_bound(bound) == "worst_case" or not len(tally.answered):
-        return worst.rdp(tally.answered)
-    plausible = tally.plausible()
-    terms = _Terms(bound=bound, sensitivity=sensitivity, lattice=lattice)
+    terms = _Terms(bound=check_bound(bound), sensitivity=sensitivity, lattice=lattice)
+    return math.fsum(_charges(tally, order, terms).tolist())
+
+
+def largest_charge(
+    tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *, lattice: float
+) -> float:
+    """Return the largest `charge` of these votes over all answers that could have been given.
+
+    A filter that releases a batch only where this fits keeps its promise (docs/accounting.md).
+    """
+    terms = _Terms(bound=check_bound(bound), sensitivity=sensitivity, lattice=lattice)
+    given = np.ones_like(tally.answered)
+    outcomes = [_charges(replace(tally, answered=answered), order, terms) for answered in (given, ~given)]
+    return math.fsum(np.maximum(*outcomes).tolist())
+
+
+def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:
+    """Return the rdp of each query (Q,), or of the whole batch (1,) of NoiseCluster."""
+    worst = worst_case(tally.mechanism, order, terms["sensitivity"], classes=tally.classes)
+    proved = terms["bound"] == "theorem6" or (terms["bound"] == "exact" and terms["sensitivity"] <= 1)
+    plausible = tally.plausible() & proved
     if isinstance(tally.mechanism, NoiseCluster):
-        paid = _clusters(tally, tally.mechanism, order, terms) if plausible.all() else worst.batch
-        return min(worst.batch, paid)
-    paid = math.fsum(_queries(tally.rows(plausible), order, terms).tolist())
-    return min(worst.rdp(tally.answered), paid + worst.rdp(tally.answered[~plausible]))
+        return np.array([_clusters(tally, tally.mechanism, order, terms) if plausible.all() else worst.batch])
+    rdp = worst.queries(tally.answered)
+    if plausible.any():
+        rdp[plausible] = _queries(tally.rows(plausible), order, terms)
+    return rdp
 
 
 def _clusters(tally: Tally, mechanism: NoiseCluster, order: float, terms: _Terms) -> float:
+    if not len(tally.votes):
+        return 0.0
     total = noise_cluster_rdp(tally.votes, mechanism.sigma, order, adjacency=tally.adjacency, **terms)
     return float(total[0])
 
@@ -83,7 +104,9 @@ def _queries(tally: Tally, order: float, terms: _Terms) -> Floats:
         case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
             rdp = confident_rdp(votes, threshold, sigma1, sigma2, order, given[:, 0], **terms)
         case Interactive(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
-            scores = np.zeros_like(votes) if tally.scores is None else tally.scores
+            if tally.scores is None:
+                raise InputError("scores", "must be given for interactive")
+            scores = tally.scores
             rdp = interactive_rdp(votes, scores, threshold, sigma1, sigma2, order, given[:, 0], **terms)
         case Powerset() as powerset:
             rdp = _powerset(tally, powerset, order, terms)

@@ -16,8 +16,8 @@ from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import Floats
 from guardian.accounting.joint import added, joint_charges
 from guardian.accounting.moments import largest_rdp
-from guardian.accounting.outcomes import grid
-from guardian.accounting.parts import BEYOND, Part, argmax_part, check_part
+from guardian.accounting.outcomes import FARTHEST, grid
+from guardian.accounting.parts import Part, argmax_part, check_part
 
 MOST_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""
@@ -64,20 +64,6 @@ def confident_exact(
     return charges
 
 
-def fits_ring(votes: Floats, sigma: float, half: float, threshold: float | None = None) -> NDArray[np.bool_]:
-    """Return for which queries (Q,) no count wraps around the ring, which all of `exact` assumes.
-
-    Noise stays within B deviations, as in the lattice's bound: 12 more than the counts, or the largest count
-    and the `threshold` of a check, lie apart. A ring reaches from -`half` to `half` votes; a check's counts
-    must lie in the half of that which its circular distance can tell apart. Charge the worst case elsewhere.
-    """
-    top = votes.max(axis=1)
-    if threshold is None:
-        return np.asarray(top + np.ptp(votes, axis=1) + BEYOND * sigma < half)
-    reach = np.maximum(top, abs(threshold)) + np.abs(top - threshold) + BEYOND * sigma
-    return np.asarray((reach < half) & (top < half / 2))
-
-
 def _exact(
     votes: Floats, sigma: float, moved: float, orders: Floats, part: Callable[[Floats], Part]
 ) -> Floats:
@@ -108,7 +94,7 @@ def _blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.in
     """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
     classes = votes.shape[1]
     spread = np.ptp(votes, axis=1) / sigma
-    order = np.argsort(spread, kind="stable")
+    order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
     while order.size:
         size = max(1, _BLOCK // (classes * max(classes**2, 100)))
         widest = grid(float(spread[order[:size]].max()), classes, moved / sigma)

@@ -25,6 +25,7 @@ from guardian.accounting.checks import (
 from guardian.accounting.exact import MOST_CLASSES
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
 from guardian.accounting.joint import joint_charges
+from guardian.accounting.outcomes import FARTHEST
 from guardian.accounting.parts import argmax_part, check_part
 from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
@@ -98,7 +99,7 @@ def _exact(
     charges = reserved(len(votes), sigmas, orders, moved, lattice)
     if moved > 1 or votes.shape[1] > MOST_CLASSES:
         return charges
-    for rows in _blocks(votes):
+    for rows in _blocks(votes, sigmas[1]):
         check = check_part(differences[rows], threshold, sigmas[0], moved, lattice)
         argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
         most = Charges(charges.failed[rows], charges.passed[rows])
@@ -138,9 +139,10 @@ def _moves(votes: Floats, moved: float) -> NDArray[np.bool_]:
     return np.asarray((votes >= moved)[:, :, None] & apart)
 
 
-def _blocks(votes: Floats) -> Iterator[NDArray[np.intp]]:
+def _blocks(votes: Floats, sigma: float) -> Iterator[NDArray[np.intp]]:
     """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
-    order = np.argsort(np.ptp(votes, axis=1), kind="stable")
+    spread = np.ptp(votes, axis=1) / sigma
+    order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
     classes = votes.shape[1]
     size = max(1, _BLOCK // (classes * max(classes**2, 1000)))
     for start in range(0, len(order), size):

@@ -85,8 +85,9 @@ class _Search:
             block = slice(start, start + _BLOCK)
             values[:, block] = self._moments(chosen[block], self.orders[where])
         rows = self.best[where]
-        for row, value in zip(rows, values, strict=True):
-            np.maximum.at(row, self.query[chosen], value)
+        with np.errstate(invalid="ignore"):
+            for row, value in zip(rows, values, strict=True):
+                np.maximum.at(row, self.query[chosen], value)
         self.best[where] = rows
         return values
 
@@ -112,7 +113,8 @@ def log_moments_of(part: Shifts, moves: tuple[Indices, ...], powers: Floats) -> 
 
 def log_moments(log_p: Floats, change: Floats, powers: Floats) -> Floats:
     """Return log sum_j P_j e^(b t_j) as (R, C), for outcomes t (J, C) and powers b (R,)."""
-    p, grown, size = np.exp(log_p), np.expm1(change), np.abs(change)
+    with np.errstate(over="ignore"):
+        p, grown, size = np.exp(log_p), np.expm1(change), np.abs(change)
     widest = float(size.max(initial=0.0))
     values = np.empty((len(powers), change.shape[1]))
     for i, b in enumerate(powers.tolist()):

@@ -24,7 +24,7 @@ from guardian.accounting.exact import MOST_CLASSES
 from guardian.accounting.gnmax import gnmax_rdp, log_q_argmax
 from guardian.accounting.joint import added
 from guardian.accounting.moments import log_moments
-from guardian.accounting.outcomes import grid
+from guardian.accounting.outcomes import FARTHEST, grid
 from guardian.accounting.summation import summation
 from guardian.accounting.theorem6 import theorem6
 
@@ -84,7 +84,8 @@ def noise_cluster_rdp(
 
 def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
     """Return the largest rdp (R,) of neighbours whose record leaves one cluster and lies in another."""
-    if moved > 1 or counts.shape[1] > MOST_CLASSES:
+    widest = float(np.ptp(counts, axis=1).max()) / sigma
+    if moved > 1 or counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
         return np.full(len(orders), np.inf)
     shape = (2, len(counts), len(orders))
     fewer, more = np.full(shape, -np.inf), np.full(shape, -np.inf)
@@ -140,7 +141,8 @@ def _blocks(counts: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.i
     classes = counts.shape[1]
     order = np.argsort(np.ptp(counts, axis=1), kind="stable")
     while order.size:
-        points = len(grid(float(np.ptp(counts[order[0]])) / sigma, classes, moved / sigma))
-        size = max(1, _BLOCK // (classes * max(points, classes)))
+        size = max(1, _BLOCK // (classes * max(classes, 100)))
+        widest = float(np.ptp(counts[order[:size]], axis=1).max()) / sigma
+        size = max(1, min(size, _BLOCK // (classes * len(grid(widest, classes, moved / sigma)))))
         yield order[:size]
         order = order[size:]

@@ -22,6 +22,9 @@ from guardian.accounting.summation import Summation, summation
 QUADRATURE = 1e-14
 """Relative error of one sum: half from the rule's step, half from where it is cut off."""
 
+FARTHEST = 1e4
+"""Counts further apart, in deviations, are charged the worst case: grids would grow without limit."""
+
 _REACH = 8.2
 
 
@@ -38,7 +41,7 @@ def shifts(votes: Floats, sigma: float, moved: float) -> Shifts:
     gaps = (votes.max(axis=1, keepdims=True) - votes) / sigma
     spread = float(gaps.max(initial=0.0))
     how = summation(spread, moved / sigma)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _Integrands(gaps, moved / sigma, grid(spread, votes.shape[1], moved / sigma), how).shifts()
 
 

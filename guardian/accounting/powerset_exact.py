@@ -18,7 +18,7 @@ from guardian.accounting.copies import Copies, draws_error, grid
 from guardian.accounting.exact import MOST_CLASSES, neighbours
 from guardian.accounting.joint import added, joint_charges
 from guardian.accounting.moments import largest_rdp
-from guardian.accounting.outcomes import Shifts
+from guardian.accounting.outcomes import FARTHEST, Shifts
 from guardian.accounting.parts import Part, check_part
 from guardian.accounting.summation import summation
 
@@ -98,7 +98,7 @@ def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[B
     waiting: dict[int, list[tuple[int, Floats, Floats]]] = {}
     for row in order.tolist():
         classes, copies = _classes(counts[row], sets)
-        if len(classes) > MOST_CLASSES:
+        if len(classes) > MOST_CLASSES or float(classes[0]) > FARTHEST * sigma:
             continue
         alike = waiting.setdefault(len(classes), [])
         alike.append((row, classes, copies))

@@ -27,9 +27,10 @@ def release(
 ) -> bytes | None:
     """Store a batch's answers and charges, or return the stored ones. See `Ledger.release`.
 
-    None where a data-dependent budget has no room: no answer is stored, and every budget that was too
-    small is used up. The stop depends on the votes, so a unit may cause one stop and no more: otherwise a
-    querying party could shift its sums and ask again until one fits, which tells the votes for nothing.
+    None where a data-dependent budget has no room for what any answers could cost: no answer is stored, and
+    every budget that was too small is used up. The stop depends on the votes, so a unit may cause one stop
+    and no more: otherwise a querying party could shift its sums and ask again until one fits, which tells
+    the votes for nothing.
     """
     found = batches.find(tx.connection, session_id, batch_id)
     before = batches.answers_of(found, batch_id, request_digest)
@@ -110,13 +111,17 @@ def _check_enforced(rows: Mapping[UnitKey, units.UnitRow], held: Mapping[UnitKey
 def _short(
     tx: Transaction, rows: Mapping[UnitKey, units.UnitRow], costs: Mapping[UnitKey, Charge]
 ) -> list[units.UnitRow]:
-    """The units whose data-dependent budget has no room for their cost."""
+    """The units whose data-dependent budget has no room for the costliest answers."""
     return [
         row
         for key, row in rows.items()
-        if row.enforce == "data_dependent"
-        and add(units.data_dependent_total(tx.cipher, row), costs[key].data_dependent) > row.budget
+        if row.enforce == "data_dependent" and _needed(tx, row, costs[key]) > row.budget
     ]
+
+
+def _needed(tx: Transaction, row: units.UnitRow, cost: Charge) -> int:
+    spent = units.data_dependent_total(tx.cipher, row)
+    return add(spent, max(cost.data_dependent, cost.at_most))
 
 
 def _charge(

@@ -27,17 +27,26 @@ class UnitKey(NamedTuple):
 class Charge:
     """What one release cost a unit, in whole amounts of AMOUNT_UNIT, rounded up.
 
+    Attributes:
+        unit: who pays.
+        worst_case: what the answers given cost whatever the votes.
+        data_dependent: what they cost on these votes.
+        at_most: what other answers could have cost on these votes. A data-dependent budget must have room
+            for it, so that whether a batch is released depends on no answer.
+
     Raises ValueError for an amount that is negative or no integer.
     """
 
     unit: UnitKey
     worst_case: int
     data_dependent: int
+    at_most: int = 0
 
     def __post_init__(self) -> None:
-        """Check both amounts."""
+        """Check the amounts."""
         check_amount("worst_case", self.worst_case)
         check_amount("data_dependent", self.data_dependent)
+        check_amount("at_most", self.at_most)
 
 
 @dataclass(frozen=True)

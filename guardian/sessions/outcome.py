@@ -12,7 +12,7 @@ from common.plan import Plan
 from common.privacy import WorstCase, amount, worst_case
 from common.sharing.fixed_point import FRACTION_BITS, decode
 from common.sharing.ring import Ring, RingArray
-from guardian.accounting import Tally, charge
+from guardian.accounting import Tally, charge, largest_charge
 from guardian.ledger import Budget, Charge
 from guardian.mechanisms import Answers, release
 from guardian.noise import LATTICE, NoiseSource
@@ -76,11 +76,24 @@ def tally(
     def spent(order: float, sensitivity: int) -> int:
         return amount(charge(released, order, bound, float(sensitivity), lattice=LATTICE))
 
+    @cache
+    def at_most(order: float, sensitivity: int) -> int:
+        return amount(largest_charge(released, order, bound, float(sensitivity), lattice=LATTICE))
+
     charges = []
     for budget in budgets:
         sensitivity = frozen[budget.key.party].max_votes_per_person
-        worst = worst_cost(plan, budget, sensitivity).amount(answers.answered)
-        charges.append(Charge(budget.key, worst, min(worst, spent(budget.order, sensitivity))))
+        cost = worst_cost(plan, budget, sensitivity)
+        most = cost.reservation(*answers.answered.shape)
+        needed = at_most(budget.order, sensitivity) if budget.enforce == "data_dependent" else 0
+        charges.append(
+            Charge(
+                budget.key,
+                worst_case=cost.amount(answers.answered),
+                data_dependent=min(most, spent(budget.order, sensitivity)),
+                at_most=min(most, needed),
+            )
+        )
     return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), tuple(charges))
 
 

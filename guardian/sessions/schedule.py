@@ -11,7 +11,7 @@ from guardian.noise import draws_of
 
 _BATCH_S = 0.1
 _DRAWN_S, _COUNTED_S = 20e-6, 0.5e-6
-_THEOREM6_S, _EXACT_S, _LARGEST_S = 0.1e-3, 1e-3, 0.5e-3
+_THEOREM6_S, _EXACT_S, _LARGEST_S = 0.2e-3, 2e-3, 0.5e-3
 _EXACT_OUTCOMES, _MOST_OUTCOMES = 10, 128
 
 

@@ -3,7 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.mechanism import (
@@ -19,7 +19,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.privacy import ORDERS, WorstCase, amount, pure_rdp, worst_case
+from common.privacy import ORDERS, amount, pure_rdp, worst_case
 
 CHECK = Check(sigma=50, threshold=60)
 MECHANISMS: list[AnyMechanism] = [
@@ -41,8 +41,9 @@ orders = st.sampled_from(ORDERS)
 def test_an_argmax_costs_the_order_over_the_variance() -> None:
     for mechanism in (GnMax(sigma=20), Powerset(sigma=20)):
         cost = worst_case(mechanism, 8, classes=4)
-        assert cost.answer == pytest.approx(8 / 400)
-        assert cost == WorstCase(answer=cost.answer)
+        assert cost.check == cost.batch == 0
+        for answers in (1, mechanism.answers(4)):
+            assert cost.rdp(np.ones((3, answers), dtype=np.bool_)) == pytest.approx(3 * 8 / 400)
 
 
 def test_a_check_costs_at_most_half_of_that_and_stays_to_be_paid() -> None:
@@ -100,18 +101,15 @@ def test_pure_privacy_costs_what_randomised_response_does(epsilon: float, order:
         assert pure_rdp(epsilon, order) == pytest.approx(float(true), rel=1e-9)
 
 
-@given(mechanisms, orders, st.integers(1, 5))
-def test_more_votes_a_person_cost_more_but_no_more_than_their_square(
-    mechanism: AnyMechanism, order: float, sensitivity: int
-) -> None:
+@settings(deadline=None)
+@given(mechanisms, orders, st.integers(2, 5))
+def test_more_votes_a_person_cost_more(mechanism: AnyMechanism, order: float, sensitivity: int) -> None:
     answered = np.ones((1, mechanism.answers(6)), dtype=np.bool_)
     one = worst_case(mechanism, order, classes=6).rdp(answered)
-    many = worst_case(mechanism, order, float(sensitivity), classes=6).rdp(answered)
-    assert one * (1 - 1e-4) <= many
-    gaussian = worst_case(mechanism, order, float(sensitivity), classes=6)
-    assert gaussian.reservation(1, mechanism.answers(6)) >= amount(many * (1 - 1e-9)) - 6
+    assert one < worst_case(mechanism, order, float(sensitivity), classes=6).rdp(answered)
 
 
+@settings(deadline=None)
 @given(mechanisms, orders, st.integers(0, 40), st.data())
 def test_a_charge_never_exceeds_its_reservation(
     mechanism: AnyMechanism, order: float, queries: int, data: st.DataObject

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from common.privacy import ORDERS
 from guardian.accounting import gnmax_rdp, threshold_rdp
-from guardian.accounting.exact import fits_ring
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)
@@ -218,9 +217,8 @@ def test_both_directions_are_charged_and_theorem6_is_not_always_above() -> None:
     assert math.isclose(gnmax_rdp([[250, 0]], 40, 8, bound="exact")[0, 0], 0.0, abs_tol=1e-4)
 
 
-def test_counts_that_could_wrap_around_the_ring_are_found() -> None:
-    votes = np.array([[250.0, 0.0], [125.0, 125.0]])
-    np.testing.assert_array_equal(fits_ring(votes, 40, 2.0**47), [True, True])
-    np.testing.assert_array_equal(fits_ring(votes, 40, 900), [False, True])
-    np.testing.assert_array_equal(fits_ring(votes, 40, 2.0**47, threshold=1e15), [False, False])
-    np.testing.assert_array_equal(fits_ring(votes, 10, 440, threshold=200), [False, True])
+def test_counts_too_far_apart_for_a_grid_cost_the_worst_case() -> None:
+    votes = [[2500.0, 0.0], [10.0, 0.0]]
+    far, near = gnmax_rdp(votes, 0.2, AT, bound="exact")
+    np.testing.assert_array_equal(far, gnmax_rdp(votes, 0.2, AT, bound="worst_case")[0])
+    assert (near < far).all()
