@@ -90,10 +90,87 @@ def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     assert report.asked == 20
     assert 0 < report.answered <= 20
     assert str(folder / "report.html") in ended.stdout
-    assert "one direction" in ended.stdout
+    assert "both directions" in ended.stdout
     assert "</html>" in (folder / "report.html").read_text()
     assert verify_ledger(folder / "guardian/ledger.db", folder / "guardian/ca.crt", [])
     assert processes_of(folder) == []
+
+
+def several_labels(folder: Path) -> str:
+    """Records of five features that have three labels, each with the sign of one feature."""
+    X = np.random.default_rng(2).normal(size=(200, 5))
+    file = folder / "signs.npz"
+    np.savez(file, X=X, y=(X[:, :3] > 0).astype(int), classes=np.array(["first", "second", "third"]))
+    return str(file)
+
+
+def test_several_labels_are_answered_and_reported_each(tmp_path: Path) -> None:
+    options = {
+        "data": several_labels(tmp_path),
+        "task": "multilabel",
+        "mechanism": "tau",
+        "tau": 1.5,
+        "sigma": 1.0,
+        "sigma1": None,
+        "sigma2": None,
+        "threshold": None,
+    }
+    settings = Settings.model_validate(SMALL.model_dump() | options)
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    assert (report.task, report.mechanism.kind, report.asked) == ("multilabel", "tau", 20)
+    assert [count.name for count in report.labels] == ["first", "second", "third"]
+    assert all(count.right + count.wrong + count.unanswered == 20 for count in report.labels)
+    assert all(0 < unit.epsilon_data_dependent <= unit.epsilon_worst_case for unit in report.units)
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.6
+    header = (tmp_path / "run" / "query" / "run" / "labels.csv").read_text().splitlines()[0]
+    assert header == "id,first,second,third,status"
+    assert "label by label" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path) -> None:
+    options = {"mechanism": "interactive", "threshold": 100.0, "confidence": 0.2}
+    settings = Settings.model_validate(SMALL.model_dump() | options)
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    assert (report.asked, report.answered) == (20, 0)
+    assert 0 < report.by_student <= 20
+    assert all(unit.epsilon_worst_case > 0 for unit in report.units)
+
+
+def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path) -> None:
+    options = {
+        "mechanism": "noise_cluster",
+        "adjacency": "label",
+        "clusters": 15,
+        "sigma": 2.0,
+        "sigma1": None,
+        "sigma2": None,
+        "threshold": None,
+        "queries": 60,
+    }
+    settings = Settings.model_validate(SMALL.model_dump() | options)
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    assert (report.asked, report.answered) == (15, 15)
+    assert {unit.adjacency for unit in report.units} == {"label"}
+    assert sum(count.right + count.wrong for count in report.classes) == 60
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"task": "multilabel"}, "Setting task: multilabel"),
+        ({"mechanism": "binary", "sigma1": None, "sigma2": None, "threshold": None}, "Setting mechanism"),
+    ],
+)
+def test_a_task_that_the_data_are_not_starts_nothing(
+    tmp_path: Path, changes: dict[str, object], told: str
+) -> None:
+    settings = Settings.model_validate(SMALL.model_dump() | changes)
+    with pytest.raises(OstrakaError, match=told) as caught:
+        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    assert caught.value.code == ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
