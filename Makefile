@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test lint protos bench clean
+.PHONY: install demo test lint audit protos bench clean
 
 install: .venv/installed
 
@@ -22,6 +22,9 @@ lint: install
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+audit: install
+	$(PY) -m tests.privacy.audit
 
 protos: install
 	$(PY) -m deploy.protos
