@@ -8,12 +8,13 @@ from typing import Any
 import grpc
 import numpy as np
 
+from common import plan as common_plan
 from common.clock import SystemClock
 from common.config import SiteConfig, write_site
 from common.datasets import from_arrays, save
 from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.plan import Plan, digest
+from common.plan import digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.rpc import BoundServer, join, make_server
 from common.sharing.ballots import ballots
@@ -56,7 +57,7 @@ class FakeGuardian(GuardianServicer):
     alter_ticket: Callable[[common_pb2.Ticket], None] = lambda _: None
     alter_frozen: Callable[[list[str]], list[str]] = lambda sites: sites
     alter_answers: Callable[[list[guardian_pb2.Answer]], list[guardian_pb2.Answer]] = lambda answers: answers
-    plans: dict[bytes, tuple[str, Plan, common_pb2.Signed]] = field(default_factory=dict)
+    plans: dict[bytes, tuple[str, common_plan.Plan, common_pb2.Signed]] = field(default_factory=dict)
     opened: list[guardian_pb2.OpenBatchRequest] = field(default_factory=list)
     tickets: dict[Key, common_pb2.Ticket] = field(default_factory=dict)
     shares: dict[Key, dict[str, RingArray]] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class FakeGuardian(GuardianServicer):
 
     def OpenSession(self, request: guardian_pb2.OpenSessionRequest, context: Any) -> Any:  # noqa: N802
         if request.plan not in self.plans:
-            plan = Plan.parse(request.plan)
+            plan = common_plan.Plan.parse(request.plan)
             grant = common_pb2.Grant(
                 session_id=f"s{len(self.plans)}",
                 plan_digest=digest(request.plan),
@@ -174,7 +175,7 @@ class FakeGuardian(GuardianServicer):
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
-    def _plan(self, session_id: str) -> Plan:
+    def _plan(self, session_id: str) -> common_plan.Plan:
         return next(plan for known, plan, _ in self.plans.values() if known == session_id)
 
 
@@ -221,7 +222,7 @@ class FakeParty(PartyServicer):
         first = np.frombuffer(data, "<f4").reshape(header.rows, header.columns)[:, 0]
         seed = self.replies.setdefault(key, fresh_seed())
         self.voted.append(key)
-        plan = Plan.parse(header.plan)
+        plan = common_plan.Plan.parse(header.plan)
         if self.submits:
             counted = ballots(self._votes(first, plan), plan.mechanism, len(CLASSES))
             self.guardian.shares[key][self.site] = split(counted, seed, RING)
@@ -230,7 +231,7 @@ class FakeParty(PartyServicer):
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
 
-    def _votes(self, first: Any, plan: Plan) -> Any:
+    def _votes(self, first: Any, plan: common_plan.Plan) -> Any:
         seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
         classes = np.tile((seen * 2).astype(int), (TEACHERS, 1))
         return (np.arange(len(CLASSES)) <= classes[..., None]) * 1.0 if plan.multi_label else classes

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from client.labelling import LabelResult
@@ -34,7 +35,8 @@ def require_charged_once(sites: Sites) -> None:
     """Every unit was charged for each query exactly once, and the audit log says so too."""
     guardian = sites.folder / GUARDIAN
     for unit in totals(guardian):
-        cost = worst_case(SETTINGS.plan_mechanism, unit["order"])
-        expected = epsilon(SETTINGS.queries * cost.total, unit["order"], unit["delta"])
+        cost = worst_case(SETTINGS.plan_mechanism, unit["order"], classes=10)
+        rdp = cost.rdp(np.ones((SETTINGS.queries, 1), dtype=np.bool_))
+        expected = epsilon(rdp, unit["order"], unit["delta"])
         assert unit["epsilon_worst_case"] == pytest.approx(expected, rel=1e-9)
     assert verify_ledger(guardian / "ledger.db", guardian / "ca.crt", [])
