@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from client.options import Adjacency, make_mechanism
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import BOUND, MECHANISMS, AnyMechanism, NoiseCluster
+from common.mechanism import BOUND, AnyMechanism, NoiseCluster
 from common.plan import ENFORCE
-from deploy.simulation.defaults import BY_TASK, TaskKind, parameters, task_kind
+from deploy.simulation.defaults import BY_TASK, TaskKind, default_check, default_parameters, task_kind
 
 PARAMETERS = (
     "sigma",
@@ -99,9 +99,13 @@ class Settings(BaseModel):
 
     @property
     def plan_mechanism(self) -> AnyMechanism:
-        """The plan's mechanism, with defaults for parameters that were not given."""
+        """The plan's mechanism, with defaults for parameters that were not given.
+
+        A check that it need not have is a default only where no parameter was given.
+        """
         given = {name: getattr(self, name) for name in PARAMETERS if getattr(self, name) is not None}
-        defaults = parameters(self.mechanism, self.votes) if self.mechanism in MECHANISMS else {}
+        check = {} if given else default_check(self.mechanism, self.votes)
+        defaults = {**default_parameters(self.mechanism, self.votes), **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
 
     @property

@@ -31,6 +31,7 @@ def test_the_threshold_defaults_to_half_the_teachers() -> None:
 def test_parameters_that_were_not_given_have_defaults() -> None:
     assert Settings(mechanism="gnmax", sigma=40).plan_mechanism == GnMax(sigma=40.0)
     assert Settings(mechanism="tau", sigma=40).plan_mechanism == Tau(sigma=40.0, tau=2.0)
+    assert Settings(mechanism="powerset", sigma=40).plan_mechanism == Powerset(sigma=40.0, max_positives=3)
     checked = Settings(mechanism="powerset", sigma=3, max_positives=2, sigma1=4, threshold=30)
     assert checked.plan_mechanism == Powerset(
         sigma=3.0, max_positives=2, check=Check(sigma=4.0, threshold=30.0)
