@@ -19,10 +19,10 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 def default_parameters(mechanism: str, votes: int) -> Mapping[str, float]:
     """Parameters of a mechanism that suit the default budget, in votes; `votes` are all teachers'."""
     known: Mapping[str, Mapping[str, float]] = {
-        "gnmax": {"sigma": 13.0},
+        "gnmax": {"sigma": 10.0},
         "confident": {"sigma1": 10.0, "sigma2": 5.0, "threshold": votes / 2},
         "interactive": {"sigma1": 10.0, "sigma2": 5.0, "threshold": votes / 4, "confidence": 0.8},
-        "lnmax": {"gamma": 0.05},
+        "lnmax": {"gamma": 0.1},
         "binary": {"sigma": 23.0},
         "tau": {"sigma": 18.0, "tau": 2.0},
         "l1": {"sigma": 18.0, "tau1": 4.0},

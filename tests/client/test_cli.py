@@ -62,6 +62,31 @@ def test_gnmax_takes_one_sigma(federation: Federation) -> None:
     assert figures["mechanism"] == {"kind": "gnmax", "sigma": 40.0}
 
 
+def test_several_labels_from_the_command_line(several: Federation) -> None:
+    checked = ("--mechanism", "binary", "--sigma", 5, "--sigma1", 10, "--threshold", 6)
+    result = label(several, *checked, "--json", "-")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["answered"] == 10
+    assert (run_of(several) / "labels.csv").read_text().startswith("id,ant,bee,cat,status\n0,1,0,0,answered")
+    figures = json.loads(invoke("report", "--run", run_of(several), "--json", "-").stdout)
+    assert figures["mechanism"]["check"] == {"sigma": 10.0, "threshold": 6.0}
+
+
+def test_a_first_student_asks_with_its_own_scores(federation: Federation, tmp_path: Path) -> None:
+    own, first = tmp_path / "own.csv", tmp_path / "first.skops"
+    own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
+    trained = invoke("retrain", "--site", federation.site, "--labelled", own, "--out", first)
+    assert trained.exit_code == 0
+    federation.parties["b"].dissents = True
+    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6, "--confidence", 0.3, "--student", first)
+    result = label(federation, "--mechanism", "interactive", *noise, "--json", "-")
+    assert result.exit_code == 0
+    told = json.loads(result.stdout)
+    assert (told["answered"], told["abstained"], told["by_student"]) == (7, 3, 3)
+    assert "The student labelled 3 of the abstained itself." in result.stderr
+    assert invoke("report", "--run", run_of(federation)).exit_code == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
