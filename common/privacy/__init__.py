@@ -5,11 +5,13 @@ Everything here is a function of public plans alone and never of votes (DESIGN s
 
 from common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
 from common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
+from common.privacy.inputs import InputError
 from common.privacy.worst_case import WorstCase, pure_rdp, worst_case
 
 __all__ = [
     "AMOUNT_UNIT",
     "ORDERS",
+    "InputError",
     "WorstCase",
     "amount",
     "budget_amount",

@@ -3,6 +3,8 @@
 import math
 from fractions import Fraction
 
+from common.privacy.inputs import InputError
+
 AMOUNT_UNIT = 1e-12
 """The rdp that one unit of the ledger's integer amounts stands for."""
 
@@ -21,5 +23,5 @@ def budget_amount(rdp: float) -> int:
 
 def _exact(rdp: float) -> Fraction:
     if not 0 <= rdp < math.inf:
-        raise ValueError(f"rdp: must be a finite number, 0 or more, is {rdp}")
+        raise InputError("rdp", f"must be a finite number, 0 or more, is {rdp}")
     return Fraction(rdp)

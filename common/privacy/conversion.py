@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from common.errors import ErrorCode, OstrakaError
+from common.privacy.inputs import InputError
 
 ORDERS: tuple[float, ...] = (
     *(half / 2 for half in range(3, 129)),
@@ -18,7 +19,7 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
     """Return the least epsilon that `rdp` at `orders` (same length) gives at `delta`.
 
     The conversion is Canonne, Kamath and Steinke 2020, Proposition 12, by dp_accounting.
-    Raises ValueError for negative or NaN rdp, orders not above 1, or a delta outside (0, 1).
+    Raises InputError for negative or NaN rdp, orders not above 1, or a delta outside (0, 1).
     """
     from dp_accounting.rdp import compute_epsilon
 
@@ -26,12 +27,12 @@ def epsilon(rdp: float | Sequence[float], orders: float | Sequence[float], delta
     at = [float(orders)] if isinstance(orders, int | float) else [float(value) for value in orders]
     _check_delta(delta)
     if len(costs) != len(at) or not costs:
-        raise ValueError(f"rdp: has {len(costs)} values for {len(at)} orders")
+        raise InputError("rdp", f"has {len(costs)} values for {len(at)} orders")
     for index, (cost, order) in enumerate(zip(costs, at, strict=True)):
         if not cost >= 0:
-            raise ValueError(f"rdp[{index}]: must be 0 or more, is {cost}")
+            raise InputError("rdp", f"must be 0 or more, is {cost}", (index,))
         if not 1 < order < math.inf:
-            raise ValueError(f"orders[{index}]: must be a finite number above 1, is {order}")
+            raise InputError("orders", f"must be a finite number above 1, is {order}", (index,))
     return float(compute_epsilon(at, costs, delta)[0])
 
 
@@ -39,10 +40,10 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
     """Return the largest rdp at `order` whose epsilon at `delta` is at most `epsilon_budget`.
 
     The conversion adds a constant to the rdp, which is read off from `epsilon` at one large rdp.
-    It is 0.0 where nothing fits. Raises ValueError for an epsilon that is not positive.
+    It is 0.0 where nothing fits. Raises InputError for an epsilon that is not positive.
     """
     if not 0 < epsilon_budget < math.inf:
-        raise ValueError(f"epsilon: must be a finite number above 0, is {epsilon_budget}")
+        raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
     rdp = epsilon_budget - (epsilon(_PROBE_RDP, order, delta) - _PROBE_RDP)
     while rdp > 0 and epsilon(rdp, order, delta) > epsilon_budget:
         rdp = math.nextafter(rdp, 0.0)
@@ -67,4 +68,4 @@ def propose_order(epsilon_budget: float, delta: float) -> float:
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
-        raise ValueError(f"delta: must lie between 0 and 1, is {delta}")
+        raise InputError("delta", f"must lie between 0 and 1, is {delta}")

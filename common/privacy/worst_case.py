@@ -22,6 +22,7 @@ from common.mechanism import (
     Tau,
 )
 from common.privacy.amounts import amount
+from common.privacy.inputs import InputError
 from common.sharing.fixed_point import FRACTION_BITS
 from common.two_outcomes import two_outcomes_rdp
 
@@ -82,12 +83,12 @@ def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, 
     `sensitivity` is what a unit can change in one query, in votes; `classes` counts classes or labels.
     One vote moved changes two counts by one each, so an argmax costs a/s^2; what has two outcomes, a check or
     a label, costs what `two_outcomes_rdp` says.
-    Raises ValueError for an order of 1 or less, or a sensitivity that is not positive.
+    Raises InputError for an order of 1 or less, or a sensitivity that is not positive.
     """
     if not 1 < order < math.inf:
-        raise ValueError(f"order: must be a finite number above 1, is {order}")
+        raise InputError("order", f"must be a finite number above 1, is {order}")
     if not 0 < sensitivity < math.inf:
-        raise ValueError(f"sensitivity: must be a finite number above 0, is {sensitivity}")
+        raise InputError("sensitivity", f"must be a finite number above 0, is {sensitivity}")
     match mechanism:
         case GnMax(sigma=sigma):
             return WorstCase(answer=_argmax(order, sensitivity, sigma))

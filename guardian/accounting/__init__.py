@@ -1,9 +1,8 @@
 """What a release cost: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
 
-from common.privacy import epsilon
+from common.privacy import InputError, epsilon
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.charge import charge, largest_charge
-from guardian.accounting.checks import InputError
 from guardian.accounting.confident import confident_rdp, threshold_rdp
 from guardian.accounting.gnmax import gnmax_rdp
 from guardian.accounting.interactive import interactive_rdp
@@ -12,6 +11,7 @@ from guardian.accounting.lnmax import lnmax_rdp
 from guardian.accounting.multilabel_check import multilabel_check_rdp
 from guardian.accounting.noise_cluster import noise_cluster_rdp
 from guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
+from guardian.accounting.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
 from guardian.accounting.tally import Tally
 
 __all__ = [
@@ -31,5 +31,8 @@ __all__ = [
     "multilabel_check_rdp",
     "noise_cluster_rdp",
     "powerset_rdp",
+    "sanitized",
+    "sanitized_rdp",
+    "smooth_sensitivity",
     "threshold_rdp",
 ]

@@ -8,19 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from common.privacy import InputError
+
 Floats = NDArray[np.float64]
 Bound = Literal["worst_case", "theorem6", "exact"]
-
-
-class InputError(ValueError):
-    """An argument of the accountant is malformed; the message names it and the first offending index."""
-
-    def __init__(self, argument: str, message: str, index: tuple[int, ...] = ()) -> None:
-        """Say that `argument` is wrong, at `index` where it is an array."""
-        where = f"{argument}[{', '.join(map(str, index))}]" if index else argument
-        super().__init__(f"{where}: {message}")
-        self.argument = argument
-        self.index = index
 
 
 def check_votes(votes: ArrayLike) -> Floats:

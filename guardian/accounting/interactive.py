@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
+from common.privacy import InputError
 from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import (
     Bound,
     Floats,
-    InputError,
     check_answered,
     check_bound,
     check_lattice,

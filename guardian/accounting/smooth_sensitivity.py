@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
+from common.privacy import InputError
 from guardian.accounting.checks import (
     Floats,
-    InputError,
     check_answered,
     check_lattice,
     check_orders,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS
+from common.privacy import ORDERS, InputError
 from common.two_outcomes import two_outcomes_rdp
-from guardian.accounting.checks import Bound, InputError
+from guardian.accounting.checks import Bound
 from guardian.accounting.multilabel_check import multilabel_check_rdp
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME

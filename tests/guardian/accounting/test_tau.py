@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.clipping import l1_radius
-from common.privacy import ORDERS
+from common.privacy import ORDERS, InputError
 from common.sharing.ballots import clipped, l1_clipped
 from common.two_outcomes import two_outcomes_rdp
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.bit import bit_rdp
-from guardian.accounting.checks import Bound, InputError
+from guardian.accounting.checks import Bound
 from guardian.accounting.l1 import l1_rdp
 from guardian.accounting.majorant import majorant
 from guardian.accounting.tau import knapsack
