@@ -14,7 +14,7 @@ def test_the_demo_is_as_published() -> None:
     demo = load_settings(DEMO, {})
     assert (demo.parties, demo.teachers, demo.labelled, demo.queries) == (5, 10, 40, 300)
     assert demo.plan_mechanism == Confident(sigma1=10, sigma2=5, threshold=25)
-    assert (demo.epsilon, demo.delta, demo.enforce, demo.bound) == (10, 1e-5, "data_dependent", "theorem6")
+    assert (demo.epsilon, demo.delta, demo.enforce, demo.bound) == (10, 1e-5, "data_dependent", "exact")
 
 
 def test_options_override_the_file() -> None:
