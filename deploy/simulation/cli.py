@@ -19,7 +19,7 @@ LISTED = ", ".join(MECHANISMS)
 def simulate(
     config: Annotated[Path | None, typer.Option(help="TOML file with any of these options.")] = None,
     data: Annotated[str | None, typer.Option(help="digits, or an .npz, .csv or .parquet file.")] = None,
-    label: Annotated[str | None, typer.Option(help="Label column of a table.")] = None,
+    label: Annotated[str | None, typer.Option(help="Label column of a table; several with commas.")] = None,
     task: Annotated[str | None, typer.Option(help="single or multilabel; default as the data are.")] = None,
     parties: Annotated[int | None, typer.Option(help="Answering parties.")] = None,
     teachers: Annotated[int | None, typer.Option(help="Teachers of each party.")] = None,

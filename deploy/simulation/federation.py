@@ -56,7 +56,9 @@ class Federation:
         """
         name = Path(self._settings.data).stem
         asked = replace(split.pool, y=split.truth)
-        task = infer_task(split.test, name, split.labelled, asked, *split.shards, label=self._settings.label)
+        columns = self._settings.label_columns
+        label = {"label": columns} if isinstance(columns, str) else {}
+        task = infer_task(split.test, name, split.labelled, asked, *split.shards, **label)
         for site, shard in zip(self._settings.sites, split.shards, strict=True):
             self._place(site, task, data=shard)
         self._place(QUERY, task, labelled=split.labelled, pool=split.pool, test=split.test)

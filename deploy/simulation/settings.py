@@ -82,6 +82,11 @@ class Settings(BaseModel):
         return self
 
     @property
+    def label_columns(self) -> str | tuple[str, ...]:
+        """The label column of a table, or all of them where ``label`` lists several with commas."""
+        return tuple(self.label.split(",")) if "," in self.label else self.label
+
+    @property
     def sites(self) -> tuple[str, ...]:
         """Names of the answering parties."""
         width = len(str(self.parties))

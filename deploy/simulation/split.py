@@ -66,9 +66,9 @@ def split_data(settings: Settings) -> Split:
 def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, Dataset]:
     """The records that the querying party and the answering parties draw on."""
     if _has_test_records(settings.data):
-        train, test = load_splits(settings.data, settings.label)
+        train, test = load_splits(settings.data, settings.label_columns)
         return test, train
-    whole = digits() if settings.data == DIGITS else load(settings.data, settings.label)
+    whole = digits() if settings.data == DIGITS else load(settings.data, settings.label_columns)
     whole.labels()
     whole = replace(whole, classes=whole.classes or _class_names(whole))
     ours = settings.labelled + settings.queries + round(TEST_FRACTION * len(whole))

@@ -90,6 +90,18 @@ def test_multi_label_test_records_of_their_own_are_the_querying_partys(tmp_path:
     assert split.test.labels().tolist() == labels[split.test.X[:, 0].astype(int) - 200].tolist()
 
 
+def test_a_table_names_its_label_columns(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    rows = [f"{row},{row % 2},{row % 3 == 0:d}" for row in range(200)]
+    path.write_text("\n".join(["x,sick,old", *rows]))
+    split = split_data(
+        Settings(data=str(path), label="sick,old", mechanism="binary", parties=2, labelled=10, queries=20)
+    )
+    assert split.test.classes == ("sick", "old")
+    x = split.pool.X[:, 0].astype(int)
+    np.testing.assert_array_equal(split.truth, np.column_stack([x % 2, x % 3 == 0]))
+
+
 def test_digits_need_no_file() -> None:
     split = split_data(Settings())
     assert sum(map(len, parts(split))) == 1797
