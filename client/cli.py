@@ -11,23 +11,17 @@ from rich.progress import Progress, TaskID
 
 from client import check as checking
 from client import labelling, planning_cli, report, retraining, tables
-from client.options import BATCH_SIZE, Adjacency, PlanOptions, make_mechanism
+from client.options import BATCH_SIZE, AdjacencyName, PlanOptions
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import MECHANISMS
+from common.mechanism.arguments import make_mechanism
 from common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
 INTERRUPTED = 130
 LISTED = ", ".join(MECHANISMS)
-
-
-class AdjacencyName(StrEnum):
-    """Units of adjacency."""
-
-    RECORD = "record"
-    LABEL = "label"
 
 
 class StudentName(StrEnum):
@@ -99,9 +93,8 @@ def label_command(
         max_positives=max_positives,
         confidence=confidence,
     )
-    charged: Adjacency = "label" if adjacency is AdjacencyName.LABEL else "record"
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    options = PlanOptions(chosen, quorum, batch_size, queries, names, charged)
+    options = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency.charged)
     try:
         with progress() as display:
             result = labelling.label(

@@ -1,19 +1,29 @@
 """What a querying party may choose, turned into a plan."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import MECHANISMS, AnyMechanism, Check, NoiseCluster, invalid_plan
+from common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
 from common.plan import Plan
 from common.task import Task
 
 BATCH_SIZE = 100
-CHECK = {"sigma1": "sigma", "threshold": "threshold"}
-"""The parameters of a check that a mechanism may have, by the options that give them."""
-
 Adjacency = Literal["record", "label"]
+
+
+class AdjacencyName(StrEnum):
+    """What is charged, by the name that a plan gives it."""
+
+    RECORD = "record"
+    LABEL = "label"
+
+    @property
+    def charged(self) -> Adjacency:
+        """The same as a plan holds it."""
+        return "label" if self is AdjacencyName.LABEL else "record"
 
 
 @dataclass(frozen=True)
@@ -66,49 +76,3 @@ def make_plan(options: PlanOptions, task: Task, pool_size: int, known: Collectio
         batch_size=queries if at_once else min(options.batch_size, queries),
         adjacency=options.adjacency,
     )
-
-
-def make_mechanism(kind: str, **parameters: float | None) -> AnyMechanism:
-    """The mechanism of this name with these parameters, in votes; None stands for one that was not given.
-
-    A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
-    name, and for a missing or a needless parameter.
-    """
-    if kind not in MECHANISMS:
-        raise invalid_plan(f"there is no mechanism {kind}; choose one of {', '.join(MECHANISMS)}")
-    given = {name: value for name, value in parameters.items() if value is not None}
-    needed, optional = _parameters(kind)
-    takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)])}"
-    for name in needed:
-        if name not in given:
-            raise invalid_plan(f"{takes}; give {_option(name)}")
-    for name in given:
-        if name not in (*needed, *optional):
-            raise invalid_plan(f"{takes}; leave out {_option(name)}")
-    values: dict[str, object] = {name: value for name, value in given.items() if name in _fields(kind)}
-    if "check" in _fields(kind) and CHECK.keys() & given.keys():
-        values["check"] = _check(given)
-    return MECHANISMS[kind].model_validate(values)
-
-
-def _check(given: Mapping[str, float]) -> Check:
-    for name in CHECK:
-        if name not in given:
-            raise invalid_plan(f"a check takes {' and '.join(CHECK)}; give {_option(name)} as well")
-    return Check.model_validate({field: given[name] for name, field in CHECK.items()})
-
-
-def _parameters(kind: str) -> tuple[list[str], list[str]]:
-    """Names of the parameters that a mechanism needs, and of those that it may have."""
-    fields = {name: field for name, field in MECHANISMS[kind].model_fields.items() if name != "kind"}
-    needed = [name for name, field in fields.items() if field.is_required()]
-    optional = [name for name in fields if name not in needed and name != "check"]
-    return needed, [*optional, *(CHECK if "check" in fields else ())]
-
-
-def _fields(kind: str) -> Collection[str]:
-    return MECHANISMS[kind].model_fields
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

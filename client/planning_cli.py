@@ -1,7 +1,6 @@
 """`ostraka query plan`."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,16 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client.options import BATCH_SIZE, Adjacency, PlanOptions
+from client.options import BATCH_SIZE, AdjacencyName, PlanOptions
 from common.cli import write_json
 from common.planning import options
-
-
-class AdjacencyName(StrEnum):
-    """What one neighbouring data set differs in."""
-
-    RECORD = "record"
-    LABEL = "label"
 
 
 def plan(
@@ -51,7 +43,7 @@ def plan(
 ) -> None:
     """Ask what labelling would cost every party at worst; nothing is opened or charged."""
     from client import planning
-    from common.planning.arguments import make_mechanism
+    from common.mechanism.arguments import make_mechanism
     from common.planning.plot import draw
 
     chosen = make_mechanism(
@@ -67,8 +59,7 @@ def plan(
         max_positives=max_positives,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    charged: Adjacency = "label" if adjacency is AdjacencyName.LABEL else "record"
-    asked = PlanOptions(chosen, quorum, batch_size, queries, names, charged)
+    asked = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency.charged)
     result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}

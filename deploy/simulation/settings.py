@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from client.options import Adjacency, make_mechanism
+from client.options import Adjacency
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import BOUND, AnyMechanism, NoiseCluster
+from common.mechanism.arguments import make_mechanism
 from common.plan import ENFORCE
 from deploy.simulation.defaults import BY_TASK, TaskKind, default_check, default_parameters, task_kind
 

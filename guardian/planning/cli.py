@@ -40,7 +40,7 @@ def plan(
     json: options.Json = None,
 ) -> None:
     """Say what labelling would cost a record of each party, and which order its budget should have."""
-    from common.planning.arguments import make_mechanism
+    from common.mechanism.arguments import make_mechanism
     from common.planning.candidate import Candidate
     from common.planning.plot import draw
     from guardian.noise import OpenDpNoise
