@@ -1,6 +1,7 @@
 """Plans: what a querying party asks for, checked before anything acts on it."""
 
 import hashlib
+import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
@@ -11,11 +12,17 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import (
     BOUND,
+    L1,
     MECHANISMS,
     AnyMechanism,
+    Binary,
+    Check,
+    Confident,
     Interactive,
     Mechanism,
     NoiseCluster,
+    Powerset,
+    Tau,
     Value,
     invalid_plan,
 )
@@ -114,12 +121,24 @@ class Plan(Value):
                 f"mechanism {self.mechanism.kind} is charged by record; set the plan's adjacency to record"
             )
         self.mechanism.check_classes(self.classes)
+        self._check_lattice()
         row = self.mechanism.width(self.classes) * self.ring_bits // 8
         if self.batch_size * row > MOST_SHARE_BYTES:
             raise invalid_plan(
                 f"a share of {self.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
                 f"ask for batches of at most {MOST_SHARE_BYTES // row} queries"
             )
+
+    def _check_lattice(self) -> None:
+        """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
+        step, half = 2.0**-FRACTION_BITS, 2.0 ** (self.ring_bits - 1 - FRACTION_BITS)
+        sigma, radius = min(self.mechanism.sigmas), _radius(self.mechanism)
+        if sigma < step:
+            raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
+        if radius < step:
+            raise invalid_plan(f"clipping ballots to {radius:g} leaves nothing of them; ask for more")
+        if _threshold(self.mechanism) >= half:
+            raise invalid_plan(f"no sum in the ring reaches a threshold of {half:g}; ask for a lower one")
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
@@ -167,6 +186,24 @@ def check_ring(plan: Plan, voters: int) -> None:
         f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
         + ("open the session with ring_bits 64." if plan.ring_bits == 32 else "ask for less noise."),
     )
+
+
+def _radius(mechanism: AnyMechanism) -> float:
+    match mechanism:
+        case Tau(tau=radius) | L1(tau1=radius):
+            return radius
+    return math.inf
+
+
+def _threshold(mechanism: AnyMechanism) -> float:
+    match mechanism:
+        case Confident(threshold=threshold) | Interactive(threshold=threshold):
+            return threshold
+        case Binary(check=Check(threshold=threshold)) | Tau(check=Check(threshold=threshold)):
+            return threshold
+        case L1(check=Check(threshold=threshold)) | Powerset(check=Check(threshold=threshold)):
+            return threshold
+    return 0.0
 
 
 def _decode(data: bytes) -> common_pb2.Plan:

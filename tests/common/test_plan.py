@@ -43,21 +43,22 @@ def refused(code: ErrorCode = ErrorCode.PLAN_INVALID) -> Iterator[None]:
     assert caught.value.code == code
 
 
-POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+SIGMA = st.floats(min_value=2.0**-16, allow_infinity=False)
+THRESHOLD = st.floats(min_value=0, exclude_min=True, max_value=2**15, exclude_max=True)
 
 
-CHECKS = st.none() | st.builds(Check, sigma=POSITIVE, threshold=POSITIVE)
+CHECKS = st.none() | st.builds(Check, sigma=SIGMA, threshold=THRESHOLD)
 SINGLE_LABEL = (
-    st.builds(GnMax, sigma=POSITIVE)
-    | st.builds(Confident, sigma1=POSITIVE, sigma2=POSITIVE, threshold=POSITIVE)
-    | st.builds(Interactive, sigma1=POSITIVE, sigma2=POSITIVE, threshold=POSITIVE, confidence=st.floats(0, 1))
-    | st.builds(LnMax, gamma=POSITIVE)
+    st.builds(GnMax, sigma=SIGMA)
+    | st.builds(Confident, sigma1=SIGMA, sigma2=SIGMA, threshold=THRESHOLD)
+    | st.builds(Interactive, sigma1=SIGMA, sigma2=SIGMA, threshold=THRESHOLD, confidence=st.floats(0, 1))
+    | st.builds(LnMax, gamma=st.floats(min_value=0, exclude_min=True, max_value=2**16))
 )
 MULTI_LABEL = (
-    st.builds(Binary, sigma=POSITIVE, check=CHECKS)
-    | st.builds(Tau, sigma=POSITIVE, tau=st.floats(1e-300, 3), check=CHECKS)
-    | st.builds(L1, sigma=POSITIVE, tau1=st.floats(1e-300, 10), check=CHECKS)
-    | st.builds(Powerset, sigma=POSITIVE, max_positives=st.none() | st.integers(1, 10), check=CHECKS)
+    st.builds(Binary, sigma=SIGMA, check=CHECKS)
+    | st.builds(Tau, sigma=SIGMA, tau=st.floats(2.0**-16, 3), check=CHECKS)
+    | st.builds(L1, sigma=SIGMA, tau1=st.floats(2.0**-16, 10), check=CHECKS)
+    | st.builds(Powerset, sigma=SIGMA, max_positives=st.none() | st.integers(1, 10), check=CHECKS)
 )
 
 
@@ -73,7 +74,7 @@ def test_a_plan_comes_back_from_its_bytes(mechanism: AnyMechanism, **changed: An
     assert Plan.parse(plan.serialize()) == plan
 
 
-@given(sigma=POSITIVE, adjacency=st.sampled_from(["record", "label"]))
+@given(sigma=SIGMA, adjacency=st.sampled_from(["record", "label"]))
 def test_a_plan_for_clusters_comes_back_from_its_bytes(sigma: float, adjacency: str) -> None:
     clusters = {"mechanism": NoiseCluster(sigma=sigma), "queries": 20, "batch_size": 20}
     plan = Plan(**{**FIELDS, **clusters, "adjacency": adjacency})
@@ -147,6 +148,31 @@ def test_what_is_off_is_named(change: dict[str, Any], named: str) -> None:
         Plan(**{**FIELDS, **change})
     assert caught.value.code == ErrorCode.PLAN_INVALID
     assert "\n" not in caught.value.message
+
+
+FAR = Check(sigma=1, threshold=2.0**15)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "named"),
+    [
+        (GnMax(sigma=2.0**-17), "sigma 7.62939e-06 is less than a step"),
+        (LnMax(gamma=1e6), "less than a step"),
+        (Binary(sigma=1, check=Check(sigma=1e-9, threshold=1)), "less than a step"),
+        (Tau(sigma=1, tau=1e-6), "clipping ballots to 1e-06 leaves nothing"),
+        (L1(sigma=1, tau1=1e-6), "clipping ballots to 1e-06 leaves nothing"),
+        (Confident(sigma1=1, sigma2=1, threshold=1e305), "a threshold of 32768"),
+        (Interactive(sigma1=1, sigma2=1, threshold=2.0**15, confidence=1), "a threshold of 32768"),
+        (Binary(sigma=1, check=FAR), "a threshold of 32768"),
+        (Tau(sigma=1, tau=1, check=FAR), "a threshold of 32768"),
+        (L1(sigma=1, tau1=1, check=FAR), "a threshold of 32768"),
+        (Powerset(sigma=1, check=FAR), "a threshold of 32768"),
+    ],
+)
+def test_numbers_that_a_ring_cannot_tell_apart_are_refused(mechanism: AnyMechanism, named: str) -> None:
+    with pytest.raises(OstrakaError, match=named) as caught:
+        Plan(**{**FIELDS, "ring_bits": 32, "mechanism": mechanism, "multi_label": mechanism.multi_label})
+    assert caught.value.code == ErrorCode.PLAN_INVALID
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), "1", None])
