@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,9 +27,11 @@ def powerset(
         answered = np.ones(len(sums), dtype=np.bool_)
     else:
         answered = passes(sums, mechanism.check.threshold, mechanism.check.sigma, noise, ring)
-    cells = drawn_cells(sums, teachers)
-    counts = np.take_along_axis(sums, cells, axis=1)
-    winners = noisy_argmax_of_sets(cells, counts, sums.shape[1], mechanism.sigma, noise, ring)
+    winners = np.empty(len(sums), dtype=np.int64)
+    for rows in _together(sums, teachers):
+        cells = drawn_cells(sums[rows], teachers)
+        counts = np.take_along_axis(sums[rows], cells, axis=1)
+        winners[rows] = noisy_argmax_of_sets(cells, counts, sums.shape[1], mechanism.sigma, noise, ring)
     return Answers.where(answered[:, None], bits_of(winners, labels))
 
 
@@ -35,7 +39,7 @@ def drawn_cells(sums: RingArray, teachers: int) -> NDArray[np.int64]:
     """Return the sets (Q, own) that get a draw of their own, ascending: all that have votes, then the first.
 
     Honest votes of n teachers reach at most n sets, so each query draws for n sets and their number says
-    nothing about the votes. Only sums that no votes make have more, and then every query of the batch.
+    nothing about the votes. Only sums that no votes make have more.
     """
     queries, width = sums.shape
     voted = [np.flatnonzero(row) for row in sums]
@@ -46,3 +50,14 @@ def drawn_cells(sums: RingArray, teachers: int) -> NDArray[np.int64]:
         others = np.setdiff1d(first, sets, assume_unique=True)[: own - len(sets)]
         cells[row] = np.sort(np.concatenate([sets, others]))
     return cells
+
+
+def _together(sums: RingArray, teachers: int) -> Iterator[NDArray[np.intp]]:
+    """Yield the queries that draw for n sets, then one by one those that draw for more.
+
+    Otherwise one of these would make all of a batch draw for as many sets.
+    """
+    crowded = np.count_nonzero(sums, axis=1) > teachers
+    yield np.flatnonzero(~crowded)
+    for row in np.flatnonzero(crowded):
+        yield np.array([row])

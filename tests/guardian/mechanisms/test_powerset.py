@@ -150,6 +150,14 @@ def test_sums_with_votes_for_more_sets_than_teachers_draw_for_all_of_them() -> N
     assert drawn_cells(sums, 2).tolist() == [[0, 1, 2, 3], [0, 1, 2, 5]]
 
 
+def test_sums_with_votes_for_more_sets_draw_by_themselves() -> None:
+    sums = encode(np.array([[9, 1, 1, 1, 0, 0, 0, 0], [0, 0, 9, 0, 0, 0, 0, 0], [9] * 8]), Ring(64))
+    noise = Scripted(0, -1, 0, -1, 0)
+    answers = release(sums, Powerset(sigma=1.0), noise, Ring(64), classes=3, teachers=2)
+    assert noise.asked == [(1, (1, 2)), (1, (1,)), (1, (1, 4)), (1, (1,)), (1, (1, 8))]
+    assert answers.labels[:2].tolist() == [[0, 0, 0], [0, 1, 0]]
+
+
 @RINGS
 def test_a_set_is_answered_whole_where_the_largest_count_passes(ring: Ring) -> None:
     sums = encode(np.array([[2, 0, 0, 0, 8, 0, 0, 0], [4, 3, 0, 0, 3, 0, 0, 0]]), ring)
