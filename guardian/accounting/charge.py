@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.clipping import l1_radius
 from common.mechanism import (
@@ -22,9 +23,9 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.privacy import worst_case
+from common.privacy import InputError, worst_case
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.checks import Floats, InputError, check_bound
+from guardian.accounting.checks import Floats, check_bound
 from guardian.accounting.confident import confident_rdp
 from guardian.accounting.gnmax import gnmax_rdp
 from guardian.accounting.interactive import interactive_rdp
@@ -32,6 +33,7 @@ from guardian.accounting.lnmax import lnmax_rdp
 from guardian.accounting.noise_cluster import noise_cluster_rdp
 from guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
 from guardian.accounting.tally import Tally
+from guardian.accounting.work import affordable
 
 
 class _Terms(TypedDict):
@@ -44,7 +46,8 @@ def charge(tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *
     """Return the rdp at `order` that one released batch costs a unit; never above what was reserved for it.
 
     A query whose sums no ballots of n teachers add up to (an offset or random sum) is charged the worst case,
-    because the other bounds assume such ballots.
+    because the other bounds assume such ballots; so is one for which `exact` would take too long, or whose
+    cost is no number. Nothing that the votes do is told by an exception or a warning.
 
     Args:
         tally: what was released.
@@ -76,14 +79,26 @@ def largest_charge(
 def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:
     """Return the rdp of each query (Q,), or of the whole batch (1,) of NoiseCluster."""
     worst = worst_case(tally.mechanism, order, terms["sensitivity"], classes=tally.classes)
-    proved = terms["bound"] == "theorem6" or (terms["bound"] == "exact" and terms["sensitivity"] <= 1)
-    plausible = tally.plausible() & proved
-    if isinstance(tally.mechanism, NoiseCluster):
-        return np.array([_clusters(tally, tally.mechanism, order, terms) if plausible.all() else worst.batch])
-    rdp = worst.queries(tally.answered)
-    if plausible.any():
-        rdp[plausible] = _queries(tally.rows(plausible), order, terms)
+    proved = _proved(tally, terms)
+    with np.errstate(all="ignore"):
+        if isinstance(tally.mechanism, NoiseCluster):
+            cost = _clusters(tally, tally.mechanism, order, terms) if proved.all() else worst.batch
+            return np.array([np.fmin(cost, worst.batch)])
+        rdp = worst.queries(tally.answered)
+        if proved.any():
+            reserved = worst.queries(np.ones_like(tally.answered[proved]))
+            rdp[proved] = np.fmin(_queries(tally.rows(proved), order, terms), reserved)
     return rdp
+
+
+def _proved(tally: Tally, terms: _Terms) -> NDArray[np.bool_]:
+    """Return which queries (Q,) are charged by the bound, the others costing the worst case."""
+    match terms["bound"]:
+        case "theorem6":
+            return tally.plausible()
+        case "exact" if terms["sensitivity"] <= 1:
+            return tally.plausible() & affordable(tally)
+    return np.zeros(len(tally.votes), dtype=np.bool_)
 
 
 def _clusters(tally: Tally, mechanism: NoiseCluster, order: float, terms: _Terms) -> float:
@@ -135,8 +150,7 @@ def _labels(
 
 def _powerset(tally: Tally, mechanism: Powerset, order: float, terms: _Terms) -> Floats:
     """Return the rdp (Q, 1) of one label set per query; at most n sets have votes."""
-    seen = min(tally.teachers, tally.votes.shape[1])
-    counts = -np.partition(-tally.votes, seen - 1, axis=1)[:, :seen]
+    counts = tally.seen()
     k, most, check = tally.classes, mechanism.max_positives, mechanism.check
     if check is None:
         return powerset_rdp(counts, k, mechanism.sigma, order, max_positives=most, **terms)

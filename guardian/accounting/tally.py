@@ -39,6 +39,11 @@ class Tally:
         scores = None if self.scores is None else self.scores[chosen]
         return replace(self, votes=self.votes[chosen], answered=self.answered[chosen], scores=scores)
 
+    def seen(self) -> Floats:
+        """Return Powerset's largest counts (Q, at most n): honest votes reach no more sets."""
+        most = min(self.teachers, self.votes.shape[1])
+        return np.asarray(-np.partition(-self.votes, most - 1, axis=1)[:, :most], dtype=np.float64)
+
     def plausible(self) -> NDArray[np.bool_]:
         """Return which queries (Q,) have sums that ballots of n teachers can add up to.
 

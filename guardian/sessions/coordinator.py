@@ -29,7 +29,8 @@ from guardian.sessions.admission import (
     voters,
 )
 from guardian.sessions.batch import Batch, Share
-from guardian.sessions.outcome import Outcome, tally, worst_cost
+from guardian.sessions.effort import accounting_s
+from guardian.sessions.outcome import Outcome, evaluations, tally, worst_cost
 from guardian.sessions.planning import plan_reply
 from guardian.sessions.registry import OpenBatches, Session, load_session
 from guardian.sessions.schedule import Schedule, slot_s
@@ -225,7 +226,9 @@ class Coordinator:
         frozen = {site: batch.scheduled[site] for site in sorted(batch.frozen or ())}
         budgets = self._ledger.budgets_of([key for key in batch.units if key.party in frozen])
         bound, n = self._policy.bound, voters(plan.mechanism, frozen.values())
-        with self._schedule.hold(slot_s(plan.mechanism, len(total), plan.classes, n, bound)):
+        batch_of = plan.mechanism, len(total), plan.classes, n
+        charged_s = accounting_s(*batch_of, bound) * evaluations(budgets, frozen)
+        with self._schedule.hold(slot_s(*batch_of, charged_s)):
             return tally(plan, total, scores, budgets, frozen, batch.noise, bound)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:

@@ -97,6 +97,12 @@ def tally(
     return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), tuple(charges))
 
 
+def evaluations(budgets: Sequence[Budget], frozen: Mapping[str, common_pb2.Participant]) -> int:
+    """How often `tally` computes the bound for these units: budgets alike share it."""
+    kinds = {(b.order, frozen[b.key.party].max_votes_per_person, b.enforce) for b in budgets}
+    return sum(3 if enforce == "data_dependent" else 1 for _, _, enforce in kinds)
+
+
 def encode(answers: Answers) -> bytes:
     """Answers as the serialized reply that is stored and sent, byte for byte the same every time."""
     one = _class if answers.answered.shape[1] == 1 else _labels

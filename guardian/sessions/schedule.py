@@ -6,26 +6,23 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from common.mechanism import BOUND, Mechanism, Powerset
+from common.mechanism import Mechanism, Powerset
 from guardian.noise import draws_of
 
 _BATCH_S = 0.1
-_DRAWN_S, _COUNTED_S = 20e-6, 0.5e-6
-_THEOREM6_S, _EXACT_S, _LARGEST_S = 0.2e-3, 2e-3, 0.5e-3
-_EXACT_OUTCOMES, _MOST_OUTCOMES = 10, 128
+_DRAWN_S, _COUNTED_S, _LARGEST_S = 20e-6, 0.5e-6, 1e-3
 
 
-def slot_s(mechanism: Mechanism, rows: int, classes: int, teachers: int, bound: BOUND) -> float:
+def slot_s(mechanism: Mechanism, rows: int, classes: int, teachers: int, accounting_s: float) -> float:
     """Return the seconds in which a batch of `rows` queries is released, a function of public values alone.
 
-    Two or three times what the work takes on one core of 2020: noise drawn on the spot, sums, accounting by
-    `bound` at one order, and a start for the rest.
+    Two or three times what the work takes on one core of 2020: noise drawn on the spot, sums, `accounting_s`
+    (`guardian.sessions.effort`), and a start for the rest.
     """
     drawn = sum(draw.values for draw in draws_of(mechanism, rows, classes, teachers))
     counted = rows * mechanism.width(classes)
     largest = rows * isinstance(mechanism, Powerset) * _LARGEST_S
-    charged = rows * _charged_s(mechanism, classes, teachers, bound)
-    return _BATCH_S + drawn * _DRAWN_S + counted * _COUNTED_S + largest + charged
+    return _BATCH_S + drawn * _DRAWN_S + counted * _COUNTED_S + largest + accounting_s
 
 
 class Schedule:
@@ -52,17 +49,4 @@ class Schedule:
             yield
         finally:
             took = self._monotonic() - began
-            self._sleep(max(1, math.ceil(took / slot_s)) * slot_s - took)
-
-
-def _charged_s(mechanism: Mechanism, classes: int, teachers: int, bound: BOUND) -> float:
-    """Seconds a query; exact compares all pairs of outcomes on a grid, or each label's two."""
-    if bound == "worst_case":
-        return 0.0
-    if bound == "theorem6":
-        return _THEOREM6_S
-    if mechanism.multi_label and not isinstance(mechanism, Powerset):
-        return _EXACT_S * max(1, classes / _EXACT_OUTCOMES)
-    sets = min(teachers + 1, mechanism.width(classes))
-    outcomes = min(sets if mechanism.multi_label else classes, _MOST_OUTCOMES)
-    return _EXACT_S * max(1, outcomes / _EXACT_OUTCOMES) ** 3
+            self._sleep(max(0.0, max(1, math.ceil(took / slot_s)) * slot_s - took))

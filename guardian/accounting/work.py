@@ -1,0 +1,67 @@
+"""How much work `exact` does for a query: what a batch takes at most, and where the worst case is charged."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import Confident, GnMax, Interactive, NoiseCluster, Powerset
+from guardian.accounting.checks import Floats
+from guardian.accounting.tally import Tally
+
+MOST_TERMS = 2.0**25
+"""Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
+
+_REACH = 36.0
+_STEPS = 1000
+
+
+def affordable(tally: Tally) -> NDArray[np.bool_]:
+    """Return for which queries (Q,) `exact` takes at most MOST_TERMS; clusters are charged together."""
+    match tally.mechanism:
+        case Powerset(sigma=sigma):
+            counts = tally.seen()
+            return terms(_kinds(counts), counts.max(axis=1), sigma) <= MOST_TERMS
+        case GnMax() | Confident() | Interactive() | NoiseCluster():
+            spread = np.ptp(tally.votes, axis=1)
+            return terms(tally.classes, spread, tally.mechanism.sigmas[-1]) <= MOST_TERMS
+    return np.ones(len(tally.votes), dtype=np.bool_)
+
+
+def terms(outcomes: Floats | int, spread: Floats | float, sigma: float) -> Floats:
+    """Return about how many logarithms `exact` could take in the time that it needs for a noisy argmax.
+
+    Args:
+        outcomes: classes, or kinds of label sets.
+        spread: how far counts lie apart, in votes.
+        sigma: noise of each count, in votes.
+
+    Counts that lie near each other are summed as they are, others on a longer grid and as logarithms
+    (`guardian.accounting.summation`).
+    """
+    k = np.asarray(outcomes, dtype=np.float64)
+    above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 / sigma
+    apart = np.asarray(spread, dtype=np.float64) / sigma
+    points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
+    summed = np.where(apart + above <= _REACH, 10 * k**3, 2 * k**3 * points)
+    return np.asarray(1500 * k + summed, dtype=np.float64)
+
+
+def most_terms(votes: float, sigma: float, classes: int | None = None) -> float:
+    """Return the most `terms` that a query with so many votes can be charged for, at most MOST_TERMS.
+
+    Label sets (`classes` None) are of fewer kinds the more votes the leading one has: those with one count
+    are of three kinds at most, so K kinds take at least K^2/6 votes.
+    """
+    leading = np.linspace(0.0, votes, _STEPS)
+    outcomes = np.sqrt(6 * (votes - leading)) + 5 if classes is None else classes
+    every = terms(outcomes, leading, sigma)
+    return float(every[every <= MOST_TERMS].max(initial=0.0))
+
+
+def _kinds(counts: Floats) -> Floats:
+    """Return how many kinds (Q,) sets with `counts` (Q, seen) are of: three for each count, two for none."""
+    ordered = -np.sort(-counts, axis=1)
+    voted = ordered > 0
+    voted[:, 3:] &= ordered[:, 3:] != ordered[:, :-3]
+    return np.asarray(voted.sum(axis=1) + 2, dtype=np.float64)

@@ -1,0 +1,53 @@
+"""Which queries `exact` is affordable for, and that the most it takes covers every histogram."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.mechanism import AnyMechanism, Binary, GnMax, LnMax, Powerset
+from guardian.accounting import Tally, charge
+from guardian.accounting.work import MOST_TERMS, affordable, most_terms, terms
+from guardian.noise import LATTICE
+
+
+def tally(mechanism: AnyMechanism, votes: np.ndarray, teachers: int) -> Tally:
+    return Tally(mechanism, votes.shape[1], teachers, votes, np.ones((len(votes), 1), dtype=np.bool_))
+
+
+def test_histograms_of_a_usual_session_are_affordable() -> None:
+    votes = np.array([[250.0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [25] * 10])
+    assert affordable(tally(GnMax(sigma=2), votes, 250)).all()
+    assert affordable(tally(LnMax(gamma=1), votes, 250)).all()
+    assert affordable(tally(Binary(sigma=1), votes, 250)).all()
+
+
+def test_many_classes_whose_counts_lie_far_apart_are_charged_the_worst_case() -> None:
+    votes = np.zeros((2, 100))
+    votes[0, 0], votes[1] = 300, 3
+    mechanism = GnMax(sigma=5)
+    released = tally(mechanism, votes, 300)
+    assert affordable(released).tolist() == [False, True]
+    alone = charge(released.rows(np.array([True, False])), 8.0, "exact", lattice=LATTICE)
+    assert alone == pytest.approx(8 / 25, rel=1e-12)
+
+
+def test_label_sets_count_by_their_kinds() -> None:
+    votes = np.zeros((3, 64))
+    votes[0, 0], votes[1, :50], votes[2, :9] = 50, 1, [1, 2, 3, 4, 5, 6, 7, 8, 14]
+    released = tally(Powerset(sigma=0.5), votes, 50)
+    each = [float(terms(kinds, top, 0.5)) for kinds, top in ((3, 50), (5, 1), (11, 14))]
+    assert affordable(released).tolist() == [each_terms <= MOST_TERMS for each_terms in each]
+    assert each[0] > each[1]
+
+
+@given(st.integers(1, 500), st.floats(0.05, 100), st.lists(st.floats(0.001, 1), min_size=2, max_size=40))
+def test_no_histogram_takes_more_than_most_terms(votes: int, sigma: float, shares: list[float]) -> None:
+    counts = np.floor(votes * np.array(shares) / sum(shares))
+    spread = float(np.ptp(counts))
+    taken = float(terms(len(shares), spread, sigma))
+    assert taken > MOST_TERMS or taken <= 1.02 * most_terms(votes, sigma, len(shares))
+    ordered = np.sort(counts[counts > 0])[::-1]
+    kinds = sum(min(3, int((ordered == value).sum())) for value in set(ordered.tolist())) + 2
+    taken = float(terms(kinds, ordered.max(initial=0.0), sigma))
+    assert taken > MOST_TERMS or taken <= 1.02 * most_terms(votes, sigma)

@@ -1,0 +1,63 @@
+"""The time that accounting may take: public values alone, and enough for whatever the votes are."""
+
+import pytest
+
+from common.mechanism import (
+    BOUND,
+    L1,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    Mechanism,
+    NoiseCluster,
+    Powerset,
+    Tau,
+)
+from guardian.sessions.effort import accounting_s
+
+CHECK = Check(sigma=10, threshold=30)
+MECHANISMS: list[Mechanism] = [
+    GnMax(sigma=40),
+    Confident(sigma1=40, sigma2=20, threshold=100),
+    Interactive(sigma1=40, sigma2=20, threshold=100, confidence=0.9),
+    LnMax(gamma=0.1),
+    Binary(sigma=10),
+    Tau(sigma=10, tau=1.5),
+    L1(sigma=10, tau1=2, check=CHECK),
+    Powerset(sigma=10),
+    NoiseCluster(sigma=10),
+]
+BOUNDS: list[BOUND] = ["theorem6", "exact"]
+EACH = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.kind)
+
+
+@EACH
+def test_the_worst_case_is_known_without_votes(mechanism: Mechanism) -> None:
+    assert accounting_s(mechanism, 1000, 10, 50, "worst_case") == 0
+
+
+@EACH
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_every_query_takes_its_time(mechanism: Mechanism, bound: BOUND) -> None:
+    few, many = (accounting_s(mechanism, rows, 10, 50, bound) for rows in (10, 1000))
+    assert 0 < few < many < 60
+
+
+def test_counts_that_may_lie_far_apart_take_longer() -> None:
+    near, far = (accounting_s(GnMax(sigma=sigma), 100, 10, 250, "exact") for sigma in (40, 2))
+    assert far > 10 * near
+
+
+def test_a_query_takes_a_second_at_most_however_far_its_counts_lie_apart() -> None:
+    for classes in (2, 10, 50, 128):
+        for sigma in (1e-3, 1.0, 20.0):
+            mechanism = Confident(sigma1=sigma, sigma2=sigma, threshold=1)
+            assert accounting_s(mechanism, 100, classes, 10**6, "exact") < 100
+
+
+def test_a_check_on_clipped_ballots_takes_longer() -> None:
+    plain, checked = (accounting_s(Tau(sigma=5, tau=1, check=c), 10, 10, 50, "exact") for c in (None, CHECK))
+    assert checked > plain
