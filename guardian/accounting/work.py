@@ -43,7 +43,7 @@ def terms(outcomes: Floats | int, spread: Floats | float, sigma: float) -> Float
     above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 / sigma
     apart = np.asarray(spread, dtype=np.float64) / sigma
     points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
-    summed = np.where(apart + above <= _REACH, 10 * k**3, 2 * k**3 * points)
+    summed = np.where(apart + above <= _REACH, 10 * k**3, (2 * k**3 + 10 * k) * points)
     return np.asarray(1500 * k + summed, dtype=np.float64)
 
 
