@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import structlog
+from threadpoolctl import threadpool_limits
 
 from common.clock import Clock, SystemClock
 from common.config import load_site
@@ -58,11 +59,13 @@ def running(
 ) -> Iterator[str]:
     """A guardian that has recovered its ledger and serves within the block, which gets its address.
 
-    `sleep` waits out the rest of a release's time slot.
+    `sleep` waits out the rest of a release's time slot. Linear algebra keeps to one thread, so that the time
+    it takes does not depend on who else is busy.
     """
     clock = clock or SystemClock()
     site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
     with (
+        threadpool_limits(1, "blas"),
         _alone(folder),
         open_guardian_ledger(folder, credentials, clock) as ledger,
         closing(Ahead(noise or OpenDpNoise())) as ahead,
