@@ -61,8 +61,8 @@ class _Search:
         inside = np.arange(low + 1, high)
         if not inside.size:
             return
-        weight = (self.orders[inside] - self.orders[low]) / (self.orders[high] - self.orders[low])
-        chord = at_low + (at_high - at_low) * weight[:, None]
+        weight = ((self.orders[inside] - self.orders[low]) / (self.orders[high] - self.orders[low]))[:, None]
+        chord = at_low * (1 - weight) + at_high * weight
         open_ = (chord > self.best[inside][:, self.query[chosen]]).any(axis=0)
         chosen, at_low, at_high = chosen[open_], at_low[open_], at_high[open_]
         if inside.size <= _FEW:
@@ -79,15 +79,15 @@ class _Search:
         return int(np.clip(np.searchsorted(self.orders, mean), low + 1, high - 1))
 
     def _try(self, chosen: Indices, where: Indices) -> Floats:
-        """Return the log moments (len(where), C) of candidates and keep the largest."""
+        """Return the log moments (len(where), C) of candidates and keep the largest, infinite if unknown."""
         values = np.zeros((len(where), len(chosen)))
         for start in range(0, len(chosen), _BLOCK):
             block = slice(start, start + _BLOCK)
             values[:, block] = self._moments(chosen[block], self.orders[where])
+        values[~np.isfinite(values)] = np.inf
         rows = self.best[where]
-        with np.errstate(invalid="ignore"):
-            for row, value in zip(rows, values, strict=True):
-                np.maximum.at(row, self.query[chosen], value)
+        for row, value in zip(rows, values, strict=True):
+            np.maximum.at(row, self.query[chosen], value)
         self.best[where] = rows
         return values
 

@@ -40,16 +40,21 @@ def shifts(votes: Floats, sigma: float, moved: float) -> Shifts:
     """Return the outcomes of `votes` (Q, k), and what `moved` votes taken from a and given to b change."""
     gaps = (votes.max(axis=1, keepdims=True) - votes) / sigma
     spread = float(gaps.max(initial=0.0))
-    how = summation(spread, moved / sigma)
+    how = summation(spread + typical(votes.shape[1]), moved / sigma)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _Integrands(gaps, moved / sigma, grid(spread, votes.shape[1], moved / sigma), how).shifts()
+
+
+def typical(classes: int) -> float:
+    """Bound how far the likeliest largest draw of `classes` lies above the leading count, in deviations."""
+    return math.sqrt(2 * math.log(classes))
 
 
 def grid(spread: float, classes: int, shift: float) -> Floats:
     """Return equidistant points relative to the leading count, in units of the noise."""
     step = math.pi * math.sqrt(2 / (classes * math.log(4 / QUADRATURE)))
     left = -0.75 * spread - _REACH - shift
-    right = math.sqrt(2 * math.log(classes)) + _REACH + shift
+    right = typical(classes) + _REACH + shift
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
 
 

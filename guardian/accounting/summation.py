@@ -33,11 +33,13 @@ class Summation(Protocol):
 
 
 def summation(spread: float, shift: float) -> Summation:
-    """Return the faster way that keeps its digits for counts that lie `spread` apart, in units of noise.
+    """Return the faster way that keeps its digits, in units of noise.
 
-    Factors are as small as exp(-spread^2/2) where a product still matters; doubles end at exp(-708).
+    `spread` is how far the likeliest largest draw lies above the lowest count, and `shift` how far a move
+    lowers or raises one. Products are as small as exp(-(spread + 2 shift)^2/2) where they still matter;
+    doubles end at exp(-708).
     """
-    return _Plain() if spread <= _SPREAD and shift <= _SHIFT else _Logs()
+    return _Plain() if spread + 2 * shift <= _SPREAD and shift <= _SHIFT else _Logs()
 
 
 class _Plain:
