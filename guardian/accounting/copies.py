@@ -35,7 +35,7 @@ def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) 
     """
     fewest, most = equal
     typical = math.sqrt(2 * math.log(singles + most))
-    crowd = float(-ndtri(min(0.5, 3 / max(fewest - 2, 1))))
+    crowd = float(-ndtri(min(0.5, 3 / max(fewest - 3, 1))))
     left = max(-0.75 * spread, crowd - spread) - _REACH - shift
     right = typical + _REACH + shift
     step = max(_step_of_few(singles + most), _step_of_many(spread + typical + shift + 2, singles, most))

@@ -1,5 +1,7 @@
 """The divergence itself: the largest over all histograms that one vote moved leads to, in both directions.
 
+A vote may leave any class, also one that shows none: a querying party can have shifted the sums.
+
 Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the votes D that
 were cast. docs/accounting.md derives it. Where a `lattice` is given, what numerics and the lattice may hide
 is added, so that it is an upper bound for what is released; infinite where nothing can be said.
@@ -55,11 +57,11 @@ def confident_exact(
     charges = Charges(most.failed.copy(), most.passed.copy())
     if _out_of_reach(votes, moved):
         return charges
-    for rows in _blocks(votes, sigmas[1], moved):
+    for rows in blocks(votes, sigmas[1], moved):
         check = check_part(votes[rows], threshold, sigmas[0], moved, lattice)
         argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
         room = Charges(most.failed[rows], most.passed[rows])
-        found = joint_charges(check, argmax, neighbours(votes[rows], moved), orders, room)
+        found = joint_charges(check, argmax, neighbours(votes[rows]), orders, room)
         charges.failed[rows], charges.passed[rows] = found.failed, found.passed
     return charges
 
@@ -70,9 +72,9 @@ def _exact(
     rdp = np.full((len(votes), len(orders)), np.inf)
     if _out_of_reach(votes, moved):
         return rdp
-    for rows in _blocks(votes, sigma, moved):
+    for rows in blocks(votes, sigma, moved):
         released = part(votes[rows])
-        largest = largest_rdp(released.shifts, neighbours(votes[rows], moved), orders)
+        largest = largest_rdp(released.shifts, neighbours(votes[rows]), orders)
         rdp[rows] = np.nan_to_num(largest, nan=np.inf) + added(released.error, orders)
     return rdp
 
@@ -81,16 +83,16 @@ def _out_of_reach(votes: Floats, moved: float) -> bool:
     return moved > 1 or votes.shape[1] > MOST_CLASSES
 
 
-def neighbours(votes: Floats, moved: float) -> NDArray[np.bool_]:
-    """Return which moves (Q, a, b) to try: a has the votes, and no earlier pair has the same counts."""
+def neighbours(votes: Floats) -> NDArray[np.bool_]:
+    """Return which moves (Q, a, b) to try: of those between the same two counts the first."""
     a, b = votes[:, :, None], votes[:, None, :]
     same = a == b
     earlier = np.tril(same, -1).sum(axis=2)
     first = (earlier[:, :, None] == 0) & np.where(same, earlier[:, None, :] == 1, earlier[:, None, :] == 0)
-    return np.asarray((a >= moved) & first, dtype=np.bool_)
+    return np.asarray(first, dtype=np.bool_)
 
 
-def _blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
+def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
     """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
     classes = votes.shape[1]
     spread = np.ptp(votes, axis=1) / sigma

@@ -24,7 +24,7 @@ def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, moved: floa
 
 
 def _moved(labels: LabelVotes, release: Release, orders: Floats, by: float) -> Floats:
-    """Return the rdp (2, R, C) of each label when its positives change `by` votes, where they can."""
+    """Return the rdp (2, R, C) of each label when its positives change `by` votes, whatever they show."""
     after = labels.positives + by
     rdp = np.zeros((2, len(orders), len(after)))
     if release.vote is not None:
@@ -35,4 +35,4 @@ def _moved(labels: LabelVotes, release: Release, orders: Floats, by: float) -> F
         before = top(labels.positives, labels.n)
         shift = (top(after, labels.n) - before) / release.check
         rdp += bit_rdp(release.check_centre(before, release.check), shift, orders)
-    return np.where((after >= 0) & (after <= labels.n), rdp, 0.0)
+    return rdp

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,15 +21,12 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
-from guardian.accounting.exact import MOST_CLASSES
+from guardian.accounting.exact import MOST_CLASSES, blocks
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
 from guardian.accounting.joint import joint_charges
-from guardian.accounting.outcomes import FARTHEST
 from guardian.accounting.parts import argmax_part, check_part
 from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
-
-_BLOCK = 2**20
 
 
 def interactive_rdp(
@@ -99,11 +95,11 @@ def _exact(
     charges = reserved(len(votes), sigmas, orders, moved, lattice)
     if moved > 1 or votes.shape[1] > MOST_CLASSES:
         return charges
-    for rows in _blocks(votes, sigmas[1]):
+    for rows in blocks(votes, sigmas[1], moved):
         check = check_part(differences[rows], threshold, sigmas[0], moved, lattice)
         argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
         most = Charges(charges.failed[rows], charges.passed[rows])
-        found = joint_charges(check, argmax, _moves(votes[rows], moved), orders, most)
+        found = joint_charges(check, argmax, _moves(votes[rows]), orders, most)
         charges.failed[rows], charges.passed[rows] = found.failed, found.passed
     return charges
 
@@ -133,17 +129,7 @@ def _log_q(differences: Floats, threshold: float, sigma: float, lattice: float) 
     return with_lattice(log_q, sigma, lattice, draws=1)
 
 
-def _moves(votes: Floats, moved: float) -> NDArray[np.bool_]:
-    """Return which moves (Q, a, b) a vote can make; scores tell classes with equal counts apart."""
-    apart = ~np.eye(votes.shape[1], dtype=np.bool_)
-    return np.asarray((votes >= moved)[:, :, None] & apart)
-
-
-def _blocks(votes: Floats, sigma: float) -> Iterator[NDArray[np.intp]]:
-    """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
-    spread = np.ptp(votes, axis=1) / sigma
-    order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
-    classes = votes.shape[1]
-    size = max(1, _BLOCK // (classes * max(classes**2, 1000)))
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
+def _moves(votes: Floats) -> NDArray[np.bool_]:
+    """Return the moves (Q, a, b) of a vote: all, because scores tell classes with equal counts apart."""
+    queries, classes = votes.shape
+    return np.tile(~np.eye(classes, dtype=np.bool_), (queries, 1, 1))

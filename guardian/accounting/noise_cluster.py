@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from common.privacy import InputError
 from guardian.accounting.checks import (
     Bound,
     Floats,
-    InputError,
     check_bound,
     check_lattice,
     check_matrix,
@@ -24,7 +24,7 @@ from guardian.accounting.exact import MOST_CLASSES
 from guardian.accounting.gnmax import gnmax_rdp, log_q_argmax
 from guardian.accounting.joint import added
 from guardian.accounting.moments import log_moments
-from guardian.accounting.outcomes import FARTHEST, grid
+from guardian.accounting.outcomes import FARTHEST, grid, typical
 from guardian.accounting.summation import summation
 from guardian.accounting.theorem6 import theorem6
 
@@ -88,7 +88,7 @@ def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice:
     if moved > 1 or counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
         return np.full(len(orders), np.inf)
     shape = (2, len(counts), len(orders))
-    fewer, more = np.full(shape, -np.inf), np.full(shape, -np.inf)
+    fewer, more = np.empty(shape), np.empty(shape)
     for rows in _blocks(counts, sigma, moved):
         fewer[:, rows], more[:, rows] = _one_count(counts[rows], sigma, orders, moved, lattice)
     return np.maximum(_two_clusters(fewer[0], more[0]), _two_clusters(fewer[1], more[1]))
@@ -99,21 +99,19 @@ def _one_count(
 ) -> tuple[Floats, Floats]:
     """Return the largest rdp (2, C, R) where a cluster lost a record, and where it got one.
 
-    D(P || R) comes first, P being what these counts release, then D(R || P). It is -inf where a cluster has
-    no record to lose.
+    D(P || R) comes first, P being what these counts release, then D(R || P).
     """
     top = counts.max(axis=1)
     gaps, shift = (top[:, None] - counts) / sigma, moved / sigma
     spread, classes = float(gaps.max()), counts.shape[1]
-    how = summation(spread, shift)
+    how = summation(spread + typical(classes), shift)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         outcomes = Copies(gaps, np.ones_like(gaps), shift, grid(spread, classes, shift), how)
         lowered, raised = outcomes.lowered(), outcomes.raised()
-    reach = gaps.max(axis=1) + 2 * shift + math.sqrt(2 * math.log(classes))
+    reach = gaps.max(axis=1) + 2 * shift + typical(classes)
     error = added(draws_error(lattice / sigma, reach), orders)
     fewer = _divergences(outcomes.log_p, lowered, orders) + error[:, None]
     more = _divergences(outcomes.log_p, raised, orders) + error[:, None]
-    fewer[:, counts < moved] = -np.inf
     return fewer.max(axis=2), more.max(axis=2)
 
 

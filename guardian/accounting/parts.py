@@ -28,7 +28,7 @@ class Part:
 
 def argmax_part(votes: Floats, sigma: float, moved: float, lattice: float) -> Part:
     """Return the outcomes of GNMax, by class."""
-    reach = (np.ptp(votes, axis=1) + moved) / sigma
+    reach = (np.ptp(votes, axis=1) + 2 * moved) / sigma
     return Part(shifts(votes, sigma, moved), _error(lattice / sigma, reach, draws=votes.shape[1]))
 
 

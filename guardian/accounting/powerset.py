@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
+from common.privacy import InputError
 from guardian.accounting.checks import (
     Bound,
     Floats,
-    InputError,
     check_answered,
     check_bound,
     check_lattice,

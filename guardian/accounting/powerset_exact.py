@@ -1,7 +1,8 @@
 """The divergence of Powerset itself: label sets with equal counts are equal, those without votes above all.
 
 Of sets with the same count a vote can leave one and reach another, so a query is described by two of them
-and the rest of their kind: `Ballots`. docs/accounting-mechanisms.md proves what is claimed here.
+and the rest of their kind: `Ballots`. It may leave a set that shows no vote, as in `exact`.
+docs/accounting-mechanisms.md proves what is claimed here.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def powerset_exact(
     rdp = np.full((len(counts), len(orders)), np.inf)
     for block in _blocks(counts, sets, sigma, moved):
         part = _argmax_part(block, sigma, moved, lattice)
-        largest = largest_rdp(part.shifts, neighbours(block.counts, moved), orders)
+        largest = largest_rdp(part.shifts, neighbours(block.counts), orders)
         rdp[block.rows] = np.nan_to_num(largest, nan=np.inf) + added(part.error, orders)
     return rdp
 
@@ -65,7 +66,7 @@ def checked_powerset_exact(
         check = check_part(block.counts, threshold, sigmas[0], moved, lattice)
         argmax = _argmax_part(block, sigmas[1], moved, lattice)
         room = Charges(most.failed[block.rows], most.passed[block.rows])
-        found = joint_charges(check, argmax, neighbours(block.counts, moved), orders, room)
+        found = joint_charges(check, argmax, neighbours(block.counts), orders, room)
         charges.failed[block.rows], charges.passed[block.rows] = found.failed, found.passed
     return charges
 
@@ -74,7 +75,7 @@ def _argmax_part(ballots: Ballots, sigma: float, moved: float, lattice: float) -
     """Return the outcomes of Powerset, by class."""
     top = ballots.counts.max(axis=1)
     spread, shift = float(top.max()) / sigma, moved / sigma
-    singles = int(np.where(ballots.counts > 0, ballots.copies, 0.0).sum(axis=1).max()) + 2
+    singles = int(np.where(ballots.counts > 0, ballots.copies, 0.0).sum(axis=1).max()) + 3
     unseen = np.where(ballots.counts == 0, ballots.copies, 0.0).sum(axis=1)
     x = grid(spread, singles, (float(unseen.min()), float(unseen.max())), shift)
     typical = _typical(ballots.copies)
@@ -82,7 +83,7 @@ def _argmax_part(ballots: Ballots, sigma: float, moved: float, lattice: float) -
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         integrals = Copies((top[:, None] - ballots.counts) / sigma, ballots.copies, shift, x, how)
         shifts = Shifts(integrals.log_p, integrals.moved())
-    return Part(shifts, draws_error(lattice / sigma, top / sigma + shift + typical))
+    return Part(shifts, draws_error(lattice / sigma, top / sigma + 2 * shift + typical))
 
 
 def _typical(copies: Floats) -> Floats:
@@ -109,7 +110,7 @@ def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[B
 
 
 def _fitting(top: float, sets: int, classes: int, sigma: float, moved: float) -> int:
-    points = len(grid(top / sigma, classes + 2, (0.0, float(sets)), moved / sigma))
+    points = len(grid(top / sigma, classes + 3, (0.0, float(sets)), moved / sigma))
     return max(1, _BLOCK // (classes * max(points, classes**2)))
 
 
@@ -122,14 +123,13 @@ def _classes(counts: Floats, sets: int) -> tuple[Floats, Floats]:
     """Return counts from the largest to 0, and how many sets share each.
 
     Of equal counts the first two are single sets, for a vote to leave one and reach the other, and the
-    third is all the rest; of counts of 0 the first is a single set, for a vote to reach.
+    third is all the rest.
     """
     values, times = np.unique(counts[counts > 0], return_counts=True)
+    groups = [*zip(values[::-1].tolist(), times[::-1].tolist(), strict=True), (0.0, sets - int(times.sum()))]
     classes, copies = [], []
-    for value, alike in zip(values[::-1].tolist(), times[::-1].tolist(), strict=True):
+    for value, alike in groups:
         kinds = [1.0, 1.0, alike - 2.0][:alike]
         classes += [value] * len(kinds)
         copies += kinds
-    unseen = sets - int(times.sum())
-    kinds = [1.0, unseen - 1.0][:unseen]
-    return np.array(classes + [0.0] * len(kinds)), np.array(copies + kinds)
+    return np.array(classes), np.array(copies)

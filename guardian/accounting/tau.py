@@ -36,8 +36,8 @@ def knapsack(value: Floats, slope: Floats, budget: float) -> Floats:
 
 
 def _moved(labels: LabelVotes, release: Release, orders: Floats, most: float, sign: int) -> Majorant:
-    """Return what labels cost whose positives rise (`sign` 1) or fall (-1), as far as they can."""
-    room = np.minimum(most, labels.n - labels.positives if sign > 0 else labels.positives)
+    """Return what labels cost whose positives rise (`sign` 1) or fall (-1)."""
+    room = np.full_like(labels.positives, most)
     parts = []
     if release.vote is not None:
         centre = sign * release.vote_centre(labels, release.vote)

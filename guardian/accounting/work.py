@@ -51,17 +51,17 @@ def most_terms(votes: float, sigma: float, classes: int | None = None) -> float:
     """Return the most `terms` that a query with so many votes can be charged for, at most MOST_TERMS.
 
     Label sets (`classes` None) are of fewer kinds the more votes the leading one has: those with one count
-    are of three kinds at most, so K kinds take at least K^2/6 votes.
+    are of three kinds at most, those without votes too, so K kinds with votes take at least K^2/6 votes.
     """
     leading = np.linspace(0.0, votes, _STEPS)
-    outcomes = np.sqrt(6 * (votes - leading)) + 5 if classes is None else classes
+    outcomes = np.sqrt(6 * (votes - leading)) + 6 if classes is None else classes
     every = terms(outcomes, leading, sigma)
     return float(every[every <= MOST_TERMS].max(initial=0.0))
 
 
 def _kinds(counts: Floats) -> Floats:
-    """Return how many kinds (Q,) sets with `counts` (Q, seen) are of: three for each count, two for none."""
+    """Return how many kinds (Q,) sets with `counts` (Q, seen) are of: three for each count."""
     ordered = -np.sort(-counts, axis=1)
     voted = ordered > 0
     voted[:, 3:] &= ordered[:, 3:] != ordered[:, :-3]
-    return np.asarray(voted.sum(axis=1) + 2, dtype=np.float64)
+    return np.asarray(voted.sum(axis=1) + 3, dtype=np.float64)

@@ -39,8 +39,6 @@ def both(first: Bits, second: Bits) -> Bits:
 def divergences(bits: Bits, label: tuple[float, float, bool], by: float, order: float) -> list[Any]:
     """Return both directions' divergence of one label whose positives change `by` votes."""
     p, n, answered = label
-    if not 0 <= p + by <= n:
-        return [mp.mpf(0), mp.mpf(0)]
     totals = [mp.mpf(0), mp.mpf(0)]
     for here, there in zip(bits(p, n, answered), bits(p + by, n, answered), strict=True):
         x, y = bit(here), bit(there)

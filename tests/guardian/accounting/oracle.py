@@ -1,6 +1,7 @@
 """The formulas of docs/accounting.md once more, in many-digit arithmetic and one histogram at a time."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import mpmath as mp
@@ -61,11 +62,17 @@ def argmax_probabilities(votes: Sequence[float], sigma: float) -> list[Any]:
     wins = [mp.mpf(0)] * len(means)
     for index in range(first, last + 1):
         x = index * step
-        cdf = {mean: mp.ncdf(x - mean) for mean in set(means)}
-        for j, mean in enumerate(means):
-            others = mp.fprod(cdf[m] for i, m in enumerate(means) if i != j)
-            wins[j] += step * mp.npdf(x - mean) * others
+        factors = [density_and_cdf(x - mean) for mean in means]
+        for j, (density, _) in enumerate(factors):
+            others = mp.fprod(cdf for i, (_, cdf) in enumerate(factors) if i != j)
+            wins[j] += step * density * others
     return wins
+
+
+@lru_cache(maxsize=2**17)
+def density_and_cdf(z: Any) -> tuple[Any, Any]:
+    """Return phi(z) and Phi(z), which neighbours share at most counts."""
+    return mp.npdf(z), mp.ncdf(z)
 
 
 def divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:

@@ -63,7 +63,7 @@ def outcomes(votes: Sequence[int], threshold: float, sigmas: tuple[float, float]
 
 
 def moves(votes: Sequence[int]) -> list[list[int]]:
-    pairs = [(a, b) for a in range(len(votes)) for b in range(len(votes)) if a != b and votes[a] > 0]
+    pairs = [(a, b) for a in range(len(votes)) for b in range(len(votes)) if a != b]
     return [[v - (i == a) + (i == b) for i, v in enumerate(votes)] for a, b in pairs]
 
 
@@ -197,8 +197,8 @@ def test_queries_are_charged_alike_alone_and_together() -> None:
         np.testing.assert_allclose(together[i], alone, rtol=1e-6, atol=1e-14)
 
 
-def test_nobody_to_move_costs_nothing() -> None:
-    assert max(charges([0, 0], 5, (10, 5), 8)) < 1e-15
+def test_shifted_sums_cost_what_the_votes_do() -> None:
+    assert charges([0, 0], 5, (10, 5), 8) == pytest.approx(charges([9, 9], 14, (10, 5), 8), rel=1e-9)
 
 
 def test_an_empty_batch_has_no_rows() -> None:

@@ -49,7 +49,7 @@ def test_both_outcomes_charges_keep_the_promise_for_every_neighbour(
     rows = interactive_rdp([votes] * 2, [scores] * 2, 8, 9, 4, SOME, [True, False])
     here = check(votes, scores, 8, 9), oracle.argmax_probabilities(votes, 4)
     tightest = np.zeros(len(SOME))
-    for a, b in [(a, b) for a in range(3) for b in range(3) if a != b and votes[a]]:
+    for a, b in [(a, b) for a in range(3) for b in range(3) if a != b]:
         moved = list(votes)
         moved[a] -= 1
         moved[b] += 1
