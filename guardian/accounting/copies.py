@@ -38,7 +38,7 @@ def grid(spread: float, singles: int, equal: tuple[float, float], shift: float) 
     crowd = float(-ndtri(min(0.5, 3 / max(fewest - 3, 1))))
     left = max(-0.75 * spread, crowd - spread) - _REACH - shift
     right = typical + _REACH + shift
-    step = max(_step_of_few(singles + most), _step_of_many(spread + typical + shift + 2, singles, most))
+    step = max(_step_of_few(singles + most), _step_of_many(spread + typical + 2 * shift + 2, singles, most))
     return np.asarray(left + step * np.arange(math.ceil((right - left) / step) + 1), dtype=np.float64)
 
 
