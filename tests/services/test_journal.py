@@ -63,8 +63,9 @@ def test_more_labels_cost_more(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.db") as journal:
         for batch, labels in enumerate((2, 14)):
             journal.record("s", batch, Charge(Binary(sigma=20.0), 3, 1, classes=labels), 1.0)
-        one = Charge(Binary(sigma=20.0), 1, 1, classes=1).amount(8.0)
-        assert journal.spent(8.0) == 3 * (2 + 14) * one
+        few, many = (Charge(Binary(sigma=20.0), 3, 1, classes=labels).amount(8.0) for labels in (2, 14))
+        assert journal.spent(8.0) == few + many
+        assert many == pytest.approx(7 * few, rel=1e-6)
 
 
 EARLIER = """
