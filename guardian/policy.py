@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from common.config import load_section
-from common.plan import BOUND, ENFORCE
+from common.mechanism import BOUND
+from common.plan import ENFORCE
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism, NoiseCluster
-from common.plan import Plan, check_ring
+from common.plan import Plan
+from common.plan_limits import check_ring
 from guardian.ledger import Budget, StoredManifest, UnitKey
 from guardian.policy import Policy
 from protos.ostraka.v1 import common_pb2

@@ -21,7 +21,8 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.plan import Plan, check_ring, digest
+from common.plan import Plan, digest
+from common.plan_limits import check_ring
 from protos.ostraka.v1 import common_pb2
 
 FIELDS: dict[str, Any] = {

@@ -23,7 +23,8 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.plan import ENFORCE, Plan, check_ring
+from common.plan import ENFORCE, Plan
+from common.plan_limits import check_ring
 from common.sharing.ring import Ring, RingArray
 from guardian.ledger import Budget, UnitKey
 from guardian.noise import OpenDpNoise

@@ -1,0 +1,103 @@
+"""What a plan's mechanism, its ring and its shares have to do with each other."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import (
+    L1,
+    MECHANISMS,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    Interactive,
+    NoiseCluster,
+    Powerset,
+    Tau,
+    invalid_plan,
+)
+from common.sharing.fixed_point import FRACTION_BITS
+
+if TYPE_CHECKING:
+    from common.plan import Plan
+
+MOST_SHARE_BYTES = 2**27
+"""The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
+
+
+def check_mechanism(plan: Plan) -> None:
+    """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
+    if plan.mechanism.multi_label != plan.multi_label:
+        fitting = [kind for kind, known in MECHANISMS.items() if known.multi_label == plan.multi_label]
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} does not answer "
+            f"{'sets of labels' if plan.multi_label else 'single labels'}; "
+            f"choose one of {', '.join(fitting)}"
+        )
+    if isinstance(plan.mechanism, NoiseCluster) and plan.batch_size != plan.queries:
+        raise invalid_plan(
+            "mechanism noise_cluster asks all clusters at once; make the batch as large as the queries"
+        )
+    if plan.adjacency == "label" and not isinstance(plan.mechanism, NoiseCluster):
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
+        )
+    plan.mechanism.check_classes(plan.classes)
+    _check_lattice(plan)
+    row = plan.mechanism.width(plan.classes) * plan.ring_bits // 8
+    if plan.batch_size * row > MOST_SHARE_BYTES:
+        raise invalid_plan(
+            f"a share of {plan.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
+            f"ask for batches of at most {MOST_SHARE_BYTES // row} queries"
+        )
+
+
+def _check_lattice(plan: Plan) -> None:
+    """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
+    step, half = 2.0**-FRACTION_BITS, 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
+    sigma, radius = min(plan.mechanism.sigmas), _radius(plan.mechanism)
+    if sigma < step:
+        raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
+    if radius < step:
+        raise invalid_plan(f"clipping ballots to {radius:g} leaves nothing of them; ask for more")
+    if _threshold(plan.mechanism) >= half:
+        raise invalid_plan(f"no sum in the ring reaches a threshold of {half:g}; ask for a lower one")
+
+
+def check_ring(plan: Plan, voters: int) -> None:
+    """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
+
+    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Twice the votes and the reach of
+    the noise must stay below half the ring. Sums then stay below the quarter at which `Ring.distance` clips,
+    and no outcome of any weight wraps around it (DESIGN.md section 4; docs/accounting.md). Interactive adds
+    up to one vote per teacher to a count.
+    """
+    votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1)
+    if 2 * votes + plan.mechanism.reach < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
+        return
+    raise OstrakaError(
+        ErrorCode.PLAN_RING_TOO_SMALL,
+        f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
+        + ("open the session with ring_bits 64." if plan.ring_bits == 32 else "ask for less noise."),
+    )
+
+
+def _radius(mechanism: AnyMechanism) -> float:
+    match mechanism:
+        case Tau(tau=radius) | L1(tau1=radius):
+            return radius
+    return math.inf
+
+
+def _threshold(mechanism: AnyMechanism) -> float:
+    match mechanism:
+        case Confident(threshold=threshold) | Interactive(threshold=threshold):
+            return threshold
+        case Binary(check=Check(threshold=threshold)) | Tau(check=Check(threshold=threshold)):
+            return threshold
+        case L1(check=Check(threshold=threshold)) | Powerset(check=Check(threshold=threshold)):
+            return threshold
+    return 0.0
