@@ -7,7 +7,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism, NoiseCluster
 from common.plan import Plan
 from common.plan_limits import check_ring
-from guardian.ledger import Budget, StoredManifest, UnitKey
+from guardian.ledger import Budget, Ledger, StoredManifest, UnitKey
 from guardian.policy import Policy
 from protos.ostraka.v1 import common_pb2
 
@@ -105,3 +105,29 @@ def units(stored: Mapping[str, StoredManifest], sites: Iterable[str], adjacency:
 def parsed(stored: StoredManifest) -> common_pb2.Manifest:
     """The manifest as a message."""
     return common_pb2.Manifest.FromString(stored.manifest)
+
+
+class Admission:
+    """Holds plans against a guardian's policy and ledger."""
+
+    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+        """Take where manifests and budgets are, and the limits."""
+        self._ledger = ledger
+        self._policy = policy
+
+    def admit(self, plan: Plan) -> tuple[dict[str, common_pb2.Participant], list[Budget]]:
+        """The parties and budgets of a plan that may become a session, or the reason why it may not."""
+        check_policy(plan, self._policy)
+        chosen = participants(plan, self._ledger.manifests(plan.parties))
+        budgets = self.budgets(plan, plan.parties)
+        check_enforcement(budgets, self._policy)
+        return chosen, budgets
+
+    def budgets(self, plan: Plan, sites: Sequence[str]) -> list[Budget]:
+        """What a release by `sites` is charged to; a record's charge debits its label budget too."""
+        stored = self._ledger.manifests(plan.parties)
+        labels = set(units(stored, sites, "label"))
+        charged = self._ledger.budgets_of(units(stored, sites, plan.adjacency))
+        if plan.adjacency == "label":
+            return charged
+        return charged + [b for b in self._ledger.budgets() if b.key in labels]

@@ -14,27 +14,20 @@ from numpy.typing import NDArray
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
-from common.mechanism import NoiseCluster
 from common.plan import Plan, digest
 from common.sharing.ring import RingArray
-from guardian.ledger import Budget, Ledger, UnitKey
-from guardian.noise import Ahead, draws_of
+from guardian.ledger import Ledger, UnitKey
+from guardian.noise import Ahead
 from guardian.policy import Policy
-from guardian.sessions.admission import (
-    check_enforcement,
-    check_policy,
-    check_unchanged,
-    participants,
-    units,
-    voters,
-)
+from guardian.sessions.admission import Admission, check_unchanged, participants
 from guardian.sessions.batch import Batch, Share
-from guardian.sessions.effort import accounting_s
-from guardian.sessions.outcome import Outcome, evaluations, tally, worst_cost
+from guardian.sessions.outcome import Outcome, worst_cost
 from guardian.sessions.planning import plan_reply
+from guardian.sessions.refusals import check_size, not_open, without_smaller
 from guardian.sessions.registry import OpenBatches, Session, load_session
-from guardian.sessions.schedule import Schedule, slot_s
+from guardian.sessions.schedule import Schedule
 from guardian.sessions.tickets import sign_grant, sign_ticket
+from guardian.sessions.timed_tally import TimedTally
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
@@ -57,8 +50,8 @@ class Coordinator:
         self._credentials = credentials
         self._policy = policy
         self._clock = clock
-        self._noise = noise
-        self._schedule = schedule
+        self._admission = Admission(ledger, policy)
+        self._tally = TimedTally(noise, schedule, policy.bound)
         self._batches = OpenBatches()
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
@@ -72,7 +65,7 @@ class Coordinator:
         before = self._ledger.find_session(querier.uri, digest(plan_bytes))
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
-        chosen, _ = self._admitted(plan)
+        chosen, _ = self._admission.admit(plan)
         self._expire()
         session_id = secrets.token_hex(16)
         grant = sign_grant(
@@ -98,7 +91,7 @@ class Coordinator:
     def plan(self, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """What a plan would cost each party at worst; it is refused as `open_session` refuses it."""
         plan = Plan.parse(plan_bytes)
-        return plan_reply(plan, *self._admitted(plan), self._policy)
+        return plan_reply(plan, *self._admission.admit(plan), self._policy)
 
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
@@ -114,7 +107,7 @@ class Coordinator:
         self._expire()
         current = participants(session.plan, self._ledger.manifests(session.plan.parties))
         check_unchanged(session.grant.participants, current)
-        _check_size(session.plan, size)
+        check_size(session.plan, size)
         answers = session.plan.mechanism.answers(session.plan.classes)
         scheduled = [p for p in session.grant.participants if p.site not in set(unavailable)]
         if len(scheduled) < session.plan.quorum:
@@ -134,12 +127,12 @@ class Coordinator:
         sensitivity = {p.site: p.max_votes_per_person for p in scheduled}
         held = {
             b.key: worst_cost(session.plan, b, sensitivity[b.key.party]).reservation(size, answers)
-            for b in self._budgets(session.plan, list(sensitivity))
+            for b in self._admission.budgets(session.plan, list(sensitivity))
         }
         try:
             stored = self._ledger.open_batch(session_id, batch_id, size, ticket.SerializeToString(), held)
         except OstrakaError as exc:
-            raise _without_smaller(exc, session.plan) from exc
+            raise without_smaller(exc, session.plan) from exc
         signed = common_pb2.Signed.FromString(stored)
         self._keep(session, batch_id, common_pb2.Ticket.FromString(signed.payload), tuple(held))
         return signed
@@ -197,7 +190,7 @@ class Coordinator:
             return stored
         session.check_open(self._clock.now())
         if batch is None:
-            raise _not_open()
+            raise not_open()
         try:
             answers = self._release(session, batch, request)
         except OstrakaError as exc:
@@ -211,7 +204,7 @@ class Coordinator:
         with batch.lock:
             total = batch.total(request)
             if batch.outcome is None:
-                batch.outcome = self._tally(session.plan, batch, total, request.scores)
+                batch.outcome = self._outcome(session.plan, batch, total, request.scores)
             return self._ledger.release(
                 session.session_id,
                 batch.ticket.batch_id,
@@ -221,15 +214,12 @@ class Coordinator:
                 answered=batch.outcome.answered,
             )
 
-    def _tally(self, plan: Plan, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None) -> Outcome:
-        """The outcome of a batch, known to nobody before the end of a slot that no vote decides."""
+    def _outcome(
+        self, plan: Plan, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None
+    ) -> Outcome:
         frozen = {site: batch.scheduled[site] for site in sorted(batch.frozen or ())}
         budgets = self._ledger.budgets_of([key for key in batch.units if key.party in frozen])
-        bound, n = self._policy.bound, voters(plan.mechanism, frozen.values())
-        batch_of = plan.mechanism, len(total), plan.classes, n
-        charged_s = accounting_s(*batch_of, bound) * evaluations(budgets, frozen)
-        with self._schedule.hold(slot_s(*batch_of, charged_s)):
-            return tally(plan, total, scores, budgets, frozen, batch.noise, bound)
+        return self._tally.outcome(plan, total, scores, budgets, frozen, batch.noise)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
@@ -256,7 +246,7 @@ class Coordinator:
     def _batch(self, session_id: str, batch_id: int) -> Batch:
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
-            raise _not_open()
+            raise not_open()
         return batch
 
     def _keep(
@@ -264,9 +254,7 @@ class Coordinator:
     ) -> None:
         stored = self._ledger.batch(session.session_id, batch_id)
         if stored is not None and stored.state == "ticketed":
-            mechanism, classes = session.plan.mechanism, session.plan.classes
-            scheduled = voters(mechanism, (s.participant for s in ticket.schedule))
-            noise = self._noise.prepare(draws_of(mechanism, ticket.size, classes, scheduled))
+            noise = self._tally.prepare(session.plan, ticket)
             batch = Batch(ticket, noise, units=held, ends_at=session.ends_at)
             self._batches.add(session.session_id, batch_id, batch)
 
@@ -275,51 +263,3 @@ class Coordinator:
         for session_id, batch_id in self._batches.ended(self._clock.now()):
             self._ledger.settle(session_id, batch_id)
             self._batches.drop(session_id, batch_id)
-
-    def _admitted(self, plan: Plan) -> tuple[dict[str, common_pb2.Participant], list[Budget]]:
-        """The parties and budgets of a plan that may become a session, or the reason why it may not."""
-        check_policy(plan, self._policy)
-        chosen = participants(plan, self._ledger.manifests(plan.parties))
-        budgets = self._budgets(plan, plan.parties)
-        check_enforcement(budgets, self._policy)
-        return chosen, budgets
-
-    def _budgets(self, plan: Plan, sites: Sequence[str]) -> list[Budget]:
-        """What a release by `sites` is charged to; a record's charge debits its label budget too."""
-        stored = self._ledger.manifests(plan.parties)
-        labels = set(units(stored, sites, "label"))
-        charged = self._ledger.budgets_of(units(stored, sites, plan.adjacency))
-        if plan.adjacency == "label":
-            return charged
-        return charged + [b for b in self._ledger.budgets() if b.key in labels]
-
-
-def _check_size(plan: Plan, size: int) -> None:
-    if not 0 < size <= plan.batch_size:
-        raise OstrakaError(
-            ErrorCode.BATCH_TOO_LARGE,
-            f"A batch of {size} queries was asked for; the plan allows 1 to {plan.batch_size}.",
-        )
-    if isinstance(plan.mechanism, NoiseCluster) and size != plan.queries:
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID,
-            f"Mechanism noise_cluster asks all {plan.queries} clusters in one batch, not {size}.",
-        )
-
-
-def _without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
-    """The error for clusters that cost too much: fewer of them cost the same, so none of fewer is offered."""
-    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not isinstance(plan.mechanism, NoiseCluster):
-        return error
-    return OstrakaError(
-        error.code,
-        "The clusters cost more than what is left of a budget, however few they are; ask for more noise.",
-    )
-
-
-def _not_open() -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.BATCH_DEAD,
-        "This batch is not open (unknown, settled, or from before a restart of the guardian);"
-        " settle it and ask its queries again under a new batch id.",
-    )

@@ -1,0 +1,38 @@
+"""What a coordinator refuses about batches."""
+
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import NoiseCluster
+from common.plan import Plan
+
+
+def check_size(plan: Plan, size: int) -> None:
+    """Raise `batch.too_large`, or `message.invalid` for some of the clusters that are asked together."""
+    if not 0 < size <= plan.batch_size:
+        raise OstrakaError(
+            ErrorCode.BATCH_TOO_LARGE,
+            f"A batch of {size} queries was asked for; the plan allows 1 to {plan.batch_size}.",
+        )
+    if isinstance(plan.mechanism, NoiseCluster) and size != plan.queries:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Mechanism noise_cluster asks all {plan.queries} clusters in one batch, not {size}.",
+        )
+
+
+def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
+    """The error for clusters that cost too much: fewer of them cost the same, so none of fewer is offered."""
+    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not isinstance(plan.mechanism, NoiseCluster):
+        return error
+    return OstrakaError(
+        error.code,
+        "The clusters cost more than what is left of a budget, however few they are; ask for more noise.",
+    )
+
+
+def not_open() -> OstrakaError:
+    """The error for a batch whose shares this process does not hold."""
+    return OstrakaError(
+        ErrorCode.BATCH_DEAD,
+        "This batch is not open (unknown, settled, or from before a restart of the guardian);"
+        " settle it and ask its queries again under a new batch id.",
+    )
