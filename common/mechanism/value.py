@@ -1,6 +1,7 @@
 """Values of a plan: frozen, strict, and wrong in one sentence."""
 
 import math
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -32,15 +33,15 @@ class Value(BaseModel):
             raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
 
 
-class Parameters(Value):
+class Parameters(Value, ABC):
     """What every mechanism tells about itself; noise scales, thresholds and clipping radii are in votes."""
 
     multi_label: ClassVar[bool] = False
 
     @property
+    @abstractmethod
     def sigmas(self) -> tuple[float, ...]:
         """Standard deviations of all noise that the mechanism draws, in votes."""
-        raise NotImplementedError
 
     @property
     def reach(self) -> float:
