@@ -14,14 +14,13 @@ from client import labelling, planning_cli, report, retraining, tables
 from client.options import BATCH_SIZE, AdjacencyName, PlanOptions
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import MECHANISMS
 from common.mechanism.arguments import make_mechanism
+from common.planning import options as given
 from common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
 INTERRUPTED = 130
-LISTED = ", ".join(MECHANISMS)
 
 
 class StudentName(StrEnum):
@@ -55,18 +54,16 @@ def label_command(
     site: SiteFolder,
     pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted one goes on.")],
-    mechanism: Annotated[str, typer.Option(help=f"How votes become labels: {LISTED}.")] = "confident",
-    sigma: Annotated[float | None, typer.Option(help="Noise of the vote count, in votes.")] = None,
-    sigma1: Annotated[float | None, typer.Option(help="Noise of the check, in votes.")] = None,
-    sigma2: Annotated[float | None, typer.Option(help="confident, interactive: noise of the label.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Votes that the check asks for.")] = None,
-    gamma: Annotated[float | None, typer.Option(help="lnmax: inverse scale of its noise.")] = None,
-    tau: Annotated[float | None, typer.Option(help="tau: L2 norm that a ballot is scaled to.")] = None,
-    tau1: Annotated[float | None, typer.Option(help="l1: L1 norm that a ballot is scaled to.")] = None,
-    max_positives: Annotated[int | None, typer.Option(help="powerset: most labels of a set.")] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="interactive: probability from which the student's label stands.")
-    ] = None,
+    mechanism: given.Kind = "confident",
+    sigma: given.Sigma = None,
+    sigma1: given.Sigma1 = None,
+    sigma2: given.Sigma2 = None,
+    threshold: given.Threshold = None,
+    gamma: given.Gamma = None,
+    tau: given.Radius = None,
+    tau1: given.L1Radius = None,
+    max_positives: given.MaxPositives = None,
+    confidence: given.Confidence = None,
     student: Annotated[
         Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
     ] = None,

@@ -9,6 +9,7 @@ import typer
 
 from common.cli import write_json
 from common.mechanism import MECHANISMS
+from common.planning import options
 from common.telemetry import progress
 from deploy.simulation.settings import load_settings
 
@@ -29,19 +30,17 @@ def simulate(
     mechanism: Annotated[
         str | None, typer.Option(help=f"{LISTED}; default confident, of several labels tau.")
     ] = None,
-    sigma: Annotated[float | None, typer.Option(help="Noise of the vote count, in votes.")] = None,
-    sigma1: Annotated[float | None, typer.Option(help="Noise of the check, in votes.")] = None,
-    sigma2: Annotated[float | None, typer.Option(help="confident, interactive: noise of the label.")] = None,
+    sigma: options.Sigma = None,
+    sigma1: options.Sigma1 = None,
+    sigma2: options.Sigma2 = None,
     threshold: Annotated[
         float | None, typer.Option(help="Votes that the check asks for; default a share of the teachers.")
     ] = None,
-    gamma: Annotated[float | None, typer.Option(help="lnmax: inverse scale of its noise.")] = None,
-    tau: Annotated[float | None, typer.Option(help="tau: L2 norm that a ballot is scaled to.")] = None,
-    tau1: Annotated[float | None, typer.Option(help="l1: L1 norm that a ballot is scaled to.")] = None,
-    max_positives: Annotated[int | None, typer.Option(help="powerset: most labels of a set.")] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="interactive: probability from which the student's label stands.")
-    ] = None,
+    gamma: options.Gamma = None,
+    tau: options.Radius = None,
+    tau1: options.L1Radius = None,
+    max_positives: options.MaxPositives = None,
+    confidence: options.Confidence = None,
     adjacency: Annotated[
         str | None, typer.Option(help="What is charged: record, or for noise_cluster label.")
     ] = None,
