@@ -22,31 +22,80 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dprotos/ostraka/v1/admin.proto\x12\nostraka.v1\"\xaf\x01\n\x06\x42udget\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x04 \x01(\x01\x12\r\n\x05\x64\x65lta\x18\x05 \x01(\x01\x12\r\n\x05order\x18\x06 \x01(\x01\x12\x0f\n\x07\x65nforce\x18\x07 \x01(\t\x12\x1a\n\x12\x65psilon_worst_case\x18\x08 \x01(\x01\x12\x18\n\x10\x65psilon_reserved\x18\t \x01(\x01\"#\n\x12ListBudgetsRequest\x12\r\n\x05party\x18\x01 \x01(\t\"7\n\x10ListBudgetsReply\x12#\n\x07\x62udgets\x18\x01 \x03(\x0b\x32\x12.ostraka.v1.Budget\"r\n\x10SetBudgetRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x04 \x01(\x01\x12\r\n\x05\x64\x65lta\x18\x05 \x01(\x01\x12\r\n\x05order\x18\x06 \x01(\x01\"4\n\x0eSetBudgetReply\x12\"\n\x06\x62udget\x18\x01 \x01(\x0b\x32\x12.ostraka.v1.Budget\"\x15\n\x13ListSessionsRequest\"A\n\x11ListSessionsReply\x12,\n\x08sessions\x18\x01 \x03(\x0b\x32\x1a.ostraka.v1.SessionSummary\"\x8d\x01\n\x0eSessionSummary\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07querier\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0f\n\x07queries\x18\x04 \x01(\r\x12\r\n\x05\x61sked\x18\x05 \x01(\r\x12\x10\n\x08\x61nswered\x18\x06 \x01(\r\x12\x15\n\ropened_unix_s\x18\x07 \x01(\x03\x32\xeb\x01\n\x05\x41\x64min\x12K\n\x0bListBudgets\x12\x1e.ostraka.v1.ListBudgetsRequest\x1a\x1c.ostraka.v1.ListBudgetsReply\x12\x45\n\tSetBudget\x12\x1c.ostraka.v1.SetBudgetRequest\x1a\x1a.ostraka.v1.SetBudgetReply\x12N\n\x0cListSessions\x12\x1f.ostraka.v1.ListSessionsRequest\x1a\x1d.ostraka.v1.ListSessionsReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dprotos/ostraka/v1/admin.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\"\x92\x02\n\x06\x42udget\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x04 \x01(\x01\x12\r\n\x05\x64\x65lta\x18\x05 \x01(\x01\x12\r\n\x05order\x18\x06 \x01(\x01\x12\x0f\n\x07\x65nforce\x18\x07 \x01(\t\x12\x1a\n\x12\x65psilon_worst_case\x18\x08 \x01(\x01\x12\x18\n\x10\x65psilon_reserved\x18\t \x01(\x01\x12\r\n\x05state\x18\n \x01(\t\x12\r\n\x05level\x18\x0b \x01(\t\x12\x15\n\rbroken_unix_s\x18\x0c \x01(\x03\x12\x18\n\x10\x65psilon_lifetime\x18\r \x01(\x01\x12\x12\n\nagreements\x18\x0e \x01(\r\"\xa0\x01\n\tPartyInfo\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12!\n\x06groups\x18\x03 \x03(\x0b\x32\x11.ostraka.v1.Group\x12\r\n\x05mixed\x18\x04 \x01(\x08\x12\x1c\n\x14max_votes_per_person\x18\x05 \x01(\r\x12\x10\n\x08training\x18\x06 \x01(\t\x12\x14\n\x0csince_unix_s\x18\x07 \x01(\x03\"#\n\x12ListPartiesRequest\x12\r\n\x05party\x18\x01 \x01(\t\":\n\x10ListPartiesReply\x12&\n\x07parties\x18\x01 \x03(\x0b\x32\x15.ostraka.v1.PartyInfo\"?\n\x0fSetPartyRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"5\n\rSetPartyReply\x12$\n\x05party\x18\x01 \x01(\x0b\x32\x15.ostraka.v1.PartyInfo\"#\n\x12ListBudgetsRequest\x12\r\n\x05party\x18\x01 \x01(\t\"7\n\x10ListBudgetsReply\x12#\n\x07\x62udgets\x18\x01 \x03(\x0b\x32\x12.ostraka.v1.Budget\"r\n\x10SetBudgetRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x04 \x01(\x01\x12\r\n\x05\x64\x65lta\x18\x05 \x01(\x01\x12\r\n\x05order\x18\x06 \x01(\x01\"4\n\x0eSetBudgetReply\x12\"\n\x06\x62udget\x18\x01 \x01(\x0b\x32\x12.ostraka.v1.Budget\"K\n\x12GrantBudgetRequest\x12%\n\tagreement\x18\x01 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\x0e\n\x06reason\x18\x02 \x01(\t\"f\n\x13\x46reezeBudgetRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x0e\n\x06\x66rozen\x18\x04 \x01(\x08\x12\x0e\n\x06reason\x18\x05 \x01(\t\"G\n\x14\x42udgetHistoryRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\"=\n\x12\x42udgetHistoryReply\x12\'\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x17.ostraka.v1.BudgetEvent\"\x94\x01\n\x0b\x42udgetEvent\x12\x14\n\x0ctime_unix_ms\x18\x01 \x01(\x03\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x03 \x01(\x01\x12\x1a\n\x12\x65psilon_worst_case\x18\x04 \x01(\x01\x12\x12\n\nsession_id\x18\x05 \x01(\t\x12\x10\n\x08\x62\x61tch_id\x18\x06 \x01(\x04\x12\x0e\n\x06reason\x18\x07 \x01(\t\"b\n\x11SetConsentRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\r\n\x05level\x18\x03 \x01(\t\x12\x11\n\tadjacency\x18\x04 \x01(\t\x12\r\n\x05order\x18\x05 \x01(\x01\"Y\n\x16WithdrawConsentRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\"\x13\n\x11ShowPolicyRequest\"F\n\x12\x41pplyPolicyRequest\x12\x0c\n\x04toml\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\ncheck_only\x18\x03 \x01(\x08\"=\n\x0bPolicyReply\x12\x0c\n\x04toml\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x0f\n\x07\x63hanges\x18\x03 \x03(\t\"\x15\n\x13ListSessionsRequest\"A\n\x11ListSessionsReply\x12,\n\x08sessions\x18\x01 \x03(\x0b\x32\x1a.ostraka.v1.SessionSummary\"\x8d\x01\n\x0eSessionSummary\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07querier\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0f\n\x07queries\x18\x04 \x01(\r\x12\r\n\x05\x61sked\x18\x05 \x01(\r\x12\x10\n\x08\x61nswered\x18\x06 \x01(\r\x12\x15\n\ropened_unix_s\x18\x07 \x01(\x03\"(\n\x12ShowSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\xbc\x01\n\x10ShowSessionReply\x12+\n\x07session\x18\x01 \x01(\x0b\x32\x1a.ostraka.v1.SessionSummary\x12\x11\n\tmechanism\x18\x02 \x01(\t\x12\x0f\n\x07variant\x18\x03 \x01(\t\x12\x0f\n\x07\x65nforce\x18\x04 \x01(\t\x12\r\n\x05\x62ound\x18\x05 \x01(\t\x12\x0f\n\x07parties\x18\x06 \x03(\t\x12&\n\x07\x63harges\x18\x07 \x03(\x0b\x32\x15.ostraka.v1.ChargeRow\":\n\x14\x43\x61ncelSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"A\n\x12\x43\x61ncelSessionReply\x12+\n\x07session\x18\x01 \x01(\x0b\x32\x1a.ostraka.v1.SessionSummary\"\r\n\x0bHeadRequest\"#\n\x12\x45xportAuditRequest\x12\r\n\x05\x66irst\x18\x01 \x01(\x04\"\x87\x01\n\x08\x41uditRow\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x14\n\x0ctime_unix_ms\x18\x02 \x01(\x03\x12\x0f\n\x07payload\x18\x03 \x01(\t\x12\x10\n\x08previous\x18\x04 \x01(\x0c\x12\x0c\n\x04hash\x18\x05 \x01(\x0c\x12\"\n\x06signed\x18\x06 \x01(\x0b\x32\x12.ostraka.v1.Signed\"M\n\x12ListChargesRequest\x12\r\n\x05party\x18\x01 \x01(\t\x12\x14\n\x0c\x66rom_unix_ms\x18\x02 \x01(\x03\x12\x12\n\nto_unix_ms\x18\x03 \x01(\x03\"\xe9\x01\n\tChargeRow\x12\r\n\x05party\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\tadjacency\x18\x03 \x01(\t\x12\x12\n\nsession_id\x18\x04 \x01(\t\x12\x10\n\x08\x62\x61tch_id\x18\x05 \x01(\x04\x12\x0f\n\x07querier\x18\x06 \x01(\t\x12\x14\n\x0ctime_unix_ms\x18\x07 \x01(\x03\x12\x0f\n\x07\x65psilon\x18\x08 \x01(\x01\x12\x1a\n\x12\x65psilon_worst_case\x18\t \x01(\x01\x12\x0f\n\x07\x65nforce\x18\n \x01(\t\x12\r\n\x05\x62ound\x18\x0b \x01(\t\x12\x11\n\tmechanism\x18\x0c \x01(\t2\xf8\t\n\x05\x41\x64min\x12K\n\x0bListParties\x12\x1e.ostraka.v1.ListPartiesRequest\x1a\x1c.ostraka.v1.ListPartiesReply\x12\x42\n\x08SetParty\x12\x1b.ostraka.v1.SetPartyRequest\x1a\x19.ostraka.v1.SetPartyReply\x12K\n\x0bListBudgets\x12\x1e.ostraka.v1.ListBudgetsRequest\x1a\x1c.ostraka.v1.ListBudgetsReply\x12\x45\n\tSetBudget\x12\x1c.ostraka.v1.SetBudgetRequest\x1a\x1a.ostraka.v1.SetBudgetReply\x12I\n\x0bGrantBudget\x12\x1e.ostraka.v1.GrantBudgetRequest\x1a\x1a.ostraka.v1.SetBudgetReply\x12K\n\x0c\x46reezeBudget\x12\x1f.ostraka.v1.FreezeBudgetRequest\x1a\x1a.ostraka.v1.SetBudgetReply\x12Q\n\rBudgetHistory\x12 .ostraka.v1.BudgetHistoryRequest\x1a\x1e.ostraka.v1.BudgetHistoryReply\x12G\n\nSetConsent\x12\x1d.ostraka.v1.SetConsentRequest\x1a\x1a.ostraka.v1.SetBudgetReply\x12Q\n\x0fWithdrawConsent\x12\".ostraka.v1.WithdrawConsentRequest\x1a\x1a.ostraka.v1.SetBudgetReply\x12\x44\n\nShowPolicy\x12\x1d.ostraka.v1.ShowPolicyRequest\x1a\x17.ostraka.v1.PolicyReply\x12\x46\n\x0b\x41pplyPolicy\x12\x1e.ostraka.v1.ApplyPolicyRequest\x1a\x17.ostraka.v1.PolicyReply\x12N\n\x0cListSessions\x12\x1f.ostraka.v1.ListSessionsRequest\x1a\x1d.ostraka.v1.ListSessionsReply\x12K\n\x0bShowSession\x12\x1e.ostraka.v1.ShowSessionRequest\x1a\x1c.ostraka.v1.ShowSessionReply\x12Q\n\rCancelSession\x12 .ostraka.v1.CancelSessionRequest\x1a\x1e.ostraka.v1.CancelSessionReply\x12\x36\n\x04Head\x12\x17.ostraka.v1.HeadRequest\x1a\x15.ostraka.v1.AuditHead\x12\x45\n\x0b\x45xportAudit\x12\x1e.ostraka.v1.ExportAuditRequest\x1a\x14.ostraka.v1.AuditRow0\x01\x12\x46\n\x0bListCharges\x12\x1e.ostraka.v1.ListChargesRequest\x1a\x15.ostraka.v1.ChargeRow0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'protos.ostraka.v1.admin_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_BUDGET']._serialized_start=46
-  _globals['_BUDGET']._serialized_end=221
-  _globals['_LISTBUDGETSREQUEST']._serialized_start=223
-  _globals['_LISTBUDGETSREQUEST']._serialized_end=258
-  _globals['_LISTBUDGETSREPLY']._serialized_start=260
-  _globals['_LISTBUDGETSREPLY']._serialized_end=315
-  _globals['_SETBUDGETREQUEST']._serialized_start=317
-  _globals['_SETBUDGETREQUEST']._serialized_end=431
-  _globals['_SETBUDGETREPLY']._serialized_start=433
-  _globals['_SETBUDGETREPLY']._serialized_end=485
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=487
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=508
-  _globals['_LISTSESSIONSREPLY']._serialized_start=510
-  _globals['_LISTSESSIONSREPLY']._serialized_end=575
-  _globals['_SESSIONSUMMARY']._serialized_start=578
-  _globals['_SESSIONSUMMARY']._serialized_end=719
-  _globals['_ADMIN']._serialized_start=722
-  _globals['_ADMIN']._serialized_end=957
+  _globals['_BUDGET']._serialized_start=78
+  _globals['_BUDGET']._serialized_end=352
+  _globals['_PARTYINFO']._serialized_start=355
+  _globals['_PARTYINFO']._serialized_end=515
+  _globals['_LISTPARTIESREQUEST']._serialized_start=517
+  _globals['_LISTPARTIESREQUEST']._serialized_end=552
+  _globals['_LISTPARTIESREPLY']._serialized_start=554
+  _globals['_LISTPARTIESREPLY']._serialized_end=612
+  _globals['_SETPARTYREQUEST']._serialized_start=614
+  _globals['_SETPARTYREQUEST']._serialized_end=677
+  _globals['_SETPARTYREPLY']._serialized_start=679
+  _globals['_SETPARTYREPLY']._serialized_end=732
+  _globals['_LISTBUDGETSREQUEST']._serialized_start=734
+  _globals['_LISTBUDGETSREQUEST']._serialized_end=769
+  _globals['_LISTBUDGETSREPLY']._serialized_start=771
+  _globals['_LISTBUDGETSREPLY']._serialized_end=826
+  _globals['_SETBUDGETREQUEST']._serialized_start=828
+  _globals['_SETBUDGETREQUEST']._serialized_end=942
+  _globals['_SETBUDGETREPLY']._serialized_start=944
+  _globals['_SETBUDGETREPLY']._serialized_end=996
+  _globals['_GRANTBUDGETREQUEST']._serialized_start=998
+  _globals['_GRANTBUDGETREQUEST']._serialized_end=1073
+  _globals['_FREEZEBUDGETREQUEST']._serialized_start=1075
+  _globals['_FREEZEBUDGETREQUEST']._serialized_end=1177
+  _globals['_BUDGETHISTORYREQUEST']._serialized_start=1179
+  _globals['_BUDGETHISTORYREQUEST']._serialized_end=1250
+  _globals['_BUDGETHISTORYREPLY']._serialized_start=1252
+  _globals['_BUDGETHISTORYREPLY']._serialized_end=1313
+  _globals['_BUDGETEVENT']._serialized_start=1316
+  _globals['_BUDGETEVENT']._serialized_end=1464
+  _globals['_SETCONSENTREQUEST']._serialized_start=1466
+  _globals['_SETCONSENTREQUEST']._serialized_end=1564
+  _globals['_WITHDRAWCONSENTREQUEST']._serialized_start=1566
+  _globals['_WITHDRAWCONSENTREQUEST']._serialized_end=1655
+  _globals['_SHOWPOLICYREQUEST']._serialized_start=1657
+  _globals['_SHOWPOLICYREQUEST']._serialized_end=1676
+  _globals['_APPLYPOLICYREQUEST']._serialized_start=1678
+  _globals['_APPLYPOLICYREQUEST']._serialized_end=1748
+  _globals['_POLICYREPLY']._serialized_start=1750
+  _globals['_POLICYREPLY']._serialized_end=1811
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=1813
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1834
+  _globals['_LISTSESSIONSREPLY']._serialized_start=1836
+  _globals['_LISTSESSIONSREPLY']._serialized_end=1901
+  _globals['_SESSIONSUMMARY']._serialized_start=1904
+  _globals['_SESSIONSUMMARY']._serialized_end=2045
+  _globals['_SHOWSESSIONREQUEST']._serialized_start=2047
+  _globals['_SHOWSESSIONREQUEST']._serialized_end=2087
+  _globals['_SHOWSESSIONREPLY']._serialized_start=2090
+  _globals['_SHOWSESSIONREPLY']._serialized_end=2278
+  _globals['_CANCELSESSIONREQUEST']._serialized_start=2280
+  _globals['_CANCELSESSIONREQUEST']._serialized_end=2338
+  _globals['_CANCELSESSIONREPLY']._serialized_start=2340
+  _globals['_CANCELSESSIONREPLY']._serialized_end=2405
+  _globals['_HEADREQUEST']._serialized_start=2407
+  _globals['_HEADREQUEST']._serialized_end=2420
+  _globals['_EXPORTAUDITREQUEST']._serialized_start=2422
+  _globals['_EXPORTAUDITREQUEST']._serialized_end=2457
+  _globals['_AUDITROW']._serialized_start=2460
+  _globals['_AUDITROW']._serialized_end=2595
+  _globals['_LISTCHARGESREQUEST']._serialized_start=2597
+  _globals['_LISTCHARGESREQUEST']._serialized_end=2674
+  _globals['_CHARGEROW']._serialized_start=2677
+  _globals['_CHARGEROW']._serialized_end=2910
+  _globals['_ADMIN']._serialized_start=2913
+  _globals['_ADMIN']._serialized_end=4185
 # @@protoc_insertion_point(module_scope)

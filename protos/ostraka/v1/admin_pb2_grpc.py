@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from protos.ostraka.v1 import admin_pb2 as protos_dot_ostraka_dot_v1_dot_admin__pb2
+from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -34,6 +35,16 @@ class AdminStub:
         Args:
             channel: A grpc.Channel.
         """
+        self.ListParties = channel.unary_unary(
+                '/ostraka.v1.Admin/ListParties',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesReply.FromString,
+                _registered_method=True)
+        self.SetParty = channel.unary_unary(
+                '/ostraka.v1.Admin/SetParty',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyReply.FromString,
+                _registered_method=True)
         self.ListBudgets = channel.unary_unary(
                 '/ostraka.v1.Admin/ListBudgets',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsRequest.SerializeToString,
@@ -44,15 +55,88 @@ class AdminStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
                 _registered_method=True)
+        self.GrantBudget = channel.unary_unary(
+                '/ostraka.v1.Admin/GrantBudget',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.GrantBudgetRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+                _registered_method=True)
+        self.FreezeBudget = channel.unary_unary(
+                '/ostraka.v1.Admin/FreezeBudget',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.FreezeBudgetRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+                _registered_method=True)
+        self.BudgetHistory = channel.unary_unary(
+                '/ostraka.v1.Admin/BudgetHistory',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryReply.FromString,
+                _registered_method=True)
+        self.SetConsent = channel.unary_unary(
+                '/ostraka.v1.Admin/SetConsent',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetConsentRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+                _registered_method=True)
+        self.WithdrawConsent = channel.unary_unary(
+                '/ostraka.v1.Admin/WithdrawConsent',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.WithdrawConsentRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+                _registered_method=True)
+        self.ShowPolicy = channel.unary_unary(
+                '/ostraka.v1.Admin/ShowPolicy',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowPolicyRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.FromString,
+                _registered_method=True)
+        self.ApplyPolicy = channel.unary_unary(
+                '/ostraka.v1.Admin/ApplyPolicy',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ApplyPolicyRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.FromString,
+                _registered_method=True)
         self.ListSessions = channel.unary_unary(
                 '/ostraka.v1.Admin/ListSessions',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsReply.FromString,
                 _registered_method=True)
+        self.ShowSession = channel.unary_unary(
+                '/ostraka.v1.Admin/ShowSession',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowSessionRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowSessionReply.FromString,
+                _registered_method=True)
+        self.CancelSession = channel.unary_unary(
+                '/ostraka.v1.Admin/CancelSession',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionReply.FromString,
+                _registered_method=True)
+        self.Head = channel.unary_unary(
+                '/ostraka.v1.Admin/Head',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.HeadRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.AuditHead.FromString,
+                _registered_method=True)
+        self.ExportAudit = channel.unary_stream(
+                '/ostraka.v1.Admin/ExportAudit',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ExportAuditRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.AuditRow.FromString,
+                _registered_method=True)
+        self.ListCharges = channel.unary_stream(
+                '/ostraka.v1.Admin/ListCharges',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.FromString,
+                _registered_method=True)
 
 
 class AdminServicer:
     """Missing associated documentation comment in .proto file."""
+
+    def ListParties(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetParty(self, request, context):
+        """Adds, suspends, resumes or removes a party, from the next batch on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def ListBudgets(self, request, context):
         """Missing associated documentation comment in .proto file."""
@@ -67,8 +151,86 @@ class AdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GrantBudget(self, request, context):
+        """Raises a unit's budget with the owning party's signed Agreement, or takes its new consent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FreezeBudget(self, request, context):
+        """Keeps a unit from taking part in further batches, or lets it again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BudgetHistory(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetConsent(self, request, context):
+        """Maps a group to a consent level of the policy, whose epsilon its budget gets.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WithdrawConsent(self, request, context):
+        """Ends a group's participation from the next batch on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ShowPolicy(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApplyPolicy(self, request, context):
+        """Puts a federation policy into force, or only says what it would change.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListSessions(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ShowSession(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelSession(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Head(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportAudit(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCharges(self, request, context):
+        """Everything a report on charges needs, one message a charge.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -76,6 +238,16 @@ class AdminServicer:
 
 def add_AdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'ListParties': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListParties,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesReply.SerializeToString,
+            ),
+            'SetParty': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetParty,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyReply.SerializeToString,
+            ),
             'ListBudgets': grpc.unary_unary_rpc_method_handler(
                     servicer.ListBudgets,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsRequest.FromString,
@@ -86,10 +258,70 @@ def add_AdminServicer_to_server(servicer, server):
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.SerializeToString,
             ),
+            'GrantBudget': grpc.unary_unary_rpc_method_handler(
+                    servicer.GrantBudget,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.GrantBudgetRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.SerializeToString,
+            ),
+            'FreezeBudget': grpc.unary_unary_rpc_method_handler(
+                    servicer.FreezeBudget,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.FreezeBudgetRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.SerializeToString,
+            ),
+            'BudgetHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.BudgetHistory,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryReply.SerializeToString,
+            ),
+            'SetConsent': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetConsent,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetConsentRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.SerializeToString,
+            ),
+            'WithdrawConsent': grpc.unary_unary_rpc_method_handler(
+                    servicer.WithdrawConsent,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.WithdrawConsentRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.SerializeToString,
+            ),
+            'ShowPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.ShowPolicy,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowPolicyRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.SerializeToString,
+            ),
+            'ApplyPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApplyPolicy,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ApplyPolicyRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.SerializeToString,
+            ),
             'ListSessions': grpc.unary_unary_rpc_method_handler(
                     servicer.ListSessions,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsReply.SerializeToString,
+            ),
+            'ShowSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ShowSession,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowSessionRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowSessionReply.SerializeToString,
+            ),
+            'CancelSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelSession,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionReply.SerializeToString,
+            ),
+            'Head': grpc.unary_unary_rpc_method_handler(
+                    servicer.Head,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.HeadRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.AuditHead.SerializeToString,
+            ),
+            'ExportAudit': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportAudit,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ExportAuditRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.AuditRow.SerializeToString,
+            ),
+            'ListCharges': grpc.unary_stream_rpc_method_handler(
+                    servicer.ListCharges,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -101,6 +333,60 @@ def add_AdminServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class Admin:
     """Missing associated documentation comment in .proto file."""
+
+    @staticmethod
+    def ListParties(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/ListParties',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetParty(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/SetParty',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def ListBudgets(request,
@@ -157,6 +443,195 @@ class Admin:
             _registered_method=True)
 
     @staticmethod
+    def GrantBudget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/GrantBudget',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.GrantBudgetRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FreezeBudget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/FreezeBudget',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.FreezeBudgetRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BudgetHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/BudgetHistory',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetConsent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/SetConsent',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetConsentRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WithdrawConsent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/WithdrawConsent',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.WithdrawConsentRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ShowPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/ShowPolicy',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowPolicyRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApplyPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/ApplyPolicy',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ApplyPolicyRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListSessions(request,
             target,
             options=(),
@@ -173,6 +648,141 @@ class Admin:
             '/ostraka.v1.Admin/ListSessions',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ShowSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/ShowSession',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowSessionRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ShowSessionReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/CancelSession',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Head(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/Head',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.HeadRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.AuditHead.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ostraka.v1.Admin/ExportAudit',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ExportAuditRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.AuditRow.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCharges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ostraka.v1.Admin/ListCharges',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListChargesRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.ChargeRow.FromString,
             options,
             channel_credentials,
             insecure,

@@ -134,7 +134,7 @@ class Mechanism(_message.Message):
     def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency")
+    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant")
     NONCE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -149,6 +149,7 @@ class Plan(_message.Message):
     RING_BITS_FIELD_NUMBER: _ClassVar[int]
     FRACTION_BITS_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    VARIANT_FIELD_NUMBER: _ClassVar[int]
     nonce: bytes
     task_digest: bytes
     classes: int
@@ -163,21 +164,34 @@ class Plan(_message.Message):
     ring_bits: int
     fraction_bits: int
     adjacency: str
-    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ...) -> None: ...
+    variant: str
+    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_SHA256_FIELD_NUMBER: _ClassVar[int]
+    CLIQUES_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     records: int
     max_votes_per_person: int
     manifest_sha256: bytes
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ...) -> None: ...
+    cliques: _containers.RepeatedCompositeFieldContainer[Clique]
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ...) -> None: ...
+
+class Clique(_message.Message):
+    __slots__ = ("groups", "teachers", "weight")
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    groups: _containers.RepeatedScalarFieldContainer[str]
+    teachers: int
+    weight: int
+    def __init__(self, groups: _Optional[_Iterable[str]] = ..., teachers: _Optional[int] = ..., weight: _Optional[int] = ...) -> None: ...
 
 class Grant(_message.Message):
     __slots__ = ("session_id", "plan_digest", "querier", "key_id", "protocol_version", "ring_bits", "participants", "max_batch", "max_queries", "not_before_unix_s", "expires_unix_s", "allowed_skew_s", "enforce", "bound")
@@ -230,32 +244,82 @@ class Schedule(_message.Message):
     PARTICIPANT_FIELD_NUMBER: _ClassVar[int]
     QUERIES_FIELD_NUMBER: _ClassVar[int]
     participant: Participant
-    queries: bytes
-    def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[bytes] = ...) -> None: ...
+    queries: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training")
+    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     TRAINING_FIELD_NUMBER: _ClassVar[int]
+    MIXED_FIELD_NUMBER: _ClassVar[int]
     site: str
     task_digest: bytes
     groups: _containers.RepeatedCompositeFieldContainer[Group]
     max_votes_per_person: int
     training: str
-    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ...) -> None: ...
+    mixed: bool
+    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ...) -> None: ...
 
 class Group(_message.Message):
-    __slots__ = ("name", "records", "teachers")
+    __slots__ = ("name", "records", "teachers", "copies")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    COPIES_FIELD_NUMBER: _ClassVar[int]
     name: str
     records: int
     teachers: int
-    def __init__(self, name: _Optional[str] = ..., records: _Optional[int] = ..., teachers: _Optional[int] = ...) -> None: ...
+    copies: int
+    def __init__(self, name: _Optional[str] = ..., records: _Optional[int] = ..., teachers: _Optional[int] = ..., copies: _Optional[int] = ...) -> None: ...
+
+class Agreement(_message.Message):
+    __slots__ = ("site", "group", "adjacency", "action", "epsilon_before", "epsilon", "number")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    group: str
+    adjacency: str
+    action: str
+    epsilon_before: float
+    epsilon: float
+    number: int
+    def __init__(self, site: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., action: _Optional[str] = ..., epsilon_before: _Optional[float] = ..., epsilon: _Optional[float] = ..., number: _Optional[int] = ...) -> None: ...
+
+class Receipts(_message.Message):
+    __slots__ = ("site", "receipts")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
+    def __init__(self, site: _Optional[str] = ..., receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ...) -> None: ...
+
+class Receipt(_message.Message):
+    __slots__ = ("session_id", "batch_id", "group", "mechanism", "classes", "adjacency", "queries", "sensitivity")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    group: str
+    mechanism: Mechanism
+    classes: int
+    adjacency: str
+    queries: int
+    sensitivity: float
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., group: _Optional[str] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., classes: _Optional[int] = ..., adjacency: _Optional[str] = ..., queries: _Optional[int] = ..., sensitivity: _Optional[float] = ...) -> None: ...
 
 class Signed(_message.Message):
     __slots__ = ("payload", "signature", "certificate_der")

@@ -8,16 +8,38 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class RegisterRequest(_message.Message):
-    __slots__ = ("manifest",)
+    __slots__ = ("manifest", "kept_head")
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
+    KEPT_HEAD_FIELD_NUMBER: _ClassVar[int]
     manifest: _common_pb2.Signed
-    def __init__(self, manifest: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+    kept_head: _common_pb2.AuditHead
+    def __init__(self, manifest: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., kept_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
 
 class RegisterReply(_message.Message):
-    __slots__ = ("audit_head",)
+    __slots__ = ("audit_head", "epoch", "reconcile")
     AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    RECONCILE_FIELD_NUMBER: _ClassVar[int]
     audit_head: _common_pb2.AuditHead
-    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
+    epoch: int
+    reconcile: bool
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ...) -> None: ...
+
+class ReconcileRequest(_message.Message):
+    __slots__ = ("receipts",)
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    receipts: _common_pb2.Signed
+    def __init__(self, receipts: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
+
+class ReconcileReply(_message.Message):
+    __slots__ = ("audit_head", "epoch", "charged")
+    AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CHARGED_FIELD_NUMBER: _ClassVar[int]
+    audit_head: _common_pb2.AuditHead
+    epoch: int
+    charged: int
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., charged: _Optional[int] = ...) -> None: ...
 
 class PlanRequest(_message.Message):
     __slots__ = ("plan",)
@@ -26,17 +48,23 @@ class PlanRequest(_message.Message):
     def __init__(self, plan: _Optional[bytes] = ...) -> None: ...
 
 class PlanReply(_message.Message):
-    __slots__ = ("enforce", "bound", "parties")
+    __slots__ = ("enforce", "bound", "parties", "teachers", "voters", "scale")
     ENFORCE_FIELD_NUMBER: _ClassVar[int]
     BOUND_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
+    TEACHERS_FIELD_NUMBER: _ClassVar[int]
+    VOTERS_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
     enforce: str
     bound: str
     parties: _containers.RepeatedCompositeFieldContainer[PartyCost]
-    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ...) -> None: ...
+    teachers: int
+    voters: float
+    scale: float
+    def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ...) -> None: ...
 
 class PartyCost(_message.Message):
-    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits")
+    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +72,7 @@ class PartyCost(_message.Message):
     EPSILON_FIELD_NUMBER: _ClassVar[int]
     BUDGET_EPSILON_FIELD_NUMBER: _ClassVar[int]
     FITS_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     order: float
@@ -51,7 +80,8 @@ class PartyCost(_message.Message):
     epsilon: float
     budget_epsilon: float
     fits: int
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ...) -> None: ...
+    group: str
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ...) -> None: ...
 
 class OpenSessionRequest(_message.Message):
     __slots__ = ("plan",)

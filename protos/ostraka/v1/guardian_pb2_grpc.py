@@ -39,6 +39,11 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterReply.FromString,
                 _registered_method=True)
+        self.Reconcile = channel.stream_unary(
+                '/ostraka.v1.Guardian/Reconcile',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReconcileRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReconcileReply.FromString,
+                _registered_method=True)
         self.Plan = channel.unary_unary(
                 '/ostraka.v1.Guardian/Plan',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.PlanRequest.SerializeToString,
@@ -86,6 +91,13 @@ class GuardianServicer:
 
     def Register(self, request, context):
         """An answering party declares its records and teachers. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Reconcile(self, request_iterator, context):
+        """Makes good what a restored ledger forgot of a party's spending. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -153,6 +165,11 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.Register,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterReply.SerializeToString,
+            ),
+            'Reconcile': grpc.stream_unary_rpc_method_handler(
+                    servicer.Reconcile,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReconcileRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReconcileReply.SerializeToString,
             ),
             'Plan': grpc.unary_unary_rpc_method_handler(
                     servicer.Plan,
@@ -222,6 +239,33 @@ class Guardian:
             '/ostraka.v1.Guardian/Register',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.RegisterReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Reconcile(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/ostraka.v1.Guardian/Reconcile',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReconcileRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReconcileReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -33,6 +33,8 @@ class GuardianStub:
     def __new__(cls, channel: _aio.Channel) -> GuardianAsyncStub: ...
     Register: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RegisterRequest, _guardian_pb2.RegisterReply]
     """An answering party declares its records and teachers. Role: party."""
+    Reconcile: _grpc.StreamUnaryMultiCallable[_guardian_pb2.ReconcileRequest, _guardian_pb2.ReconcileReply]
+    """Makes good what a restored ledger forgot of a party's spending. Role: party."""
     Plan: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.PlanRequest, _guardian_pb2.PlanReply]
     """What a plan would cost each party at worst, before anything is spent. Role: query."""
     OpenSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.OpenSessionRequest, _guardian_pb2.OpenSessionReply]
@@ -54,6 +56,8 @@ class GuardianAsyncStub(GuardianStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Register: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RegisterRequest, _guardian_pb2.RegisterReply]  # type: ignore[assignment]
     """An answering party declares its records and teachers. Role: party."""
+    Reconcile: _aio.StreamUnaryMultiCallable[_guardian_pb2.ReconcileRequest, _guardian_pb2.ReconcileReply]  # type: ignore[assignment]
+    """Makes good what a restored ledger forgot of a party's spending. Role: party."""
     Plan: _aio.UnaryUnaryMultiCallable[_guardian_pb2.PlanRequest, _guardian_pb2.PlanReply]  # type: ignore[assignment]
     """What a plan would cost each party at worst, before anything is spent. Role: query."""
     OpenSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.OpenSessionRequest, _guardian_pb2.OpenSessionReply]  # type: ignore[assignment]
@@ -78,6 +82,14 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.RegisterReply, _abc.Awaitable[_guardian_pb2.RegisterReply]]:
         """An answering party declares its records and teachers. Role: party."""
+
+    @_abc_1.abstractmethod
+    def Reconcile(
+        self,
+        request_iterator: _MaybeAsyncIterator[_guardian_pb2.ReconcileRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.ReconcileReply, _abc.Awaitable[_guardian_pb2.ReconcileReply]]:
+        """Makes good what a restored ledger forgot of a party's spending. Role: party."""
 
     @_abc_1.abstractmethod
     def Plan(
