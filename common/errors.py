@@ -6,6 +6,7 @@ from enum import StrEnum
 class ErrorCode(StrEnum):
     """Every code that a person or a program may meet; codes are added, never renamed."""
 
+    AGREEMENT_INVALID = "agreement.invalid"
     BATCH_ALTERED = "batch.altered"
     BATCH_DEAD = "batch.dead"
     BATCH_FROZEN = "batch.frozen"
@@ -17,6 +18,7 @@ class ErrorCode(StrEnum):
     BUDGET_RAISE_REFUSED = "budget.raise_refused"
     BUDGET_TOO_SMALL = "budget.too_small"
     CONFIG_INVALID = "config.invalid"
+    CONSENT_UNKNOWN = "consent.unknown"
     DATA_LABEL_RANGE = "data.label_range"
     DATA_MISSING = "data.missing"
     DATA_NAN = "data.nan"
@@ -38,18 +40,25 @@ class ErrorCode(StrEnum):
     LEDGER_LOCKED = "ledger.locked"
     LEDGER_MISSING = "ledger.missing"
     LEDGER_NEWER = "ledger.newer"
+    LEDGER_OLDER = "ledger.older"
     LEDGER_READ_ONLY = "ledger.read_only"
     LEDGER_TAMPERED = "ledger.tampered"
+    LEDGER_UNREACHABLE = "ledger.unreachable"
     MANIFEST_CHANGED = "manifest.changed"
     MANIFEST_INVALID = "manifest.invalid"
     MESSAGE_INVALID = "message.invalid"
     MESSAGE_TOO_LARGE = "message.too_large"
     MODEL_INVALID = "model.invalid"
     PARTY_CAP_REACHED = "party.cap_reached"
+    PARTY_REMOVED = "party.removed"
+    PARTY_SUSPENDED = "party.suspended"
     PARTY_UNKNOWN = "party.unknown"
+    PARTY_UNRECONCILED = "party.unreconciled"
     PARTY_UNREACHABLE = "party.unreachable"
     PLAN_INVALID = "plan.invalid"
     PLAN_RING_TOO_SMALL = "plan.ring_too_small"
+    POLICY_DAILY_LIMIT = "policy.daily_limit"
+    POLICY_INVALID = "policy.invalid"
     POLICY_REFUSED = "policy.refused"
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
@@ -59,6 +68,7 @@ class ErrorCode(StrEnum):
     SERVER_TIMEOUT = "server.timeout"
     SERVER_UNREACHABLE = "server.unreachable"
     SESSION_CLOSED = "session.closed"
+    SESSION_ELSEWHERE = "session.elsewhere"
     SESSION_ENDED = "session.ended"
     SESSION_UNKNOWN = "session.unknown"
     TASK_MISMATCH = "task.mismatch"
@@ -66,9 +76,11 @@ class ErrorCode(StrEnum):
 
 
 _STATUS_OF_GROUP = {
+    "agreement": "PERMISSION_DENIED",
     "batch": "FAILED_PRECONDITION",
     "budget": "FAILED_PRECONDITION",
     "config": "INVALID_ARGUMENT",
+    "consent": "INVALID_ARGUMENT",
     "data": "INVALID_ARGUMENT",
     "grant": "PERMISSION_DENIED",
     "identity": "PERMISSION_DENIED",
@@ -101,10 +113,13 @@ _STATUS_OF_CODE = {
     ErrorCode.IDENTITY_NOT_YET_VALID: "UNAUTHENTICATED",
     ErrorCode.LEDGER_LOCKED: "UNAVAILABLE",
     ErrorCode.LEDGER_MISSING: "NOT_FOUND",
+    ErrorCode.LEDGER_UNREACHABLE: "UNAVAILABLE",
     ErrorCode.MESSAGE_TOO_LARGE: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_CAP_REACHED: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_UNKNOWN: "NOT_FOUND",
     ErrorCode.PARTY_UNREACHABLE: "UNAVAILABLE",
+    ErrorCode.POLICY_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
+    ErrorCode.POLICY_INVALID: "INVALID_ARGUMENT",
     ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
     ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",
     ErrorCode.SESSION_UNKNOWN: "NOT_FOUND",

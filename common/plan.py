@@ -13,6 +13,7 @@ from common.plan_limits import check_mechanism
 from protos.ostraka.v1 import common_pb2
 
 ENFORCE = Literal["worst_case", "data_dependent"]
+VARIANT = Literal["none", "vanishing", "weighting"]
 
 NONCE_BYTES = 16
 DIGEST_BYTES = 32
@@ -56,6 +57,7 @@ class Plan(Value):
     ring_bits: Literal[32, 64] = 64
     fraction_bits: Literal[16] = 16
     adjacency: Literal["record", "label"] = "record"
+    variant: VARIANT = "none"
 
     @field_validator("parties")
     @classmethod
@@ -92,6 +94,7 @@ class Plan(Value):
             parties=tuple(message.parties),
             tally=_known(_TALLIES, message.tally, "tally"),
             encoding=_known(_ENCODINGS, message.encoding, "encoding"),
+            variant=message.variant or "none",  # type: ignore[arg-type]
             **fields,
         )
 
@@ -102,6 +105,7 @@ class Plan(Value):
             mechanism=mechanism_message(self.mechanism),
             tally=_number(_TALLIES, self.tally),
             encoding=_number(_ENCODINGS, self.encoding),
+            variant="" if self.variant == "none" else self.variant,
             **self.model_dump(include=_COPIED),
         )
         return message.SerializeToString(deterministic=True)

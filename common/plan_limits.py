@@ -45,6 +45,8 @@ def check_mechanism(plan: Plan) -> None:
         raise invalid_plan(
             f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
         )
+    if plan.variant != "none" and isinstance(plan.mechanism, NoiseCluster):
+        raise invalid_plan("mechanism noise_cluster counts records and has no variants; set variant none")
     plan.mechanism.check_classes(plan.classes)
     _check_lattice(plan)
     row = plan.mechanism.width(plan.classes) * plan.ring_bits // 8

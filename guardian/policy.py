@@ -1,55 +1,93 @@
 """The federation's policy, which the guardian holds every session to."""
 
-from __future__ import annotations
-
+import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from common.config import load_section
-from common.mechanism import BOUND
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import BOUND, MECHANISMS
 from common.plan import ENFORCE
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
+Level = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
+DAY_MS = 24 * 3600 * 1000
 
 
 class Policy(BaseModel):
-    """Limits on sessions, read from the table `[policy]` of the guardian's site.toml.
+    """Limits on sessions, read from TOML: what was applied last, else `[policy]` of the guardian's site.toml.
 
     Attributes:
         enforce: which costs stop a session, "worst_case" or "data_dependent".
         bound: how data-dependent costs are computed. Under worst_case enforcement they go into the
             confidential report alone.
+        on_exhaustion: whether a session stops where a unit's budget runs out, or goes on without its votes.
+        consent: epsilon of each consent level.
+        delta: the delta of budgets that name none.
+        renewal_days: after how many days a budget starts anew; none: never.
+        admission: who may answer, every "certified" party or those that an administrator "added".
+        mechanisms: the mechanisms allowed; none: every one.
         min_quorum: the fewest parties whose ballots may be released together.
         min_sigma: the smallest noise scale a plan may ask for, in votes.
         max_batch: the most queries in a batch.
         max_queries: the most queries in a session.
-        delta: the delta of budgets that name none.
+        max_queries_per_day: the most queries a querying party may ask in 24 hours; none: any number.
         grant_ttl_s: how long a grant is valid, in seconds.
         allowed_skew_s: how far clocks of other sites may be off, in seconds.
         freeze_after_s: how long a batch waits for missing shares, in seconds.
-        parties: sites that may answer; empty stands for every certified party.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enforce: ENFORCE = "worst_case"
     bound: BOUND = "exact"
+    on_exhaustion: Literal["stop", "vanish"] = "stop"
+    consent: dict[Level, Positive] = Field(default_factory=dict)
+    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+    renewal_days: Count | None = None
+    admission: Literal["certified", "added"] = "certified"
+    mechanisms: tuple[str, ...] | None = None
     min_quorum: Count = 2
     min_sigma: Positive = 1.0
     max_batch: Count = 10_000
     max_queries: Count = 1_000_000
-    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+    max_queries_per_day: Count | None = None
     grant_ttl_s: Positive = 86_400.0
     allowed_skew_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 60.0
     freeze_after_s: Positive = 30.0
-    parties: tuple[str, ...] = ()
 
-    def allows(self, site: str) -> bool:
-        """Say whether `site` may answer in this federation."""
-        return not self.parties or site in self.parties
+    @model_validator(mode="after")
+    def _known_mechanisms(self) -> Self:
+        unknown = [kind for kind in self.mechanisms or () if kind not in MECHANISMS]
+        if unknown:
+            raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
+        return self
+
+    @property
+    def renewal_ms(self) -> int | None:
+        """Milliseconds after which a budget starts anew, or None."""
+        return None if self.renewal_days is None else self.renewal_days * DAY_MS
+
+    def epsilon_of(self, level: str) -> float:
+        """Epsilon of a consent level; raises `consent.unknown`."""
+        if level not in self.consent:
+            known = ", ".join(self.consent) or "none"
+            raise OstrakaError(
+                ErrorCode.CONSENT_UNKNOWN,
+                f"The policy has no consent level '{level}', only {known}; choose one, or apply a policy"
+                " that has it.",
+            )
+        return self.consent[level]
+
+
+class Policies(Protocol):
+    """Where the policy in force is looked up, at every use."""
+
+    def current(self) -> Policy:
+        """The policy in force now."""
 
 
 def load_policy(folder: Path) -> Policy:
@@ -59,3 +97,24 @@ def load_policy(folder: Path) -> Policy:
         OstrakaError: `config.invalid` for an unknown key or a value out of range.
     """
     return load_section(folder, "policy", Policy)
+
+
+def parse_policy(text: str) -> Policy:
+    """The policy that a TOML file says, in whole; defaults stand for what it leaves out.
+
+    Raises:
+        OstrakaError: `policy.invalid` naming the key that is off.
+    """
+    try:
+        return Policy.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as exc:
+        raise OstrakaError(
+            ErrorCode.POLICY_INVALID, f"The policy is not TOML: {exc}; correct the file."
+        ) from exc
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "policy"
+        problem = first["msg"].removeprefix("Value error, ")
+        raise OstrakaError(
+            ErrorCode.POLICY_INVALID, f"The policy's key {where} is off: {problem}; correct the file."
+        ) from exc

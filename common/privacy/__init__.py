@@ -5,12 +5,15 @@ Everything here is a function of public plans alone and never of votes (DESIGN s
 
 from common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
 from common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
+from common.privacy.influence import ONE_VOTE, Influence
 from common.privacy.inputs import InputError
 from common.privacy.worst_case import WorstCase, pure_rdp, worst_case
 
 __all__ = [
     "AMOUNT_UNIT",
+    "ONE_VOTE",
     "ORDERS",
+    "Influence",
     "InputError",
     "WorstCase",
     "amount",

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Tau
+from common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Powerset, Tau
 from guardian.accounting.checks import Floats
 
 
@@ -19,7 +19,9 @@ class Tally:
     Attributes:
         mechanism: what was released.
         classes: classes k, or labels of a multi-label task.
-        teachers: scheduled teachers n, or records of NoiseCluster's parties.
+        total: weight of all votes scheduled for a query, in votes (Q,); for NoiseCluster the records of its
+            parties, the same in every row.
+        voters: the most teachers scheduled for any query.
         votes: sums in votes, (Q, width), float64.
         answered: which answers were given, bool (Q, m).
         scores: the student's probabilities under Interactive, (Q, k).
@@ -28,7 +30,8 @@ class Tally:
 
     mechanism: AnyMechanism
     classes: int
-    teachers: int
+    total: Floats
+    voters: int
     votes: Floats = field(repr=False)
     answered: NDArray[np.bool_] = field(repr=False)
     scores: Floats | None = field(repr=False, default=None)
@@ -37,25 +40,27 @@ class Tally:
     def rows(self, chosen: NDArray[np.bool_]) -> Tally:
         """Return the tally of the `chosen` queries (Q,)."""
         scores = None if self.scores is None else self.scores[chosen]
-        return replace(self, votes=self.votes[chosen], answered=self.answered[chosen], scores=scores)
+        total, votes, answered = self.total[chosen], self.votes[chosen], self.answered[chosen]
+        return replace(self, total=total, votes=votes, answered=answered, scores=scores)
 
     def seen(self) -> Floats:
-        """Return Powerset's largest counts (Q, at most n): honest votes reach no more sets."""
-        most = min(self.teachers, self.votes.shape[1])
+        """Return Powerset's largest counts (Q, at most voters): honest votes reach no more sets."""
+        most = max(1, min(self.voters, self.votes.shape[1]))
         return np.asarray(-np.partition(-self.votes, most - 1, axis=1)[:, :most], dtype=np.float64)
 
     def plausible(self) -> NDArray[np.bool_]:
-        """Return which queries (Q,) have sums that ballots of n teachers can add up to.
+        """Return which queries (Q,) have sums that ballots of these teachers can add up to.
 
-        Bounds other than the worst case assume as much.
+        Bounds other than the worst case assume as much (docs/accounting.md). Counts need not be whole,
+        because votes may be weighted or clipped.
         """
-        possible = np.isfinite(self.votes) & (self.votes >= 0) & (self.votes <= self.teachers)
-        if not isinstance(self.mechanism, Tau | L1):
-            possible = possible & (np.floor(self.votes) == self.votes)
+        possible = np.isfinite(self.votes) & (self.votes >= 0) & (self.votes <= self.total[:, None])
         rows = np.asarray(possible.all(axis=1), dtype=np.bool_)
         if isinstance(self.mechanism, Binary | Tau | L1):
             return rows
-        total = np.where(possible, self.votes, 0.0).sum(axis=1)
+        counts = np.where(possible, self.votes, 0.0)
         if isinstance(self.mechanism, NoiseCluster):
-            return np.full(len(rows), rows.all() and total.sum() == self.teachers)
-        return np.asarray(rows & (total == self.teachers), dtype=np.bool_)
+            return np.full(len(rows), rows.all() and (self.total == counts.sum()).all())
+        if isinstance(self.mechanism, Powerset):
+            rows &= np.count_nonzero(counts, axis=1) <= self.voters
+        return np.asarray(rows & (counts.sum(axis=1) == self.total), dtype=np.bool_)

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -16,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData()
 _RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -41,9 +42,19 @@ meta = Table(
     _count("schema_version", 1),
     _blob("ledger_id"),
     _count("fence"),
+    _count("epoch"),
     _blob("key_check"),
 )
-"""One row: the fence is the number of the process that may write."""
+"""One row: `fence` is the last number given to a replica, `epoch` how often the ledger was restored."""
+
+replicas = Table(
+    "replicas",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    _text("address"),
+    _count("lease_until_unix_ms"),
+)
+"""Guardian processes: one whose lease is over, or that is gone from here, has lost its sessions to others."""
 
 units = Table(
     "units",
@@ -61,6 +72,12 @@ units = Table(
     _count("reserved"),
     _count("overdrawn_to"),
     _blob("data_dependent"),
+    Column("state", Text, CheckConstraint("state IN ('active', 'frozen', 'withdrawn')"), nullable=False),
+    Column("level", Text),
+    _count("agreements"),
+    _count("spent_before"),
+    _count("period_started_unix_ms"),
+    Column("broken_unix_ms", BigInteger),
     UniqueConstraint("party", "group_name", "adjacency"),
     CheckConstraint("adjacency IN ('record', 'label')"),
     CheckConstraint("enforce IN ('worst_case', 'data_dependent')"),
@@ -71,13 +88,50 @@ units = Table(
     ),
 )
 """Amounts of a unit. `overdrawn_to` is what was committed when a budget was lowered below it; it only falls.
-`data_dependent` is the encrypted running total."""
+`data_dependent` is the encrypted running total, `level` the consent level whose epsilon the budget is,
+`agreements` how many of the owning party's were used, `spent_before` what earlier periods of a renewed budget
+spent, and `broken_unix_ms` since when the guarantee no longer covers the unit's lifetime."""
+
+unit_events = Table(
+    "unit_events",
+    metadata,
+    Column("id", _RowId, primary_key=True),
+    Column("unit", _RowId, ForeignKey("units.id"), nullable=False, index=True),
+    _count("time_unix_ms"),
+    _text("kind"),
+    Column("epsilon", Float, nullable=False),
+    _count("spent"),
+    _text("reason"),
+)
+"""What happened to a unit but for charges: its budget and what was spent after it. Rows are only added."""
+
+parties = Table(
+    "parties",
+    metadata,
+    Column("site", Text, primary_key=True),
+    Column(
+        "state", Text, CheckConstraint("state IN ('added', 'active', 'suspended', 'removed')"), nullable=False
+    ),
+    _count("reconciled_epoch"),
+    _count("since_unix_ms"),
+)
+"""`reconciled_epoch` is the epoch that the party's receipts were last taken in."""
+
+policies = Table(
+    "policies",
+    metadata,
+    Column("version", _RowId, primary_key=True, autoincrement=False),
+    _text("toml"),
+    _text("reason"),
+    _count("applied_unix_ms"),
+)
+"""Policies that were applied; the last one is in force."""
 
 manifests = Table(
     "manifests",
     metadata,
     Column("id", _RowId, primary_key=True),
-    _text("site"),
+    Column("site", Text, nullable=False, index=True),
     _blob("manifest"),
     _blob("signed"),
     _count("registered_unix_ms"),
@@ -94,8 +148,11 @@ sessions = Table(
     Column("state", Text, CheckConstraint("state IN ('open', 'closed', 'ended')"), nullable=False),
     _count("queries", 1),
     _count("opened_unix_ms"),
+    _count("holder"),
     UniqueConstraint("querier", "plan_digest"),
+    Index("open_sessions_by_holder", "holder", "state"),
 )
+"""`holder` is the number of the replica that the session is pinned to."""
 
 batches = Table(
     "batches",
@@ -106,6 +163,7 @@ batches = Table(
     _count("size"),
     _blob("ticket"),
     Column("state", Text, CheckConstraint("state IN ('ticketed', 'released', 'dead')"), nullable=False),
+    _count("opened_unix_ms"),
     Column("request_digest", LargeBinary),
     Column("answers", LargeBinary),
     _count("answered"),
@@ -133,6 +191,17 @@ charges = Table(
 """Per batch and unit: what its ticket reserved, and once released the charge, the latter also as an
 encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
 get their row with the charge."""
+
+reconciled = Table(
+    "reconciled",
+    metadata,
+    Column("session_id", Text, primary_key=True),
+    Column("batch_id", BigInteger, primary_key=True),
+    Column("unit", _RowId, ForeignKey("units.id"), primary_key=True),
+    _count("worst_case"),
+    _count("time_unix_ms"),
+)
+"""Charges that a restored ledger had forgotten, from the parties' receipts. Rows are only added."""
 
 audit = Table(
     "audit",

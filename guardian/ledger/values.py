@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from common.privacy import AMOUNT_UNIT, epsilon
+from protos.ostraka.v1 import common_pb2
 
 AMOUNT_MAX = 2**62
 """Where amounts saturate (about 4.6 million of rdp), so that every sum fits the database's integers."""
@@ -51,7 +52,21 @@ class Charge:
 
 @dataclass(frozen=True)
 class Budget:
-    """A unit's budget and what was spent of it in the worst case, in amounts at `order`."""
+    """A unit's budget and what was spent of it in the worst case, in amounts at `order`.
+
+    Attributes:
+        key: whose it is.
+        epsilon: what it promises at `delta`.
+        delta: of the promise.
+        order: Renyi order of the filter.
+        enforce: which costs it is held to.
+        budget: what may be spent, `spent` and `reserved` what is.
+        state: "active", "frozen" or "withdrawn"; the last two take part in no further batch.
+        level: the consent level whose epsilon this is, if it is one's.
+        agreements: how many agreements of the owning party were used on it.
+        spent_before: what earlier periods of a renewed budget spent.
+        broken_unix_ms: since when `epsilon` no longer covers the unit's lifetime, if so.
+    """
 
     key: UnitKey
     epsilon: float
@@ -61,6 +76,11 @@ class Budget:
     budget: int
     spent: int
     reserved: int
+    state: str = "active"
+    level: str | None = None
+    agreements: int = 0
+    spent_before: int = 0
+    broken_unix_ms: int | None = None
 
     @property
     def available(self) -> int:
@@ -71,6 +91,11 @@ class Budget:
     def epsilon_worst_case(self) -> float:
         """Worst-case epsilon of all charges so far, at this budget's order and delta."""
         return epsilon(self.spent * AMOUNT_UNIT, self.order, self.delta)
+
+    @property
+    def epsilon_lifetime(self) -> float:
+        """Worst-case epsilon of everything since the unit was made, over all renewals."""
+        return epsilon(add(self.spent_before, self.spent) * AMOUNT_UNIT, self.order, self.delta)
 
     @property
     def epsilon_reserved(self) -> float:
@@ -87,6 +112,65 @@ class StoredManifest:
     site: str
     manifest: bytes
     signed: bytes
+
+
+@dataclass(frozen=True)
+class StoredParty:
+    """A party's standing: "added", "active", "suspended" or "removed".
+
+    `reconciled` says whether its receipts are in since the ledger was last restored.
+    """
+
+    site: str
+    state: str
+    reconciled: bool
+    since_unix_ms: int
+
+
+@dataclass(frozen=True)
+class StoredPolicy:
+    """A policy that was applied, as TOML, and why."""
+
+    version: int
+    toml: str
+    reason: str
+    applied_unix_ms: int
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What a party is told at registration; `reconcile` asks it for receipts before it may vote."""
+
+    head: common_pb2.AuditHead
+    epoch: int
+    reconcile: bool
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What a party's receipt says a batch cost one of its units at worst."""
+
+    session_id: str
+    batch_id: int
+    unit: UnitKey
+    worst_case: int
+
+
+@dataclass(frozen=True)
+class UnitEvent:
+    """Something that happened to a unit: `epsilon` of its budget and what it had `spent` after it.
+
+    `kind` is "set", "lowered", "raised", "renewed", "frozen", "thawed", "withdrawn", "consented",
+    "reconciled" or "charged"; a charge names its batch, the others a reason where there is one.
+    """
+
+    time_unix_ms: int
+    kind: str
+    epsilon: float
+    spent: int
+    reason: str = ""
+    session_id: str = ""
+    batch_id: int = 0
 
 
 @dataclass(frozen=True)

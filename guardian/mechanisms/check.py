@@ -14,7 +14,7 @@ from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import Ring, RingArray
 from guardian.noise.source import NoiseSource
 
-_LEAST, _MOST = -(2**62), 2**63 - 1
+_FARTHEST = 2**62
 
 
 def passes(
@@ -29,26 +29,26 @@ def passes(
 
 
 def passes_per_label(
-    positives: RingArray, teachers: int, check: Check, noise: NoiseSource, ring: Ring
+    positives: RingArray, totals: NDArray[np.int64], check: Check, noise: NoiseSource, ring: Ring
 ) -> NDArray[np.bool_]:
     """Return where max(|V|, |n - V|) + N(0, sigma^2) >= threshold, a check (Q, k) for each of `positives`.
 
-    |.| is the circular distance and n the number of `teachers`, so a label passes when the votes for it or
-    the votes against it are many (000, Algorithm 2).
+    |.| is the circular distance and n the weight of all votes, `totals` (Q,) in lattice steps, so a label
+    passes when the votes for it or the votes against it are many (000, Algorithm 2).
     """
-    negatives = ring.wrap(np.array(teachers << FRACTION_BITS)) - positives
+    negatives = ring.wrap(totals)[:, None] - positives
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))
     return reaches(larger, in_steps(check.threshold), check.sigma, noise)
 
 
-def reaches(distances: NDArray[np.int64], needed: int, sigma: float, noise: NoiseSource) -> NDArray[np.bool_]:
-    """Return where `distances` with noise of `sigma` votes are at least `needed`, both in lattice steps.
+def reaches(values: NDArray[np.int64], needed: int, sigma: float, noise: NoiseSource) -> NDArray[np.bool_]:
+    """Return where `values` with noise of `sigma` votes are at least `needed`, both in lattice steps.
 
-    What is needed is kept where subtracting a distance of at most 2^62 cannot overflow; no draw is so large
-    that this changes an outcome.
+    Values lie within 2^62 steps of 0. What is needed is kept there too, so that their difference cannot
+    overflow; no sum that fits into the ring comes so far.
     """
-    left = np.int64(min(max(needed, _LEAST), _MOST)) - distances
-    passed: NDArray[np.bool_] = noise.gaussian(sigma, distances.shape) >= left
+    left = np.int64(min(max(needed, -_FARTHEST), _FARTHEST - 1)) - values
+    passed: NDArray[np.bool_] = noise.gaussian(sigma, values.shape) >= left
     return passed
 
 

@@ -35,7 +35,8 @@ def release(
     ring: Ring,
     *,
     classes: int,
-    teachers: int,
+    totals: NDArray[np.int64],
+    voters: int,
     scores: NDArray[np.int64] | None = None,
 ) -> Answers:
     """Return the answers of one batch.
@@ -48,7 +49,8 @@ def release(
         noise: the randomness; every release draws afresh.
         ring: the ring of the sums.
         classes: number of classes, or of labels for a multi-label mechanism.
-        teachers: number of teachers scheduled for these queries, n.
+        totals: weight of all votes scheduled for each query, int64 (Q,) in steps of 2^-16 of a vote.
+        voters: the most teachers scheduled for one of these queries.
         scores: for Interactive the student's probabilities, int64 (Q, classes) in steps of 2^-16.
 
     Raises:
@@ -64,8 +66,8 @@ def release(
         case Interactive():
             if scores is None:
                 raise ValueError("scores: interactive needs the student's probabilities")
-            return interactive(sums, mechanism, noise, ring, teachers=teachers, scores=scores)
+            return interactive(sums, mechanism, noise, ring, totals=totals, scores=scores)
         case Binary() | Tau() | L1():
-            return binary(sums, mechanism, noise, ring, teachers=teachers)
+            return binary(sums, mechanism, noise, ring, totals=totals)
         case Powerset():
-            return powerset(sums, mechanism, noise, ring, labels=classes, teachers=teachers)
+            return powerset(sums, mechanism, noise, ring, labels=classes, voters=voters)

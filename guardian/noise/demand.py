@@ -45,10 +45,11 @@ class Draw:
         return source.laplace(self.scale, self.shape)
 
 
-def draws_of(mechanism: Mechanism, rows: int, classes: int, teachers: int) -> list[Draw]:
+def draws_of(mechanism: Mechanism, rows: int, classes: int, voters: int) -> list[Draw]:
     """Return the draws that releasing `rows` queries of `classes` classes or labels makes, in their order.
 
-    `teachers` is the number scheduled: of Powerset's label sets, so many are drawn one by one.
+    `voters` is the most teachers scheduled for one of them: so many of Powerset's label sets are drawn one by
+    one.
     """
     match mechanism:
         case GnMax() | NoiseCluster():
@@ -64,7 +65,7 @@ def draws_of(mechanism: Mechanism, rows: int, classes: int, teachers: int) -> li
                 Draw("gaussian", mechanism.sigma, (2, rows, classes)),
             ]
         case Powerset():
-            seen = min(teachers, mechanism.width(classes))
+            seen = min(voters, mechanism.width(classes))
             return [*_checks(mechanism.check, (rows,)), Draw("gaussian", mechanism.sigma, (rows, seen))]
 
 
