@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError, model_validator
 
 from common.datasets import Dataset, load
+from common.datasets.consent import COLUMN
 from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
 from common.task_check import check_columns, check_labels, check_values
@@ -62,8 +63,16 @@ class Task(Part):
         return self.input.names
 
     def load(self, path: Path | str) -> Dataset:
-        """A site's records for this task, labels looked up in its classes, checked."""
-        data = load(path, self.classes) if self.multi_label else load(path, self.label, self.classes)
+        """A site's records for this task, labels looked up in its classes, checked.
+
+        A table's column `consent` holds consent levels unless the task has a feature or label of that name.
+        """
+        labels = self.classes if self.multi_label else (self.label,)
+        consent = COLUMN not in (*self.columns, *labels)
+        if self.multi_label:
+            data = load(path, self.classes, consent=consent)
+        else:
+            data = load(path, self.label, self.classes, consent=consent)
         self.check(data)
         return data
 

@@ -16,17 +16,24 @@ TEST_FRACTION = 0.2
 
 
 def load(
-    path: Path | str, label: str | tuple[str, ...] = "label", classes: tuple[str, ...] | None = None
+    path: Path | str,
+    label: str | tuple[str, ...] = "label",
+    classes: tuple[str, ...] | None = None,
+    *,
+    consent: bool = False,
 ) -> Dataset:
     """The records of one .npz (X, y), .csv or .parquet file; unlabelled where there is no y or label column.
 
-    An .npz whose y has two axes, (records, labels), is multi-label whatever is asked for.
+    An .npz whose y has two axes, (records, labels), is multi-label whatever is asked for. Its array
+    `consent`, where there is one, holds a consent level for every record.
 
     Args:
         path: the file; its suffix says its kind.
         label: name of the label column of a table; for multi-label records the names of all labels, each of
             which is a column of 0 and 1 in a table.
         classes: the task's class names, which labels of one column are then looked up in.
+        consent: whether a table's column `consent`, where there is one, holds consent levels; otherwise it
+            is a feature.
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
@@ -38,7 +45,7 @@ def load(
         return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels)
     from common.datasets import tables
 
-    return tables.dataset_of(tables.read_table(file), label, classes, str(file))
+    return tables.dataset_of(tables.read_table(file), label, classes, str(file), consent=consent)
 
 
 def load_splits(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.datasets.classes import require_in_range
+from common.datasets.consent import consent_levels
 from common.datasets.label_columns import label_matrix
 from common.errors import ErrorCode, OstrakaError
 
@@ -22,6 +23,7 @@ class Dataset:
             None for an unlabelled pool.
         classes: names of the classes by index, or of the k labels; None where the file has none.
         shape: shape of one record before it was flattened, or None for a table.
+        consent: the consent level of each record, N of them, or None where the file says none.
     """
 
     columns: tuple[str, ...]
@@ -29,6 +31,7 @@ class Dataset:
     y: NDArray[np.int64] | None = None
     classes: tuple[str, ...] | None = None
     shape: tuple[int, ...] | None = None
+    consent: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Number of records."""
@@ -42,7 +45,8 @@ class Dataset:
     def take(self, rows: NDArray[np.integer[Any]] | slice) -> Self:
         """The records at these rows, in that order."""
         y = None if self.y is None else self.y[rows]
-        return type(self)(self.columns, self.X[rows], y, self.classes, self.shape)
+        consent = None if self.consent is None else tuple(np.array(self.consent)[rows].tolist())
+        return type(self)(self.columns, self.X[rows], y, self.classes, self.shape, consent)
 
     def labels(self) -> NDArray[np.int64]:
         """Class indices (N,), or 0 and 1 (N, k); raises `data.missing` where the records have none."""
@@ -60,12 +64,14 @@ def from_arrays(
     *,
     columns: tuple[str, ...] | None = None,
     classes: tuple[str, ...] | None = None,
+    consent: NDArray[Any] | None = None,
     source: str = "the data",
 ) -> Dataset:
     """A dataset from arrays as they come; records of more than one axis are flattened and keep their shape.
 
-    Columns without names are called x0, x1, ... Raises `data.shape`, `data.nan`, `data.label_range` and
-    `data.not_numeric`, naming `source`, the column and the row.
+    Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. Raises
+    `data.shape`, `data.nan`, `data.label_range`, `data.not_numeric`, and for consent `data.missing` and
+    `data.unreadable`, naming `source`, the column and the row.
     """
     features, shape = _features(X, source)
     names = columns or tuple(f"x{i}" for i in range(features.shape[1]))
@@ -76,7 +82,8 @@ def from_arrays(
         )
     require_finite(features, names, source)
     labels = None if y is None else _labels(y, len(features), classes, source)
-    return Dataset(names, features, labels, classes, shape)
+    levels = None if consent is None else consent_levels(consent, len(features), source)
+    return Dataset(names, features, labels, classes, shape, levels)
 
 
 def require_finite(X: NDArray[np.float32], columns: tuple[str, ...], source: str) -> None:

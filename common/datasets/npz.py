@@ -1,4 +1,4 @@
-"""Records in NumPy's .npz files: X, optionally y, columns (or feature_names) and classes."""
+"""Records in NumPy's .npz files: X, optionally y, consent, columns (or feature_names) and classes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.datasets.classes import index_labels
+from common.datasets.consent import COLUMN
 from common.datasets.dataset import Dataset, from_arrays
 from common.datasets.label_columns import in_order
 from common.errors import ErrorCode, OstrakaError
@@ -36,7 +37,7 @@ def dataset_of(
     *,
     labels: tuple[str, ...] | None = None,
 ) -> Dataset:
-    """The dataset in arrays X<suffix> and y<suffix>; y is None where there is no such array.
+    """The dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
 
     A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
     """
@@ -47,18 +48,25 @@ def dataset_of(
     elif y is not None:
         y, names = _indices(y, names, classes, source)
     return from_arrays(
-        _required(arrays, f"X{suffix}", source), y, columns=columns, classes=names, source=source
+        _required(arrays, f"X{suffix}", source),
+        y,
+        columns=columns,
+        classes=names,
+        consent=arrays.get(f"{COLUMN}{suffix}"),
+        source=source,
     )
 
 
 def write(dataset: Dataset, path: Path) -> None:
-    """Writes X in its records' own shape, columns, and y and classes where there are any."""
+    """Writes X in its records' own shape, columns, and y, classes and consent where there are any."""
     arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
     arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
     if dataset.y is not None:
         arrays["y"] = dataset.y
     if dataset.classes is not None:
         arrays["classes"] = np.array(dataset.classes)
+    if dataset.consent is not None:
+        arrays[COLUMN] = np.array(dataset.consent)
     with path.open("wb") as file:
         np.savez(file, **arrays)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from common.datasets.classes import index_labels
+from common.datasets.consent import COLUMN
 from common.datasets.dataset import Dataset, from_arrays
 from common.datasets.label_columns import zeros_and_ones
 from common.errors import ErrorCode, OstrakaError
@@ -29,12 +30,22 @@ def read_table(path: Path) -> pa.Table:
 
 
 def dataset_of(
-    table: pa.Table, label: str | tuple[str, ...], classes: tuple[str, ...] | None, source: str
+    table: pa.Table,
+    label: str | tuple[str, ...],
+    classes: tuple[str, ...] | None,
+    source: str,
+    *,
+    consent: bool = False,
 ) -> Dataset:
-    """The dataset in a table, without labels where it has no column `label`, or none of several."""
+    """The dataset in a table, without labels where it has no column `label`, or none of several.
+
+    A column `consent` holds consent levels where `consent` is asked for, else it is one like any other.
+    """
     _require_distinct(table.column_names, source)
     labels = (label,) if isinstance(label, str) else label
-    columns = tuple(name for name in table.column_names if name not in labels)
+    levels = _levels(table) if consent and COLUMN in table.column_names else None
+    no_features = labels if levels is None else (*labels, COLUMN)
+    columns = tuple(name for name in table.column_names if name not in no_features)
     features = [_numbers(table, name, source) for name in columns]
     y = None
     if not isinstance(label, str):
@@ -42,7 +53,7 @@ def dataset_of(
     elif label in table.column_names:
         y, classes = index_labels(_values(table, label, source), classes, source)
     X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
-    return from_arrays(X, y, columns=columns, classes=classes, source=source)
+    return from_arrays(X, y, columns=columns, classes=classes, consent=levels, source=source)
 
 
 def _require_distinct(names: list[str], source: str) -> None:
@@ -67,6 +78,11 @@ def _label_columns(table: pa.Table, labels: tuple[str, ...], source: str) -> NDA
             label=missing[0],
         )
     return np.stack([zeros_and_ones(_values(table, name, source), name, source) for name in labels], axis=1)
+
+
+def _levels(table: pa.Table) -> NDArray[Any]:
+    """Consent levels as the table has them; empty where one is missing."""
+    return np.array(["" if level is None else level for level in table[COLUMN].to_pylist()])
 
 
 def _numbers(table: pa.Table, name: str, source: str) -> NDArray[np.float32]:

@@ -13,6 +13,7 @@ from common.errors import ErrorCode, OstrakaError
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 X = np.arange(12).reshape(6, 2)
 Y = np.array([0, 1, 2, 0, 1, 2])
+LEVELS = np.array(["low", "1", "very-high", "high", "low", "high"])
 
 
 def npz(folder: Path, **stored: Any) -> Path:
@@ -200,6 +201,64 @@ def test_saved_datasets_come_back(tmp_path: Path, classes: Any, shape: tuple[int
     assert (loaded.columns, loaded.classes, loaded.shape) == (stored.columns, classes, stored.shape)
     assert np.array_equal(loaded.X, stored.X)
     assert labels(loaded) == labels(stored)
+    assert loaded.consent is None
+
+
+def test_consent_is_kept_by_record(tmp_path: Path) -> None:
+    stored = load(npz(tmp_path, X=X, y=Y, consent=LEVELS))
+    assert stored.consent == tuple(LEVELS.tolist())
+    save(stored, tmp_path / "again.npz")
+    assert load(tmp_path / "again.npz").consent == stored.consent
+    splits = npz(tmp_path, X_train=X, y_train=Y, consent_train=LEVELS, X_test=X[:2], y_test=Y[:2])
+    train, test = load_splits(splits)
+    assert (train.consent, test.consent) == (stored.consent, None)
+    whole, tested = load_splits(npz(tmp_path, X=X, y=Y, consent=LEVELS))
+    for part in (whole, tested):
+        assert part.consent == tuple(LEVELS[(part.X[:, 0] / 2).astype(int)].tolist())
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_column_of_consent_is_a_feature_unless_asked_for(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"data.{suffix}"
+    if suffix == "csv":
+        path.write_text("a,consent,label\n1,2,x\n3,1,y\n")
+    else:
+        levels = pa.array([2, 1]).dictionary_encode()
+        pq.write_table(pa.table({"a": [1, 3], "consent": levels, "label": ["x", "y"]}), path)
+    asked = load(path, consent=True)
+    assert (asked.columns, asked.consent) == (("a",), ("2", "1"))
+    assert load(csv(tmp_path, "a,consent\n1,2\n")).columns == ("a", "consent")
+    assert load(csv(tmp_path, "a\n1\n"), consent=True).consent is None
+
+
+@pytest.mark.parametrize(
+    ("levels", "code", "named"),
+    [
+        (["low", "", "low"], ErrorCode.DATA_MISSING, "no consent in row 1"),
+        (["low", "low", " "], ErrorCode.DATA_MISSING, "no consent in row 2"),
+        (["Low", "low", "low"], ErrorCode.DATA_UNREADABLE, "'Low' in row 0"),
+        (["low", "x" * 33, "low"], ErrorCode.DATA_UNREADABLE, "in row 1"),
+        (["low", "low", "-low"], ErrorCode.DATA_UNREADABLE, "'-low' in row 2"),
+        ([0.5, 1.0, np.nan], ErrorCode.DATA_UNREADABLE, "float64"),
+        (["low", "low"], ErrorCode.DATA_SHAPE, "(2,) for 3 records"),
+    ],
+)
+def test_consent_that_is_missing_or_no_level_names_the_row(
+    tmp_path: Path, levels: list[Any], code: ErrorCode, named: str
+) -> None:
+    fails(npz(tmp_path, X=X[:3], consent=levels), code, named)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a,consent\n1,low\n2,\n", ErrorCode.DATA_MISSING),
+        ("a,consent\n1,3\n2,\n", ErrorCode.DATA_MISSING),
+        ("a,consent\n1,low\n2,not asked\n", ErrorCode.DATA_UNREADABLE),
+    ],
+)
+def test_a_gap_in_a_column_of_consent_names_the_row(tmp_path: Path, text: str, code: ErrorCode) -> None:
+    fails(csv(tmp_path, text), code, "row 1", consent=True)
 
 
 def test_rows_are_taken_in_the_order_asked(tmp_path: Path) -> None:
@@ -207,6 +266,9 @@ def test_rows_are_taken_in_the_order_asked(tmp_path: Path) -> None:
     assert taken.X.tolist() == [[10, 11], [0, 1]]
     assert labels(taken) == [2, 0]
     assert from_arrays(X).take(slice(2)).y is None
+    levels = from_arrays(X, Y, consent=LEVELS)
+    assert levels.take(np.array([5, 0])).consent == ("high", "low")
+    assert levels.take(slice(2)).consent == ("low", "1")
 
 
 def test_stored_splits_are_kept(tmp_path: Path) -> None:

@@ -131,6 +131,12 @@ def test_saved_labels_come_back(tmp_path_factory: pytest.TempPathFactory, named:
     assert (loaded.shape, loaded.classes, loaded.labels().tolist()) == ((2, 2), classes, y.tolist())
 
 
+def test_labels_and_consent_stand_beside_each_other(tmp_path: Path) -> None:
+    path = csv(tmp_path, "a,consent,cat,dog\n1,low,0,1\n")
+    data = load(path, NAMES[:2], consent=True)
+    assert (data.columns, data.labels().tolist(), data.consent) == (("a",), [[0, 1]], ("low",))
+
+
 def test_rows_are_taken_with_all_their_labels() -> None:
     taken = from_arrays(X, Y, classes=NAMES).take(np.array([3, 0]))
     assert (len(taken), taken.labels().tolist(), taken.classes) == (2, Y[[3, 0]].tolist(), NAMES)

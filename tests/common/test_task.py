@@ -274,6 +274,17 @@ def test_a_site_that_lacks_a_class_loads_its_labels_by_name(tmp_path: Path) -> N
         ADULTS.load(path)
 
 
+@pytest.mark.parametrize(("columns", "consent"), [(("a",), ("2", "3")), (("a", "consent"), None)])
+def test_a_column_of_consent_holds_levels_unless_it_is_a_feature(
+    tmp_path: Path, columns: tuple[str, ...], consent: tuple[str, ...] | None
+) -> None:
+    path = tmp_path / "site.csv"
+    path.write_text("a,consent,label\n1,2,0\n2,3,1\n")
+    X = np.array([[0, 0], [9, 9]])[:, : len(columns)]
+    data = infer_task(from_arrays(X, np.arange(2), columns=columns), "people").load(path)
+    assert (data.columns, data.consent) == (columns, consent)
+
+
 def test_digits_go_through_a_file(tmp_path: Path) -> None:
     data = digits()
     task = infer_task(data, "digits")
