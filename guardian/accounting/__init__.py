@@ -1,6 +1,6 @@
 """What a release cost: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
 
-from common.privacy import InputError, epsilon
+from common.privacy import Influence, InputError, epsilon
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.charge import charge, largest_charge
 from guardian.accounting.confident import confident_rdp, threshold_rdp
@@ -15,6 +15,7 @@ from guardian.accounting.smooth_sensitivity import sanitized, sanitized_rdp, smo
 from guardian.accounting.tally import Tally
 
 __all__ = [
+    "Influence",
     "InputError",
     "Tally",
     "binary_rdp",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import Bound, Floats, check_lattice, check_scalar
 from guardian.accounting.labels import Change, Release, label_votes
 from guardian.accounting.multilabel import released_rdp
@@ -17,7 +18,7 @@ def binary_rdp(
     *,
     bound: Bound = "exact",
     tau: float | None = None,
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the bits of all k labels of each query.
@@ -32,7 +33,7 @@ def binary_rdp(
             which holds for D(M(D) || M(D')) alone; or "exact", both directions of the divergence itself,
             and with `tau` a bound on what one ballot can flip over all labels at once.
         tau: largest L2 norm of one teacher's ballot, at most sqrt(k); None where ballots are not clipped.
-        sensitivity: what one unit can change in one query, in votes; `exact` above 1 is the worst case.
+        influence: what one unit can change in one query.
         lattice: step of the noise in votes; 0 for the papers' continuous noise.
 
     Returns:
@@ -42,7 +43,7 @@ def binary_rdp(
     Raises:
         InputError: where an argument is malformed.
     """
-    change = Change(check_scalar("sensitivity", sensitivity), tau)
+    change = Change(influence, tau)
     votes = label_votes(positives, n, change)
     release = Release(vote=check_scalar("sigma", sigma), lattice=check_lattice(lattice))
     return released_rdp(votes, release, change, orders, bound)
@@ -59,7 +60,7 @@ def checked_binary_rdp(
     *,
     bound: Bound = "exact",
     tau: float | None = None,
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of each label's check, plus its bit where the label was `answered` (Q, k).
@@ -68,7 +69,7 @@ def checked_binary_rdp(
     "exact" a label's check and bit are charged for the same neighbour and direction, which is less than the
     sum of two largest divergences.
     """
-    change = Change(check_scalar("sensitivity", sensitivity), tau)
+    change = Change(influence, tau)
     votes = label_votes(positives, n, change, answered)
     release = Release(
         vote=check_scalar("sigma2", sigma2),

@@ -23,7 +23,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.privacy import InputError, worst_case
+from common.privacy import ONE_VOTE, Influence, InputError, worst_case
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.checks import Floats, check_bound
 from guardian.accounting.confident import confident_rdp
@@ -38,39 +38,41 @@ from guardian.accounting.work import affordable
 
 class _Terms(TypedDict):
     bound: BOUND
-    sensitivity: float
+    influence: Influence
     lattice: float
 
 
-def charge(tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *, lattice: float) -> float:
+def charge(
+    tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
+) -> float:
     """Return the rdp at `order` that one released batch costs a unit; never above what was reserved for it.
 
-    A query whose sums no ballots of n teachers add up to (an offset or random sum) is charged the worst case,
-    because the other bounds assume such ballots; so is one for which `exact` would take too long, or whose
-    cost is no number. Nothing that the votes do is told by an exception or a warning.
+    A query whose sums no ballots of these teachers add up to (an offset or random sum) is charged the worst
+    case, because the other bounds assume such ballots; so is one for which `exact` would take too long, or
+    whose cost is no number. Nothing that the votes do is told by an exception or a warning.
 
     Args:
         tally: what was released.
         order: Renyi order of the unit's filter.
         bound: how votes are charged. "worst_case" does not look at them.
-        sensitivity: what the unit can change in one query, in votes.
+        influence: what the unit can change in one query.
         lattice: step of the noise in votes (`guardian.noise.LATTICE`).
 
     Raises:
         InputError: where an argument other than the votes is malformed.
     """
-    terms = _Terms(bound=check_bound(bound), sensitivity=sensitivity, lattice=lattice)
+    terms = _Terms(bound=check_bound(bound), influence=influence, lattice=lattice)
     return math.fsum(_charges(tally, order, terms).tolist())
 
 
 def largest_charge(
-    tally: Tally, order: float, bound: BOUND, sensitivity: float = 1.0, *, lattice: float
+    tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
 ) -> float:
     """Return the largest `charge` of these votes over all answers that could have been given.
 
     A filter that releases a batch only where this fits keeps its promise (docs/accounting.md).
     """
-    terms = _Terms(bound=check_bound(bound), sensitivity=sensitivity, lattice=lattice)
+    terms = _Terms(bound=check_bound(bound), influence=influence, lattice=lattice)
     given = np.ones_like(tally.answered)
     outcomes = [_charges(replace(tally, answered=answered), order, terms) for answered in (given, ~given)]
     return math.fsum(np.maximum(*outcomes).tolist())
@@ -78,7 +80,7 @@ def largest_charge(
 
 def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:
     """Return the rdp of each query (Q,), or of the whole batch (1,) of NoiseCluster."""
-    worst = worst_case(tally.mechanism, order, terms["sensitivity"], classes=tally.classes)
+    worst = worst_case(tally.mechanism, order, terms["influence"].sensitivity, classes=tally.classes)
     proved = _proved(tally, terms)
     with np.errstate(all="ignore"):
         if isinstance(tally.mechanism, NoiseCluster):
@@ -96,8 +98,8 @@ def _proved(tally: Tally, terms: _Terms) -> NDArray[np.bool_]:
     match terms["bound"]:
         case "theorem6":
             return tally.plausible()
-        case "exact" if terms["sensitivity"] <= 1:
-            return tally.plausible() & affordable(tally)
+        case "exact":
+            return tally.plausible() & affordable(tally, terms["influence"])
     return np.zeros(len(tally.votes), dtype=np.bool_)
 
 
@@ -140,7 +142,8 @@ def _labels(
     tally: Tally, sigma: float, check: Check | None, radius: float | None, order: float, terms: _Terms
 ) -> Floats:
     """Return the rdp (Q, 1) of one bit per label, from ballots of an L2 norm of at most `radius`."""
-    votes, n = tally.votes, tally.teachers
+    votes = tally.votes
+    n = np.broadcast_to(tally.total[:, None], votes.shape)
     if check is None:
         return binary_rdp(votes, n, sigma, order, tau=radius, **terms)
     return checked_binary_rdp(
@@ -149,7 +152,7 @@ def _labels(
 
 
 def _powerset(tally: Tally, mechanism: Powerset, order: float, terms: _Terms) -> Floats:
-    """Return the rdp (Q, 1) of one label set per query; at most n sets have votes."""
+    """Return the rdp (Q, 1) of one label set per query; no more sets than voters have votes."""
     counts = tally.seen()
     k, most, check = tally.classes, mechanism.max_positives, mechanism.check
     if check is None:

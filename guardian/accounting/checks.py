@@ -61,21 +61,13 @@ def check_bound(bound: Bound) -> Bound:
     return bound
 
 
-def histograms(votes: ArrayLike, teachers: ArrayLike) -> NDArray[np.bool_]:
-    """Return which rows (Q,) are whole, non-negative counts of `teachers` votes, a number or (Q,)."""
-    array = np.asarray(votes, dtype=np.float64)
-    whole = np.isfinite(array) & (array >= 0) & (np.floor(array) == array)
-    total = np.where(whole, array, 0.0).sum(axis=1)
-    return np.asarray(whole.all(axis=1) & (total == np.asarray(teachers, dtype=np.float64)), dtype=np.bool_)
-
-
 def _refuse(argument: str, wrong: NDArray[np.bool_], message: str) -> None:
     if wrong.any():
         raise InputError(argument, message, tuple(int(i) for i in np.argwhere(wrong)[0]))
 
 
-def check_positives(positives: ArrayLike, n: ArrayLike, *, whole: bool) -> tuple[Floats, Floats]:
-    """Return positives (Q, k) and n, a number or (Q, k), as float64 (Q, k), whole numbers where `whole`."""
+def check_positives(positives: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
+    """Return positives (Q, k) and n, a number or (Q, k), as float64 (Q, k)."""
     votes, total = np.asarray(positives, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if votes.ndim != 2 or votes.shape[1] < 1:
         raise InputError("positives", f"must have shape (queries, labels >= 1), has {votes.shape}")
@@ -83,7 +75,6 @@ def check_positives(positives: ArrayLike, n: ArrayLike, *, whole: bool) -> tuple
         raise InputError("n", f"must be a number or have shape {votes.shape}, has {total.shape}")
     for argument, array in (("n", total), ("positives", votes)):
         _refuse(argument, ~(np.isfinite(array) & (array >= 0)), "must be a finite number, 0 or more")
-        _refuse(argument, (array != np.floor(array)) & whole, "must be a whole number of votes")
     _refuse("positives", votes > total, "must be at most n")
     return votes, np.broadcast_to(total, votes.shape)
 

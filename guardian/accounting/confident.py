@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -18,8 +19,9 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
-from guardian.accounting.exact import confident_exact, threshold_exact
+from guardian.accounting.exact import checked_exact, neighbours, threshold_exact
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
+from guardian.accounting.parts import NoisyCheck
 from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
 
@@ -31,17 +33,17 @@ def threshold_rdp(
     orders: ArrayLike,
     *,
     bound: Bound = "exact",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of saying whether max_j n_j + N(0, sigma^2) >= threshold.
 
-    One vote moves the largest count by at most one, half of what it moves between two classes, so the
-    worst case is orders * (sensitivity/sigma)^2 / 2. Arguments and errors are those of `gnmax_rdp`.
+    One vote moves the largest count by at most one, half of what it moves between two classes, so the worst
+    case is orders * (u/sigma)^2 / 2 for a sensitivity of u. Arguments and errors are those of `gnmax_rdp`.
     """
     counts, at = check_votes(votes), check_orders(orders)
     check_scalar("threshold", threshold, positive=False)
-    scale = math.sqrt(2) * check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
+    scale = math.sqrt(2) * check_scalar("sigma", sigma) / influence.sensitivity
     worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
     match check_bound(bound), check_lattice(lattice):
         case "worst_case", _:
@@ -49,7 +51,7 @@ def threshold_rdp(
         case "theorem6", step:
             return theorem6(log_q_check(counts, threshold, sigma, step), scale, at)
         case _, step:
-            return np.minimum(worst, threshold_exact(counts, threshold, sigma, at, sensitivity, step))
+            return np.minimum(worst, threshold_exact(counts, threshold, sigma, at, influence, step))
 
 
 def log_q_check(votes: Floats, threshold: float, sigma: float, lattice: float) -> Floats:
@@ -71,7 +73,7 @@ def confident_rdp(
     answered: ArrayLike,
     *,
     bound: Bound = "exact",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of Confident GNMax: the check's, plus GNMax's where `answered` (Q,).
@@ -84,14 +86,12 @@ def confident_rdp(
     counts, at = check_votes(votes), check_orders(orders)
     mask = check_answered(answered, len(counts))
     check_scalar("threshold", threshold, positive=False)
-    check_scalar("sensitivity", sensitivity)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
     if check_bound(bound) == "exact":
-        most = reserved(len(counts), sigmas, at, sensitivity, check_lattice(lattice))
-        charges = confident_exact(counts, threshold, sigmas, at, sensitivity, lattice, most)
+        most = reserved(len(counts), sigmas, at, influence.sensitivity, check_lattice(lattice))
+        check = NoisyCheck(counts, threshold, sigma1, lattice)
+        charges = checked_exact(counts, check, sigma2, at, influence, most, neighbours)
         return np.where(mask[:, None], charges.passed, charges.failed)
-    check = threshold_rdp(
-        counts, threshold, sigma1, at, bound=bound, sensitivity=sensitivity, lattice=lattice
-    )
-    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, sensitivity=sensitivity, lattice=lattice)
-    return check + np.where(mask[:, None], argmax, 0.0)
+    cost = threshold_rdp(counts, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice)
+    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
+    return cost + np.where(mask[:, None], argmax, 0.0)

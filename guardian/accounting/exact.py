@@ -1,6 +1,7 @@
-"""The divergence itself: the largest over all histograms that one vote moved leads to, in both directions.
+"""The divergence itself: the largest over all histograms that a unit's votes lead to, in both directions.
 
-A vote may leave any class, also one that shows none: a querying party can have shifted the sums.
+A vote may leave any class, also one that shows none: a querying party can have shifted the sums. One vote of
+any weight moves in whole; `guardian.accounting.several` says what several may do.
 
 Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the votes D that
 were cast. docs/accounting.md derives it. Where a `lattice` is given, what numerics and the lattice may hide
@@ -10,16 +11,18 @@ is added, so that it is an upper bound for what is released; infinite where noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from common.privacy import Influence
 from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import Floats
-from guardian.accounting.joint import added, joint_charges
-from guardian.accounting.moments import largest_rdp
+from guardian.accounting.joint import checked_charges
 from guardian.accounting.outcomes import FARTHEST, grid
-from guardian.accounting.parts import Part, argmax_part, check_part
+from guardian.accounting.parts import NoisyCheck, argmax_part
+from guardian.accounting.several import argmax_rdp, check_rdp
 
 MOST_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""
@@ -27,60 +30,53 @@ MOST_CLASSES = 128
 _BLOCK = 2**18
 
 
-def gnmax_exact(votes: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
-    """Return the rdp (Q, R) of GNMax for a vote of weight `moved`, at most 1, that goes to another class."""
-    return _exact(votes, sigma, moved, orders, lambda rows: argmax_part(rows, sigma, moved, lattice))
+def gnmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
+    """Return the rdp (Q, R) of GNMax."""
+    rdp = np.full((len(votes), len(orders)), np.inf)
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        part = partial(argmax_part, votes[rows], sigma, lattice=lattice)
+        rdp[rows] = argmax_rdp(part, neighbours(votes[rows]), orders, influence)
+    return rdp
 
 
 def threshold_exact(
-    votes: Floats, threshold: float, sigma: float, orders: Floats, moved: float, lattice: float
+    votes: Floats, threshold: float, sigma: float, orders: Floats, influence: Influence, lattice: float
 ) -> Floats:
     """Return the rdp (Q, R) of the check alone."""
-    return _exact(
-        votes, sigma, moved, orders, lambda rows: check_part(rows, threshold, sigma, moved, lattice)
-    )
+    rdp = np.full((len(votes), len(orders)), np.inf)
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        check = NoisyCheck(votes[rows], threshold, sigma, lattice)
+        rdp[rows] = check_rdp(check, neighbours(votes[rows]), orders, influence)
+    return rdp
 
 
-def confident_exact(
+def checked_exact(
     votes: Floats,
-    threshold: float,
-    sigmas: tuple[float, float],
+    check: NoisyCheck,
+    sigma: float,
     orders: Floats,
-    moved: float,
-    lattice: float,
+    influence: Influence,
     most: Charges,
+    moves: Callable[[Floats], NDArray[np.bool_]],
 ) -> Charges:
-    """Return charges for Confident by its check's outcome: one neighbour moves in check and argmax alike.
+    """Return charges for a check and GNMax by the check's outcome.
 
-    `most` holds for every histogram: no charge exceeds it, and it is charged where nothing else is proved.
+    One neighbour of `moves` moves in check and argmax alike. `most` holds for every histogram: no charge
+    exceeds it, and it is charged where nothing else is proved.
     """
     charges = Charges(most.failed.copy(), most.passed.copy())
-    if _out_of_reach(votes, moved):
-        return charges
-    for rows in blocks(votes, sigmas[1], moved):
-        check = check_part(votes[rows], threshold, sigmas[0], moved, lattice)
-        argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
         room = Charges(most.failed[rows], most.passed[rows])
-        found = joint_charges(check, argmax, neighbours(votes[rows]), orders, room)
+        found = checked_charges(check.of(rows), argmax, moves(votes[rows]), orders, influence, room)
         charges.failed[rows], charges.passed[rows] = found.failed, found.passed
     return charges
 
 
-def _exact(
-    votes: Floats, sigma: float, moved: float, orders: Floats, part: Callable[[Floats], Part]
-) -> Floats:
-    rdp = np.full((len(votes), len(orders)), np.inf)
-    if _out_of_reach(votes, moved):
-        return rdp
-    for rows in blocks(votes, sigma, moved):
-        released = part(votes[rows])
-        largest = largest_rdp(released.shifts, neighbours(votes[rows]), orders)
-        rdp[rows] = np.nan_to_num(largest, nan=np.inf) + added(released.error, orders)
-    return rdp
-
-
-def _out_of_reach(votes: Floats, moved: float) -> bool:
-    return moved > 1 or votes.shape[1] > MOST_CLASSES
+def every_move(votes: Floats) -> NDArray[np.bool_]:
+    """Return the moves (Q, a, b) of a vote: all, where classes with equal counts are told apart."""
+    queries, classes = votes.shape
+    return np.tile(~np.eye(classes, dtype=np.bool_), (queries, 1, 1))
 
 
 def neighbours(votes: Floats) -> NDArray[np.bool_]:
@@ -95,6 +91,8 @@ def neighbours(votes: Floats) -> NDArray[np.bool_]:
 def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
     """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
     classes = votes.shape[1]
+    if classes > MOST_CLASSES:
+        return
     spread = np.ptp(votes, axis=1) / sigma
     order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
     while order.size:

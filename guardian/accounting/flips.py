@@ -1,7 +1,7 @@
-"""`exact` for multi-label ballots that are not clipped: every label may move by a whole vote.
+"""`exact` for multi-label ballots that are not clipped: every label may move by some of a unit's votes.
 
-One teacher's ballot may change at all labels at once, each independently of the others, so the largest
-divergence is the sum over labels of each label's worse move, for one direction of all labels.
+A unit's ballots may change at all labels at once, each independently of the others, so the largest
+divergence is the sum over labels of each label's worst move, for one direction of all labels.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import math
 
 import numpy as np
 
+from common.privacy import Influence
 from guardian.accounting.bit import bit_rdp
 from guardian.accounting.checks import Floats
 from guardian.accounting.labels import LabelVotes, Release, top
 
 
-def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, moved: float) -> Floats:
-    """Return the rdp (Q, R) of a vote of weight `moved`, at most 1, changing at every label."""
+def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Influence) -> Floats:
+    """Return the rdp (Q, R) where so many votes may change at every label."""
     labels, index = votes.distinct()
-    costs = np.maximum(*(_moved(labels, release, orders, sign * moved) for sign in (-1, 1)))
+    costs = np.zeros((2, len(orders), len(labels.positives)))
+    for votes_moved in range(1, influence.votes + 1):
+        for by in (-votes_moved * influence.weight, votes_moved * influence.weight):
+            costs = np.maximum(costs, _moved(labels, release, orders, by))
     total: Floats = costs[:, :, index].sum(axis=-1).max(axis=0).T
     return total
 

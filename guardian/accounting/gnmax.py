@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -32,7 +33,7 @@ def gnmax_rdp(
     orders: ArrayLike,
     *,
     bound: Bound = "exact",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the noisy argmax of each histogram.
@@ -41,17 +42,17 @@ def gnmax_rdp(
         votes: counts (Q, k), not negative.
         sigma: standard deviation of the noise on each count, in votes.
         orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (sensitivity/sigma)^2 (002, Lemma 8); "theorem6", which bounds
-            D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions. No bound exceeds
-            the worst case, which `exact` falls back to for a sensitivity above 1.
-        sensitivity: what one unit can change in one query, in votes.
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u (002, Lemma 8); "theorem6", which
+            bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions, and for
+            several votes of one unit an upper bound of it. No bound exceeds the worst case.
+        influence: what one unit can change in one query.
         lattice: step of the noise in votes; 0 for the papers' continuous noise.
 
     Raises:
         InputError: where an argument is malformed.
     """
     counts, at = check_votes(votes), check_orders(orders)
-    scale = check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
+    scale = check_scalar("sigma", sigma) / influence.sensitivity
     worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
     match check_bound(bound), check_lattice(lattice):
         case "worst_case", _:
@@ -59,7 +60,7 @@ def gnmax_rdp(
         case "theorem6", step:
             return theorem6(log_q_argmax(counts, sigma, step), scale, at)
         case _, step:
-            return np.minimum(worst, gnmax_exact(counts, sigma, at, sensitivity, step))
+            return np.minimum(worst, gnmax_exact(counts, sigma, at, influence, step))
 
 
 def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:

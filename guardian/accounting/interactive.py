@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from common.privacy import InputError
-from guardian.accounting.by_outcome import Charges
+from common.privacy import ONE_VOTE, Influence, InputError
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -21,10 +20,9 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
-from guardian.accounting.exact import MOST_CLASSES, blocks
+from guardian.accounting.exact import checked_exact, every_move
 from guardian.accounting.gnmax import gnmax_rdp, with_lattice
-from guardian.accounting.joint import joint_charges
-from guardian.accounting.parts import argmax_part, check_part
+from guardian.accounting.parts import NoisyCheck
 from guardian.accounting.reserved import reserved
 from guardian.accounting.theorem6 import theorem6
 
@@ -39,13 +37,13 @@ def interactive_rdp(
     answered: ArrayLike,
     *,
     bound: Bound = "exact",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of a check on max_j (n_j - n p_j), and of GNMax where `answered` (Q,).
 
     n is the sum of a query's votes. One vote moves the check's largest difference by at most one, so it costs
-    as much as Confident's at worst: orders * (sensitivity/sigma1)^2 / 2 for every query, and GNMax's when
+    as much as Confident's at worst: orders * (u/sigma1)^2 / 2 for every query, and GNMax's when
     answered (002, Algorithm 2; docs/accounting-mechanisms.md). Under "exact" a row is the charge for its
     check's outcome and at most what `reserved` says, as in `confident_rdp`.
 
@@ -58,9 +56,9 @@ def interactive_rdp(
         orders: Renyi orders (R,), above 1.
         answered: which queries passed, bool (Q,).
         bound: as for `gnmax_rdp`.
-        sensitivity: what one unit can change in one query, in votes.
-        lattice: step of the noise in votes, 0 for continuous noise. Votes are then whole, and scores are
-            multiples of the step, so that differences lie on it.
+        influence: what one unit can change in one query.
+        lattice: step of the noise in votes, 0 for continuous noise. Votes and scores are multiples of it, and
+            n (1 - p_j) is rounded down to it, as it is released.
 
     Raises:
         InputError: where an argument is malformed.
@@ -69,39 +67,18 @@ def interactive_rdp(
     mask = check_answered(answered, len(counts))
     differences = _differences(counts, scores, check_lattice(lattice))
     check_scalar("threshold", threshold, positive=False)
-    unit = check_scalar("sensitivity", sensitivity)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
     if check_bound(bound) == "exact":
-        charges = _exact(counts, differences, threshold, sigmas, at, unit, lattice)
+        most = reserved(len(counts), sigmas, at, influence.sensitivity, lattice)
+        check = NoisyCheck(differences, threshold, sigma1, lattice)
+        charges = checked_exact(counts, check, sigma2, at, influence, most, every_move)
         return np.where(mask[:, None], charges.passed, charges.failed)
-    scale = math.sqrt(2) * sigma1 / unit
-    check = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    scale = math.sqrt(2) * sigma1 / influence.sensitivity
+    cost = np.broadcast_to(at / scale**2, (len(counts), len(at)))
     if bound == "theorem6":
-        check = theorem6(_log_q(differences, threshold, sigma1, lattice), scale, at)
-    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, sensitivity=unit, lattice=lattice)
-    return check + np.where(mask[:, None], argmax, 0.0)
-
-
-def _exact(
-    votes: Floats,
-    differences: Floats,
-    threshold: float,
-    sigmas: tuple[float, float],
-    orders: Floats,
-    moved: float,
-    lattice: float,
-) -> Charges:
-    """Return what queries cost by their check's outcome: one neighbour moves in check and argmax alike."""
-    charges = reserved(len(votes), sigmas, orders, moved, lattice)
-    if moved > 1 or votes.shape[1] > MOST_CLASSES:
-        return charges
-    for rows in blocks(votes, sigmas[1], moved):
-        check = check_part(differences[rows], threshold, sigmas[0], moved, lattice)
-        argmax = argmax_part(votes[rows], sigmas[1], moved, lattice)
-        most = Charges(charges.failed[rows], charges.passed[rows])
-        found = joint_charges(check, argmax, _moves(votes[rows]), orders, most)
-        charges.failed[rows], charges.passed[rows] = found.failed, found.passed
-    return charges
+        cost = theorem6(_log_q(differences, threshold, sigma1, lattice), scale, at)
+    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
+    return cost + np.where(mask[:, None], argmax, 0.0)
 
 
 def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:
@@ -113,8 +90,15 @@ def _differences(votes: Floats, scores: ArrayLike, lattice: float) -> Floats:
     if lattice > 0:
         steps = beliefs / lattice
         _refuse_first(steps != np.floor(steps), "scores", f"must be a multiple of {lattice}")
-        _refuse_first(votes != np.floor(votes), "votes", "must be a whole number")
-    return np.asarray(votes - votes.sum(axis=1, keepdims=True) * beliefs)
+    n = votes.sum(axis=1, keepdims=True)
+    return np.asarray(votes - n + _shares(n, 1 - beliefs, lattice))
+
+
+def _shares(n: Floats, parts: Floats, lattice: float) -> Floats:
+    """Return n times parts (Q, k), rounded down to the lattice; that of whole votes lies on it."""
+    whole = np.floor(n)
+    rest = (n - whole) * parts
+    return whole * parts + (np.floor(rest / lattice) * lattice if lattice > 0 else rest)
 
 
 def _refuse_first(wrong: NDArray[np.bool_], argument: str, message: str) -> None:
@@ -127,9 +111,3 @@ def _log_q(differences: Floats, threshold: float, sigma: float, lattice: float) 
     distance = np.abs(differences.max(axis=1) - threshold)
     log_q = np.asarray(log_ndtr((lattice - distance) / sigma), dtype=np.float64)
     return with_lattice(log_q, sigma, lattice, draws=1)
-
-
-def _moves(votes: Floats) -> NDArray[np.bool_]:
-    """Return the moves (Q, a, b) of a vote: all, because scores tell classes with equal counts apart."""
-    queries, classes = votes.shape
-    return np.tile(~np.eye(classes, dtype=np.bool_), (queries, 1, 1))

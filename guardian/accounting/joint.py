@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from common.privacy import Influence
 from guardian.accounting.by_outcome import Charges, outcome_charges
 from guardian.accounting.checks import Floats
-from guardian.accounting.parts import Part
+from guardian.accounting.parts import NoisyCheck, Part
+from guardian.accounting.several import added, argmax_rdp, check_rdp
 
 
-def joint_charges(
-    check: Part, argmax: Part, moves: NDArray[np.bool_], orders: Floats, most: Charges
+def checked_charges(
+    check: NoisyCheck,
+    argmax: Callable[[float], Part],
+    moves: NDArray[np.bool_],
+    orders: Floats,
+    influence: Influence,
+    most: Charges,
 ) -> Charges:
     """Return what queries cost by their check's outcome, at most `most`, what the worst case charges.
 
-    One neighbour of `moves` (Q, a, b) changes check and argmax alike. Where nothing is proved, it is `most`.
+    `argmax` are its outcomes after so many votes moved from a to b, and `moves` (Q, a, b) the pairs to try.
+    Where nothing is proved, it is `most`.
     """
+    if influence.votes == 1:
+        return _joint(check.moved(influence.weight), argmax(influence.weight), moves, orders, most)
+    failed = check_rdp(check, moves, orders, influence)
+    passed = failed + argmax_rdp(argmax, moves, orders, influence)
+    return _chosen((failed <= most.failed) & (passed <= most.passed), Charges(failed, passed), most)
+
+
+def _joint(check: Part, argmax: Part, moves: NDArray[np.bool_], orders: Floats, most: Charges) -> Charges:
+    """Return the charges where one neighbour of `moves` changes check and argmax alike."""
     error = added(check.error + argmax.error, orders)
     room = Charges(most.failed - error, most.passed - error)
     found = outcome_charges(check.shifts, argmax.shifts, moves, orders, room)
     fits = (found.failed <= room.failed) & (found.passed <= room.passed)
-    return Charges(
-        np.where(fits, found.failed + error, most.failed), np.where(fits, found.passed + error, most.passed)
-    )
+    return _chosen(fits, Charges(found.failed + error, found.passed + error), most)
 
 
-def added(error: Floats, orders: Floats) -> Floats:
-    """Return what an error (Q,) of log probabilities can hide at each order, as rdp (Q, R)."""
-    return np.asarray(error[:, None] * (4 * orders / (orders - 1)))
+def _chosen(fits: NDArray[np.bool_], charges: Charges, most: Charges) -> Charges:
+    """Return both charges where they fit, else both of the other pair: no mixture of two pairs is valid."""
+    return Charges(np.where(fits, charges.failed, most.failed), np.where(fits, charges.passed, most.passed))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from common.clipping import l1_radius
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import Bound, Floats, check_lattice, check_norm, check_scalar
 from guardian.accounting.labels import Change, Release, label_votes
 from guardian.accounting.multilabel import released_rdp
@@ -19,7 +20,7 @@ def l1_rdp(
     tau1: float,
     *,
     bound: Bound = "exact",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of all labels' bits, ballots being scaled by min(1, tau1/their L1 norm).
@@ -29,7 +30,7 @@ def l1_rdp(
     errors are those of `binary_rdp`.
     """
     largest = check_norm("tau1", tau1, np.atleast_1d(positives).shape[-1])
-    change = Change(check_scalar("sensitivity", sensitivity), l1_radius(largest))
+    change = Change(influence, l1_radius(largest))
     votes = label_votes(positives, n, change)
     release = Release(vote=check_scalar("sigma", sigma), lattice=check_lattice(lattice))
     return released_rdp(votes, release, change, orders, bound)

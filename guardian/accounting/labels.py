@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from common.privacy import Influence
 from guardian.accounting.checks import Floats, check_labels, check_norm, check_positives
 
 Mask = NDArray[np.bool_]
@@ -35,23 +36,20 @@ class LabelVotes:
 
 @dataclass(frozen=True)
 class Change:
-    """What one unit can change in one query, in votes: `sensitivity` times a ballot of norm `tau`.
+    """What one unit can change in one query: ballots of norm `tau`, which is None without clipping."""
 
-    `tau` is None where ballots are not clipped; `most` is the most that one label can move.
-    """
-
-    sensitivity: float
+    influence: Influence
     tau: float | None
 
     @property
     def most(self) -> float:
-        """Return the largest move of one label."""
-        return self.sensitivity * min(1.0, self.tau or 1.0)
+        """Return the largest move of one label, in votes."""
+        return self.influence.sensitivity * min(1.0, self.tau or 1.0)
 
     @property
     def budget(self) -> float:
         """Return the largest sum over labels of squared moves: 2 tau^2, because no entry is negative."""
-        return math.inf if self.tau is None else 2 * (self.sensitivity * self.tau) ** 2
+        return math.inf if self.tau is None else 2 * (self.influence.sensitivity * self.tau) ** 2
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,10 @@ def label_votes(
     """Return checked votes; every label is answered where `answered` is None.
 
     Raises:
-        InputError: where votes are negative, exceed n or are not finite; where they are not whole although
-            ballots are neither clipped nor weighted; where tau or `answered` do not fit the labels.
+        InputError: where votes are negative, exceed n or are not finite; where tau or `answered` do not fit
+            the labels.
     """
-    whole = change.tau is None and change.sensitivity == 1
-    counts, total = check_positives(positives, n, whole=whole)
+    counts, total = check_positives(positives, n)
     if change.tau is not None:
         check_norm("tau", change.tau, math.sqrt(counts.shape[1]))
     mask = np.ones(counts.shape, dtype=np.bool_) if answered is None else check_labels(answered, counts.shape)

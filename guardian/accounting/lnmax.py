@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -25,12 +26,12 @@ def lnmax_rdp(
     orders: ArrayLike,
     *,
     bound: Bound = "exact",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the argmax of counts with Laplace noise of scale 1/gamma votes.
 
-    One vote moves two counts by one: the release is e-close with e = 2 gamma sensitivity.
+    One vote moves two counts by one: the release is e-close with e = 2 gamma for each.
 
     Args:
         votes: counts (Q, k), not negative.
@@ -42,14 +43,14 @@ def lnmax_rdp(
             in both directions of all e-close pairs that release something else than the plurality with at
             most the probability on these votes (own derivation, docs/accounting-mechanisms.md). No bound
             exceeds the worst case.
-        sensitivity: what one unit can change in one query, in votes.
+        influence: what one unit can change in one query.
         lattice: step of the discrete Laplace noise in votes; 0 for continuous noise.
 
     Raises:
         InputError: where an argument is malformed.
     """
     counts, at = check_votes(votes), check_orders(orders)
-    close = 2 * check_scalar("gamma", gamma) * check_scalar("sensitivity", sensitivity)
+    close = 2 * check_scalar("gamma", gamma) * influence.sensitivity
     worst = np.broadcast_to(randomised_response(close, at), (len(counts), len(at)))
     match check_bound(bound), check_lattice(lattice):
         case "worst_case", _:

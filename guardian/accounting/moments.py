@@ -24,25 +24,25 @@ _NEAR = 1e-2
 _LARGE = 40.0
 
 
-def largest_rdp(part: Shifts, neighbours: NDArray[np.bool_], orders: Floats) -> Floats:
-    """Return the largest divergence (Q, R) over `neighbours` (Q, a, b) and both directions."""
+def largest_rdp(part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, *, both: bool = True) -> Floats:
+    """Return the largest D(P || R), and where `both` D(R || P), over `neighbours` (Q, a, b), as (Q, R)."""
     at, back = np.unique(orders, return_inverse=True)
-    best = _Search(part, neighbours, at).run()
+    best = _Search(part, neighbours, at, 2 if both else 1).run()
     return np.asarray((best / (at - 1)[:, None])[back].T, dtype=np.float64)
 
 
 class _Search:
     """The largest log moment by order (R) and query (Q).
 
-    Candidates are all neighbours, forwards (D(P || R)) and then back. A log moment is convex in the order,
-    so between two orders it lies below its chord; candidates whose chord lies below what another one
-    reaches are left out there, and the interval is halved for the others.
+    Candidates are all neighbours, forwards (D(P || R)) and, for two directions, back. A log moment is convex
+    in the order, so between two orders it lies below its chord; candidates whose chord lies below what
+    another one reaches are left out there, and the interval is halved for the others.
     """
 
-    def __init__(self, part: Shifts, neighbours: NDArray[np.bool_], orders: Floats) -> None:
+    def __init__(self, part: Shifts, neighbours: NDArray[np.bool_], orders: Floats, directions: int) -> None:
         query, a, b = np.nonzero(neighbours)
         self.log_p, self.change = part.log_p[query].T, part.change[query, a, b].T
-        self.query, self.pairs, self.orders = np.tile(query, 2), len(query), orders
+        self.query, self.pairs, self.orders = np.tile(query, directions), len(query), orders
         self.best = np.zeros((len(orders), len(neighbours)))
 
     def run(self) -> Floats:

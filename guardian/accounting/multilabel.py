@@ -24,8 +24,7 @@ def released_rdp(
     """Return the rdp (Q, R) of `release` for all labels of each query together.
 
     "exact" holds in both directions, for one neighbour that moves checks and bits of all labels; "theorem6"
-    in one direction, label by label. Neither exceeds "worst_case", which `exact` falls back to for a
-    sensitivity above 1.
+    in one direction, label by label. Neither exceeds "worst_case".
     """
     at, name = check_orders(orders), check_bound(bound)
     rdp = np.empty((len(votes.positives), len(at)))
@@ -40,10 +39,10 @@ def _bounded(votes: LabelVotes, release: Release, change: Change, orders: Floats
     if bound == "theorem6":
         return apart_rdp(votes, release, change, orders, theorem=True)
     worst = apart_rdp(votes, release, change, orders)
-    if bound == "worst_case" or change.sensitivity > 1:
+    if bound == "worst_case":
         return worst
     if change.tau is None:
-        rdp = flipped_rdp(votes, release, orders, change.most)
+        rdp = flipped_rdp(votes, release, orders, change.influence)
     else:
         rdp = clipped_rdp(votes, release, orders, change.most, change.budget)
     error = _error(votes, release, change.most).sum(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import Bound, Floats, check_lattice, check_scalar
 from guardian.accounting.labels import Change, Release, label_votes
 from guardian.accounting.multilabel import released_rdp
@@ -18,7 +19,7 @@ def multilabel_check_rdp(
     *,
     bound: Bound = "exact",
     tau: float | None = None,
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of the checks of all k labels of each query, whatever their outcomes.
@@ -27,7 +28,7 @@ def multilabel_check_rdp(
     vote, and with `tau` at most orders (tau sensitivity/sigma)^2. 000's Algorithm 2, read with 002's cost of
     one check, charges too little (docs/errata.md). Other arguments and errors are those of `binary_rdp`.
     """
-    change = Change(check_scalar("sensitivity", sensitivity), tau)
+    change = Change(influence, tau)
     votes = label_votes(positives, n, change)
     release = Release(
         vote=None,

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from common.privacy import InputError
+from common.privacy import ONE_VOTE, Influence, InputError
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -22,9 +22,9 @@ from guardian.accounting.checks import (
 from guardian.accounting.copies import Copies, draws_error
 from guardian.accounting.exact import MOST_CLASSES
 from guardian.accounting.gnmax import gnmax_rdp, log_q_argmax
-from guardian.accounting.joint import added
 from guardian.accounting.moments import log_moments
 from guardian.accounting.outcomes import FARTHEST, grid, typical
+from guardian.accounting.several import added
 from guardian.accounting.summation import summation
 from guardian.accounting.theorem6 import theorem6
 
@@ -40,7 +40,7 @@ def noise_cluster_rdp(
     *,
     bound: Bound = "exact",
     adjacency: Adjacency = "record",
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (R,) of labelling every cluster: what one whole batch costs, not one query.
@@ -51,33 +51,33 @@ def noise_cluster_rdp(
         counts: records by cluster and class (clusters, k), not negative.
         sigma: standard deviation of the noise on each count, in records.
         orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (sensitivity/sigma)^2; "theorem6", which bounds D(M(D) || M(D')) alone;
-            or "exact", the largest divergence over all neighbours in both directions (own derivation,
-            docs/accounting-mechanisms.md). No bound exceeds the worst case, which `exact` falls back to for
-            a sensitivity above 1 and more than 128 classes.
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6", which bounds
+            D(M(D) || M(D')) alone; or "exact", the largest divergence over all neighbours in both directions
+            (own derivation, docs/accounting-mechanisms.md). No bound exceeds the worst case, which is charged
+            for several records of one unit, and by `exact` for more than 128 classes.
         adjacency: "record" where a neighbour's record may lie in another cluster too, "label" where only
             its label may differ and it stays where it is.
-        sensitivity: how many cells' worth one unit moves.
+        influence: how many records one unit moves.
         lattice: step of the noise in records; 0 for continuous noise.
 
     Raises:
         InputError: where an argument is malformed.
     """
     records, at = check_matrix("counts", counts, least=2), check_orders(orders)
-    scale = check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
+    scale = check_scalar("sigma", sigma) / influence.sensitivity
     if adjacency not in ("record", "label"):
         raise InputError("adjacency", f"must be record or label, is {adjacency}")
     worst, step = at / scale**2, check_lattice(lattice)
-    if check_bound(bound) == "worst_case":
+    if check_bound(bound) == "worst_case" or influence.votes > 1:
         return worst
-    by_cluster = gnmax_rdp(records, sigma, at, bound=bound, sensitivity=sensitivity, lattice=step)
+    by_cluster = gnmax_rdp(records, sigma, at, bound=bound, influence=influence, lattice=step)
     total = by_cluster.max(axis=0, initial=0.0)
     if adjacency == "record" and len(records) > 1:
         if bound == "theorem6":
             one_count = theorem6(log_q_argmax(records, sigma, step), math.sqrt(2) * scale, at)
             across = _two_clusters(one_count, one_count)
         else:
-            across = _across(records, sigma, at, sensitivity, step)
+            across = _across(records, sigma, at, influence.weight, step)
         total = np.maximum(total, across)
     return np.asarray(np.minimum(worst, total))
 
@@ -85,7 +85,7 @@ def noise_cluster_rdp(
 def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
     """Return the largest rdp (R,) of neighbours whose record leaves one cluster and lies in another."""
     widest = float(np.ptp(counts, axis=1).max()) / sigma
-    if moved > 1 or counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
+    if counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
         return np.full(len(orders), np.inf)
     shape = (2, len(counts), len(orders))
     fewer, more = np.empty(shape), np.empty(shape)

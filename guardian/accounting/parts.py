@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from guardian.accounting.checks import Floats
@@ -32,21 +33,46 @@ def argmax_part(votes: Floats, sigma: float, moved: float, lattice: float) -> Pa
     return Part(shifts(votes, sigma, moved), _error(lattice / sigma, reach, draws=votes.shape[1]))
 
 
-def check_part(votes: Floats, threshold: float, sigma: float, moved: float, lattice: float) -> Part:
-    """Return the outcomes of the check: passed, failed.
+@dataclass(frozen=True)
+class NoisyCheck:
+    """Whether the largest of `values` (Q, k) reaches a threshold with noise; all in votes.
 
     On a lattice it passes from the first step at or above the threshold: half a step below that, where
     every draw is spread evenly over its step.
     """
-    if lattice > 0:
-        threshold = (math.ceil(threshold / lattice) - 0.5) * lattice
-    top = votes.max(axis=1)
-    z = (top - threshold) / sigma
-    by = (_largest_moved(votes, moved) - top[:, None, None]) / sigma
-    change = [log_cdf_step(z[:, None, None], by), log_cdf_step(-z[:, None, None], -by)]
-    log_p = np.stack([log_ndtr(z), log_ndtr(-z)], axis=-1)
-    error = _error(lattice / sigma, np.abs(z) + moved / sigma, draws=1)
-    return Part(Shifts(log_p, np.stack(change, axis=-1)), error)
+
+    values: Floats
+    threshold: float
+    sigma: float
+    lattice: float
+
+    def of(self, rows: NDArray[np.intp]) -> NoisyCheck:
+        """Return the check of some queries."""
+        return replace(self, values=self.values[rows])
+
+    def moved(self, weight: float) -> Part:
+        """Return the outcomes passed and failed, where one vote of `weight` moves from a to b."""
+        rise = _largest_moved(self.values, weight) - self.values.max(axis=1)[:, None, None]
+        return self._part(rise, weight)
+
+    def within(self, reach: float) -> Part:
+        """Return the same where the largest value falls (a = 0) or rises (a = 1) by `reach`."""
+        ends = np.array([[-reach], [reach]])
+        return self._part(np.broadcast_to(ends, (len(self.values), *ends.shape)), reach)
+
+    def _part(self, rise: Floats, reach: float) -> Part:
+        """Return the outcomes for largest values that rise by `rise` (Q, a, b), at most `reach`."""
+        z = (self.values.max(axis=1) - self._passes_from()) / self.sigma
+        by = rise / self.sigma
+        change = [log_cdf_step(z[:, None, None], by), log_cdf_step(-z[:, None, None], -by)]
+        log_p = np.stack([log_ndtr(z), log_ndtr(-z)], axis=-1)
+        error = _error(self.lattice / self.sigma, np.abs(z) + reach / self.sigma, draws=1)
+        return Part(Shifts(log_p, np.stack(change, axis=-1)), error)
+
+    def _passes_from(self) -> float:
+        if self.lattice == 0:
+            return self.threshold
+        return (math.ceil(self.threshold / self.lattice) - 0.5) * self.lattice
 
 
 def _largest_moved(votes: Floats, moved: float) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from common.privacy import InputError
+from common.privacy import ONE_VOTE, Influence, InputError
 from guardian.accounting.checks import (
     Bound,
     Floats,
@@ -35,7 +35,7 @@ def powerset_rdp(
     *,
     bound: Bound = "exact",
     max_positives: int | None = None,
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of releasing the label set with the most noisy votes, of all 2^k.
@@ -45,12 +45,13 @@ def powerset_rdp(
         k: labels.
         sigma: standard deviation of the noise on the count of each set, in votes.
         orders: Renyi orders (R,), above 1.
-        bound: "worst_case", orders * (sensitivity/sigma)^2; "theorem6" (000, Proposition B.1), which bounds
-            D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions (own derivation,
-            docs/accounting-mechanisms.md). No bound exceeds the worst case, which `exact` falls back to for
-            a sensitivity above 1, more than 2^256 sets, and more than 128 different kinds of counts.
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6" (000, Proposition B.1),
+            which bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions, and for
+            several votes of one unit an upper bound of it (own derivation, docs/accounting-mechanisms.md). No
+            bound exceeds the worst case, which `exact` falls back to for more than 2^256 sets and more than
+            128 different kinds of counts.
         max_positives: the most labels of one set, where ballots have a limit (000, appendix I.2).
-        sensitivity: what one unit can change in one query, in votes.
+        influence: what one unit can change in one query.
         lattice: step of the noise in votes; 0 for continuous noise.
 
     Raises:
@@ -58,7 +59,7 @@ def powerset_rdp(
     """
     votes, at = check_matrix("counts", counts), check_orders(orders)
     sets = check_sets(votes, k, max_positives)
-    scale = check_scalar("sigma", sigma) / check_scalar("sensitivity", sensitivity)
+    scale = check_scalar("sigma", sigma) / influence.sensitivity
     worst = np.broadcast_to(at / scale**2, (len(votes), len(at)))
     match check_bound(bound), check_lattice(lattice):
         case "worst_case", _:
@@ -66,7 +67,7 @@ def powerset_rdp(
         case "theorem6", step:
             return theorem6(log_q_sets(votes, sets, sigma, step), scale, at)
         case _, step:
-            return np.minimum(worst, powerset_exact(votes, sets, sigma, at, sensitivity, step))
+            return np.minimum(worst, powerset_exact(votes, sets, sigma, at, influence, step))
 
 
 def checked_powerset_rdp(
@@ -80,7 +81,7 @@ def checked_powerset_rdp(
     *,
     bound: Bound = "exact",
     max_positives: int | None = None,
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
     """Return the rdp (Q, R) of a check on the largest count, and of Powerset where `answered` (Q,).
@@ -92,16 +93,17 @@ def checked_powerset_rdp(
     sets = check_sets(votes, k, max_positives)
     mask = check_answered(answered, len(votes))
     check_scalar("threshold", threshold, positive=False)
-    unit = check_scalar("sensitivity", sensitivity)
     sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
     if check_bound(bound) == "exact":
-        most = reserved(len(votes), sigmas, at, unit, check_lattice(lattice))
-        charges = checked_powerset_exact(votes, sets, threshold, sigmas, at, unit, lattice, most)
+        most = reserved(len(votes), sigmas, at, influence.sensitivity, check_lattice(lattice))
+        charges = checked_powerset_exact(votes, sets, threshold, sigmas, at, influence, lattice, most)
         return np.where(mask[:, None], charges.passed, charges.failed)
     with_others = np.column_stack([votes, np.zeros(len(votes))])
-    check = threshold_rdp(with_others, threshold, sigma1, at, bound=bound, sensitivity=unit, lattice=lattice)
+    check = threshold_rdp(
+        with_others, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice
+    )
     argmax = powerset_rdp(
-        votes, k, sigma2, at, bound=bound, max_positives=max_positives, sensitivity=unit, lattice=lattice
+        votes, k, sigma2, at, bound=bound, max_positives=max_positives, influence=influence, lattice=lattice
     )
     return check + np.where(mask[:, None], argmax, 0.0)
 

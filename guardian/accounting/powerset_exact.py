@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from common.privacy import Influence
 from guardian.accounting.by_outcome import Charges
 from guardian.accounting.checks import Floats
 from guardian.accounting.copies import Copies, draws_error, grid
 from guardian.accounting.exact import MOST_CLASSES, neighbours
-from guardian.accounting.joint import added, joint_charges
-from guardian.accounting.moments import largest_rdp
+from guardian.accounting.joint import checked_charges
 from guardian.accounting.outcomes import FARTHEST, Shifts
-from guardian.accounting.parts import Part, check_part
+from guardian.accounting.parts import NoisyCheck, Part
+from guardian.accounting.several import argmax_rdp
 from guardian.accounting.summation import summation
 
 MOST_SETS = 2**256
@@ -39,14 +41,13 @@ class Ballots:
 
 
 def powerset_exact(
-    counts: Floats, sets: int, sigma: float, orders: Floats, moved: float, lattice: float
+    counts: Floats, sets: int, sigma: float, orders: Floats, influence: Influence, lattice: float
 ) -> Floats:
-    """Return the rdp (Q, R) of Powerset for a vote of weight `moved`; infinite where nothing is proved."""
+    """Return the rdp (Q, R) of Powerset; infinite where nothing is proved."""
     rdp = np.full((len(counts), len(orders)), np.inf)
-    for block in _blocks(counts, sets, sigma, moved):
-        part = _argmax_part(block, sigma, moved, lattice)
-        largest = largest_rdp(part.shifts, neighbours(block.counts), orders)
-        rdp[block.rows] = np.nan_to_num(largest, nan=np.inf) + added(part.error, orders)
+    for block in _blocks(counts, sets, sigma, influence.sensitivity):
+        part = partial(_argmax_part, block, sigma, lattice=lattice)
+        rdp[block.rows] = argmax_rdp(part, neighbours(block.counts), orders, influence)
     return rdp
 
 
@@ -56,17 +57,17 @@ def checked_powerset_exact(
     threshold: float,
     sigmas: tuple[float, float],
     orders: Floats,
-    moved: float,
+    influence: Influence,
     lattice: float,
     most: Charges,
 ) -> Charges:
     """Return what queries cost by the outcome of a check on the largest count, at most `most`."""
     charges = Charges(most.failed.copy(), most.passed.copy())
-    for block in _blocks(counts, sets, sigmas[1], moved):
-        check = check_part(block.counts, threshold, sigmas[0], moved, lattice)
-        argmax = _argmax_part(block, sigmas[1], moved, lattice)
+    for block in _blocks(counts, sets, sigmas[1], influence.sensitivity):
+        check = NoisyCheck(block.counts, threshold, sigmas[0], lattice)
+        argmax = partial(_argmax_part, block, sigmas[1], lattice=lattice)
         room = Charges(most.failed[block.rows], most.passed[block.rows])
-        found = joint_charges(check, argmax, neighbours(block.counts), orders, room)
+        found = checked_charges(check, argmax, neighbours(block.counts), orders, influence, room)
         charges.failed[block.rows], charges.passed[block.rows] = found.failed, found.passed
     return charges
 
@@ -93,7 +94,7 @@ def _typical(copies: Floats) -> Floats:
 
 def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[Ballots]:
     """Yield ballots that lie about as far apart and fit together into a fixed amount of memory."""
-    if moved > 1 or sets > MOST_SETS:
+    if sets > MOST_SETS:
         return
     order = np.argsort(counts.max(axis=1), kind="stable")
     waiting: dict[int, list[tuple[int, Floats, Floats]]] = {}

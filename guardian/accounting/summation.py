@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guardian.accounting.checks import Floats
 
@@ -39,7 +40,12 @@ def summation(spread: float, shift: float) -> Summation:
     lowers or raises one. Products are as small as exp(-(spread + 2 shift)^2/2) where they still matter;
     doubles end at exp(-708).
     """
-    return _Plain() if spread + 2 * shift <= _SPREAD and shift <= _SHIFT else _Logs()
+    return _Plain() if plain(spread + 2 * shift, shift) else _Logs()
+
+
+def plain(reach: Floats | float, shift: float) -> NDArray[np.bool_]:
+    """Return where numbers keep their digits as they are, `reach` being spread and two shifts."""
+    return np.asarray((np.asarray(reach) <= _SPREAD) & (shift <= _SHIFT))
 
 
 class _Plain:

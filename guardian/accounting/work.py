@@ -6,56 +6,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.mechanism import Confident, GnMax, Interactive, NoiseCluster, Powerset
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import Floats
+from guardian.accounting.summation import plain
 from guardian.accounting.tally import Tally
 
 MOST_TERMS = 2.0**25
 """Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
 
-_REACH = 36.0
 _STEPS = 1000
 
 
-def affordable(tally: Tally) -> NDArray[np.bool_]:
+def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
     """Return for which queries (Q,) `exact` takes at most MOST_TERMS; clusters are charged together."""
     match tally.mechanism:
         case Powerset(sigma=sigma):
             counts = tally.seen()
-            return terms(_kinds(counts), counts.max(axis=1), sigma) <= MOST_TERMS
+            return terms(_kinds(counts), counts.max(axis=1), sigma, influence) <= MOST_TERMS
         case GnMax() | Confident() | Interactive() | NoiseCluster():
             spread = np.ptp(tally.votes, axis=1)
-            return terms(tally.classes, spread, tally.mechanism.sigmas[-1]) <= MOST_TERMS
+            return terms(tally.classes, spread, tally.mechanism.sigmas[-1], influence) <= MOST_TERMS
     return np.ones(len(tally.votes), dtype=np.bool_)
 
 
-def terms(outcomes: Floats | int, spread: Floats | float, sigma: float) -> Floats:
+def terms(
+    outcomes: Floats | int, spread: Floats | float, sigma: float, influence: Influence = ONE_VOTE
+) -> Floats:
     """Return about how many logarithms `exact` could take in the time that it needs for a noisy argmax.
 
     Args:
         outcomes: classes, or kinds of label sets.
         spread: how far counts lie apart, in votes.
         sigma: noise of each count, in votes.
+        influence: what one unit can change in one query; several votes take two calculations.
 
     Counts that lie near each other are summed as they are, others on a longer grid and as logarithms
     (`guardian.accounting.summation`).
     """
-    k = np.asarray(outcomes, dtype=np.float64)
-    above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 / sigma
+    k, shift = np.asarray(outcomes, dtype=np.float64), influence.sensitivity / sigma
+    above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 * shift
     apart = np.asarray(spread, dtype=np.float64) / sigma
     points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
-    summed = np.where(apart + above <= _REACH, 10 * k**3, (2 * k**3 + 10 * k) * points)
-    return np.asarray(1500 * k + summed, dtype=np.float64)
+    summed = np.where(plain(apart + above, shift), 10 * k**3, (2 * k**3 + 10 * k) * points)
+    return np.asarray(min(influence.votes, 2) * (1500 * k + summed), dtype=np.float64)
 
 
-def most_terms(votes: float, sigma: float, classes: int | None = None) -> float:
-    """Return the most `terms` that a query with so many votes can be charged for, at most MOST_TERMS.
+def most_terms(
+    votes: float,
+    sigma: float,
+    classes: int | None = None,
+    influence: Influence = ONE_VOTE,
+    *,
+    weighted: bool = False,
+) -> float:
+    """Return the most `terms` that a query with `votes` in all can be charged for, at most MOST_TERMS.
 
     Label sets (`classes` None) are of fewer kinds the more votes the leading one has: those with one count
-    are of three kinds at most, those without votes too, so K kinds with votes take at least K^2/6 votes.
+    are of three kinds at most, those without votes too, so K kinds with votes take at least K^2/6 votes. That
+    holds for whole counts; where votes are `weighted`, label sets may take MOST_TERMS.
     """
+    if classes is None and weighted:
+        return MOST_TERMS
     leading = np.linspace(0.0, votes, _STEPS)
     outcomes = np.sqrt(6 * (votes - leading)) + 6 if classes is None else classes
-    every = terms(outcomes, leading, sigma)
+    every = terms(outcomes, leading, sigma, influence)
     return float(every[every <= MOST_TERMS].max(initial=0.0))
 
 

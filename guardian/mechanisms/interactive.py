@@ -41,4 +41,4 @@ def interactive(
 def _shares(totals: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return totals times parts of 2^-16, rounded down; whole votes and the rest apart cannot overflow."""
     whole, rest = totals >> FRACTION_BITS, totals & (2**FRACTION_BITS - 1)
-    return whole * parts + (rest * parts >> FRACTION_BITS)
+    return np.asarray(whole * parts + (rest * parts >> FRACTION_BITS))

@@ -1,5 +1,6 @@
 """What to expect of simulated votes: how many queries are answered, and what they cost under each bound."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from common.mechanism import BOUND
 from common.planning.candidate import Candidate
 from common.planning.curves import Curve, epsilons
-from common.privacy import AMOUNT_UNIT, ORDERS
+from common.privacy import AMOUNT_UNIT, ORDERS, Influence
 from common.sharing.fixed_point import FRACTION_BITS, encode
 from common.sharing.ring import Ring
 from guardian.accounting import Tally, charge
@@ -123,7 +124,8 @@ def _release(candidate: Candidate, votes: Votes, noise: NoiseSource) -> Answers:
         noise,
         _RING,
         classes=candidate.classes,
-        teachers=votes.teachers,
+        totals=np.full(len(votes.counts), votes.teachers << FRACTION_BITS),
+        voters=votes.teachers,
         scores=None if votes.scores is None else np.ldexp(votes.scores, FRACTION_BITS).astype(np.int64),
     )
 
@@ -134,10 +136,17 @@ def _charge(
     released = Tally(
         mechanism=candidate.mechanism,
         classes=candidate.classes,
-        teachers=votes.teachers,
+        total=np.full(len(answers.answered[part]), float(votes.teachers)),
+        voters=votes.teachers,
         votes=votes.counts[part],
         answered=answers.answered[part],
         scores=None if votes.scores is None else votes.scores[part],
         adjacency="record",
     )
-    return charge(released, order, bound, candidate.sensitivity, lattice=LATTICE)
+    return charge(released, order, bound, _influence(candidate.sensitivity), lattice=LATTICE)
+
+
+def _influence(sensitivity: float) -> Influence:
+    """The votes that may go different ways: more than one where one of weight 1 does not change as much."""
+    votes = math.ceil(sensitivity)
+    return Influence(votes, sensitivity / votes)
