@@ -25,7 +25,7 @@ def passes(
     |.| is the circular distance; threshold and sigma are in votes (002, Algorithm 1).
     """
     largest = ring.distance(sums).max(axis=1)
-    return reaches(largest, in_steps(threshold), sigma, noise)
+    return reaches(largest, needed_steps(threshold), sigma, noise)
 
 
 def passes_per_label(
@@ -38,18 +38,23 @@ def passes_per_label(
     """
     negatives = ring.wrap(totals)[:, None] - positives
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))
-    return reaches(larger, in_steps(check.threshold), check.sigma, noise)
+    return reaches(larger, needed_steps(check.threshold), check.sigma, noise)
 
 
-def reaches(values: NDArray[np.int64], needed: int, sigma: float, noise: NoiseSource) -> NDArray[np.bool_]:
-    """Return where `values` with noise of `sigma` votes are at least `needed`, both in lattice steps.
-
-    Values lie within 2^62 steps of 0. What is needed is kept there too, so that their difference cannot
-    overflow; no sum that fits into the ring comes so far.
-    """
-    left = np.int64(min(max(needed, -_FARTHEST), _FARTHEST - 1)) - values
-    passed: NDArray[np.bool_] = noise.gaussian(sigma, values.shape) >= left
+def reaches(
+    distances: NDArray[np.int64], needed: NDArray[np.int64] | np.int64, sigma: float, noise: NoiseSource
+) -> NDArray[np.bool_]:
+    """Return where `distances` with noise of `sigma` votes are at least `needed`, both in lattice steps."""
+    passed: NDArray[np.bool_] = noise.gaussian(sigma, distances.shape) >= needed - distances
     return passed
+
+
+def needed_steps(threshold: float) -> np.int64:
+    """Return a threshold in lattice steps; beyond 2^62, the largest distance, all are alike.
+
+    Subtracting a distance, or adding the votes of a query, then cannot overflow.
+    """
+    return np.int64(min(max(in_steps(threshold), -_FARTHEST), _FARTHEST + 1))
 
 
 def in_steps(threshold: float) -> int:

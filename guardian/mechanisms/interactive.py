@@ -10,7 +10,7 @@ from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers
 from guardian.mechanisms.argmax import noisy_argmax
-from guardian.mechanisms.check import in_steps, reaches
+from guardian.mechanisms.check import needed_steps, reaches
 from guardian.noise.source import NoiseSource
 
 
@@ -32,8 +32,8 @@ def interactive(
     party decides for itself whether its student is confident.
     """
     against = ring.wrap(_shares(totals[:, None], 2**FRACTION_BITS - scores))
-    largest = ring.distance(sums + against).max(axis=1) - totals
-    passed = reaches(largest, in_steps(mechanism.threshold), mechanism.sigma1, noise)
+    largest = ring.distance(sums + against).max(axis=1)
+    passed = reaches(largest, needed_steps(mechanism.threshold) + totals, mechanism.sigma1, noise)
     labels = noisy_argmax(sums, noise.gaussian(mechanism.sigma2, sums.shape), noise, ring)
     return Answers.where(passed[:, None], labels)
 

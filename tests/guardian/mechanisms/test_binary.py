@@ -13,7 +13,8 @@ TEACHERS = 10
 
 def released(sums: RingArray, noise: Scripted, ring: Ring, check: Check | None = None) -> Answers:
     mechanism = Binary(sigma=1.0, check=check)
-    return release(sums, mechanism, noise, ring, classes=sums.shape[1], teachers=TEACHERS)
+    totals = np.full(len(sums), TEACHERS << 16)
+    return release(sums, mechanism, noise, ring, classes=sums.shape[1], totals=totals, voters=TEACHERS)
 
 
 @RINGS

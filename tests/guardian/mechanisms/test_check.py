@@ -14,6 +14,7 @@ from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
 VOTE = 2**16
+TEN = np.array([10 * VOTE])
 VOTES = np.array([[30, 15, 5], [10, 20, 20], [0, 0, 50]])
 
 
@@ -49,7 +50,7 @@ def test_any_finite_threshold_is_met_or_missed_without_overflow(
 @RINGS
 def test_a_label_passes_by_the_votes_for_it_or_against_it(ring: Ring) -> None:
     positives = encode(np.array([[8, 7, 5, 3, 2]]), ring)
-    passed = passes_per_label(positives, 10, Check(sigma=1.0, threshold=8.0), Scripted(0), ring)
+    passed = passes_per_label(positives, TEN, Check(sigma=1.0, threshold=8.0), Scripted(0), ring)
     assert passed.tolist() == [[True, False, False, False, True]]
 
 
@@ -57,7 +58,7 @@ def test_a_label_passes_by_the_votes_for_it_or_against_it(ring: Ring) -> None:
 def test_each_label_is_checked_with_noise_of_its_own(ring: Ring) -> None:
     positives = encode(np.array([[8, 8], [8, 2]]), ring)
     noise = Scripted([[-1, 0], [0, -1]])
-    passed = passes_per_label(positives, 10, Check(sigma=3.0, threshold=8.0), noise, ring)
+    passed = passes_per_label(positives, TEN, Check(sigma=3.0, threshold=8.0), noise, ring)
     assert passed.tolist() == [[False, True], [True, False]]
     assert noise.asked == [(3, (2, 2))]
 
@@ -69,7 +70,8 @@ def interactive(votes: list[int], scores: list[float], threshold: float, noise: 
         Scripted(noise, 0),
         ring,
         classes=len(votes),
-        teachers=sum(votes),
+        totals=np.array([sum(votes) * VOTE]),
+        voters=sum(votes),
         scores=np.array([[int(score * VOTE) for score in scores]]),
     )
     return bool(answers.answered[0, 0])
@@ -116,7 +118,7 @@ def test_one_vote_moves_a_label_check_by_one_vote_whatever_offset_the_sum_carrie
 ) -> None:
     here, there = shifted(ring, data)
     check = Check(sigma=1.0, threshold=float(data.draw(st.integers(1, 40))))
-    before = passes_per_label(here, 10, check, Scripted(0), ring)
-    gained, lost = (passes_per_label(there, 10, check, Scripted(votes), ring) for votes in (1, -1))
+    before = passes_per_label(here, TEN, check, Scripted(0), ring)
+    gained, lost = (passes_per_label(there, TEN, check, Scripted(votes), ring) for votes in (1, -1))
     assert (gained | ~before).all()
     assert not (lost & ~before).any()

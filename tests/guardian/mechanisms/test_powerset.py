@@ -8,16 +8,21 @@ from scipy import stats
 from common.mechanism import Check, Powerset
 from common.sharing.fixed_point import encode
 from common.sharing.label_sets import bits_of, index_of
-from common.sharing.ring import Ring
-from guardian.mechanisms import release
+from common.sharing.ring import Ring, RingArray
+from guardian.mechanisms import Answers, release
 from guardian.mechanisms.powerset import drawn_cells
 from guardian.mechanisms.sets import best_key, noisy_argmax_of_sets
-from guardian.noise import OpenDpNoise
+from guardian.noise import NoiseSource, OpenDpNoise
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
 P = 1e-9
 STEP = 2.0**-16
+
+
+def released(sums: RingArray, mechanism: Powerset, noise: NoiseSource, ring: Ring, *, voters: int) -> Answers:
+    totals = np.full(len(sums), voters << 16)
+    return release(sums, mechanism, noise, ring, classes=3, totals=totals, voters=voters)
 
 
 def won(counts: list[int], steps: float) -> NDArray[np.float64]:
@@ -50,7 +55,7 @@ def test_dense_powerset_is_distributed_like_a_draw_for_every_set(
     queries = 4_000
     sums = np.tile(np.array(counts, dtype=ring.dtype), (queries, 1))
     mechanism = Powerset(sigma=steps * STEP)
-    answers = release(sums, mechanism, OpenDpNoise(), ring, classes=3, teachers=teachers)
+    answers = released(sums, mechanism, OpenDpNoise(), ring, voters=teachers)
     observed = np.bincount(index_of(answers.labels.astype(np.bool_)), minlength=8)
     assert stats.chisquare(observed, won(counts, steps) * queries).pvalue > P
 
@@ -153,7 +158,7 @@ def test_sums_with_votes_for_more_sets_than_teachers_draw_for_all_of_them() -> N
 def test_sums_with_votes_for_more_sets_draw_by_themselves() -> None:
     sums = encode(np.array([[9, 1, 1, 1, 0, 0, 0, 0], [0, 0, 9, 0, 0, 0, 0, 0], [9] * 8]), Ring(64))
     noise = Scripted(0, -1, 0, -1, 0)
-    answers = release(sums, Powerset(sigma=1.0), noise, Ring(64), classes=3, teachers=2)
+    answers = released(sums, Powerset(sigma=1.0), noise, Ring(64), voters=2)
     assert noise.asked == [(1, (1, 2)), (1, (1,)), (1, (1, 4)), (1, (1,)), (1, (1, 8))]
     assert answers.labels[:2].tolist() == [[0, 0, 0], [0, 1, 0]]
 
@@ -163,6 +168,6 @@ def test_a_set_is_answered_whole_where_the_largest_count_passes(ring: Ring) -> N
     sums = encode(np.array([[2, 0, 0, 0, 8, 0, 0, 0], [4, 3, 0, 0, 3, 0, 0, 0]]), ring)
     mechanism = Powerset(sigma=1.0, check=Check(sigma=2.0, threshold=7.0))
     noise = Scripted([-1, 2], 0)
-    answers = release(sums, mechanism, noise, ring, classes=3, teachers=10)
+    answers = released(sums, mechanism, noise, ring, voters=10)
     assert answers.answered.tolist() == [[True] * 3, [False] * 3]
     assert answers.labels.tolist() == [[1, 1, 0], [-1, -1, -1]]

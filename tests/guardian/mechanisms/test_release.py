@@ -24,6 +24,7 @@ from common.mechanism import (
 from common.sharing.fixed_point import encode
 from common.sharing.ring import Ring
 from guardian.mechanisms import Answers, release
+from guardian.noise import OpenDpNoise
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
@@ -49,7 +50,10 @@ def released(
 ) -> Answers:
     sums = encode(np.array(counts), ring)
     given_scores = None if scores is None else np.array(scores, dtype=np.int64)
-    return release(sums, mechanism, noise, ring, classes=LABELS, teachers=TEACHERS, scores=given_scores)
+    totals = np.full(len(sums), TEACHERS << 16)
+    return release(
+        sums, mechanism, noise, ring, classes=LABELS, totals=totals, voters=TEACHERS, scores=given_scores
+    )
 
 
 @RINGS
@@ -125,8 +129,16 @@ def test_a_random_sum_is_answered_like_any_other(
     values = data.draw(st.lists(st.integers(0, 2**ring.bits - 1), min_size=width, max_size=width))
     sums: NDArray[Any] = np.array([values], dtype=ring.dtype)
     scores = np.array([[2**16, 0, 0]])
+    totals = np.array([data.draw(st.integers(0, TEACHERS << 16))])
     answers = release(
-        sums, mechanism, Scripted(3, 0, 0), ring, classes=LABELS, teachers=TEACHERS, scores=scores
+        sums,
+        mechanism,
+        Scripted(3, 0, 0),
+        ring,
+        classes=LABELS,
+        totals=totals,
+        voters=TEACHERS,
+        scores=scores,
     )
     largest = 1 if mechanism.multi_label else LABELS - 1
     assert (answers.labels <= largest).all()
@@ -137,3 +149,64 @@ def test_interactive_without_scores_says_what_is_missing() -> None:
     mechanism = Interactive(sigma1=1.0, sigma2=1.0, threshold=5.0, confidence=0.9)
     with pytest.raises(ValueError, match="scores"):
         released([[3, 1, 6]], mechanism, Scripted(0, 0), Ring(64))
+
+
+@RINGS
+def test_votes_against_a_label_are_what_is_missing_to_the_querys_own_total(ring: Ring) -> None:
+    sums = encode(np.array([[1.5, 0.5, 0.0], [1.5, 2.5, 0.0], [0.0, 0.0, 0.0]]), ring)
+    totals = np.array([2.5, 3.5, 0.0]) * 2**16
+    answers = release(
+        sums,
+        Binary(sigma=1.0, check=Check(sigma=1.0, threshold=2.0)),
+        Scripted(0, 0),
+        ring,
+        classes=LABELS,
+        totals=totals.astype(np.int64),
+        voters=3,
+    )
+    assert answers.labels.tolist() == [[-1, 0, 0], [0, 1, 0], [-1, -1, -1]]
+
+
+@RINGS
+@given(
+    st.lists(st.integers(0, 3 * 2**16), min_size=LABELS, max_size=LABELS),
+    st.lists(st.integers(0, 2**16), min_size=LABELS, max_size=LABELS),
+)
+def test_interactive_weighs_the_scores_by_the_querys_own_total_rounded_down_to_the_lattice(
+    ring: Ring, steps: list[int], scores: list[int]
+) -> None:
+    total = sum(steps)
+    largest = max(n - total + total * (2**16 - p) // 2**16 for n, p in zip(steps, scores, strict=True))
+    mechanism = Interactive(sigma1=1.0, sigma2=1.0, threshold=1.0, confidence=0.9)
+    for missing in (2**16 - largest, 2**16 - largest - 1):
+        answers = release(
+            np.array([steps], dtype=ring.dtype),
+            mechanism,
+            Scripted(missing / 2**16, 0),
+            ring,
+            classes=LABELS,
+            totals=np.array([total]),
+            voters=9,
+            scores=np.array([scores]),
+        )
+        assert answers.answered[0, 0] == (largest + missing >= 2**16)
+
+
+@RINGS
+@MECHANISMS
+def test_queries_on_which_nobody_votes_are_answered_like_any_other(
+    mechanism: AnyMechanism, ring: Ring
+) -> None:
+    sums = np.zeros((3, mechanism.width(LABELS)), dtype=ring.dtype)
+    scores = np.full((3, LABELS), 2**15)
+    answers = release(
+        sums,
+        mechanism,
+        OpenDpNoise(),
+        ring,
+        classes=LABELS,
+        totals=np.zeros(3, dtype=np.int64),
+        voters=0,
+        scores=scores,
+    )
+    assert answers.labels.shape == (3, mechanism.answers(LABELS))

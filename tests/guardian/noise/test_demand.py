@@ -74,8 +74,8 @@ def test_draws_of_every_mechanism(mechanism: Mechanism, draws: list[Draw]) -> No
 def test_a_release_makes_them(mechanism: Mechanism, draws: list[Draw]) -> None:
     noise, ring = Recording(), Ring(64)
     sums = ring.wrap(np.zeros((ROWS, mechanism.width(CLASSES)), dtype=np.int64))
-    scores = np.zeros((ROWS, CLASSES), dtype=np.int64)
-    release(sums, mechanism, noise, ring, classes=CLASSES, teachers=TEACHERS, scores=scores)
+    scores, totals = np.zeros((ROWS, CLASSES), dtype=np.int64), np.full(ROWS, TEACHERS << 16)
+    release(sums, mechanism, noise, ring, classes=CLASSES, totals=totals, voters=TEACHERS, scores=scores)
     assert noise.draws == draws
 
 
