@@ -1,0 +1,87 @@
+"""Calls to a server with several replicas, of which one at a time holds a session."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import grpc
+
+from common.errors import ErrorCode
+from common.rpc.retry import is_transient
+from common.rpc.status import from_call
+
+HOPS = 3
+"""How often one call is sent on at most."""
+REMEMBERED = 1000
+"""Sessions whose replica is remembered at most; the oldest is forgotten first."""
+
+T = TypeVar("T")
+
+
+class Replicas:
+    """Channels to the replicas of one server; follows `session.elsewhere` and remembers where a session is.
+
+    Safe to call from many threads.
+    """
+
+    def __init__(self, connect: Callable[[str], grpc.Channel], home: str) -> None:
+        """Take how to open a channel to an address (host:port), and the address to begin with.
+
+        `connect` must expect the same identity wherever it connects to; its channel to `home` is opened now.
+        """
+        self._connect = connect
+        self._home = home
+        self._lock = threading.Lock()
+        self._channels = {home: connect(home)}
+        self._places: dict[str, str] = {}
+
+    def call(self, make: Callable[[grpc.Channel], T], session: str = "") -> T:
+        """Make a call of `session` where its replica is; `make` starts it afresh on the channel it is given.
+
+        A replica that cannot be reached is forgotten, so that the next call begins at home.
+
+        Raises:
+            grpc.RpcError: the call's own; that of `session.elsewhere` after too many replicas.
+        """
+        address, hops = self._places.get(session, self._home), 0
+        while True:
+            try:
+                result = make(self._channel(address))
+            except grpc.RpcError as error:
+                if is_transient(error):
+                    self._remember(session, self._home)
+                further = _elsewhere(error)
+                if not further or hops == HOPS:
+                    raise
+                address, hops = further, hops + 1
+            else:
+                self._remember(session, address)
+                return result
+
+    def close(self) -> None:
+        """Close every channel, which ends calls that are under way."""
+        with self._lock:
+            for channel in self._channels.values():
+                channel.close()
+
+    def _channel(self, address: str) -> grpc.Channel:
+        with self._lock:
+            if address not in self._channels:
+                self._channels[address] = self._connect(address)
+            return self._channels[address]
+
+    def _remember(self, session: str, address: str) -> None:
+        with self._lock:
+            self._places.pop(session, None)
+            if address != self._home:
+                self._places[session] = address
+            if len(self._places) > REMEMBERED:
+                del self._places[next(iter(self._places))]
+
+
+def _elsewhere(error: grpc.RpcError) -> str:
+    """Where the server says that the session is; empty where it says something else."""
+    told = from_call(error) if isinstance(error, grpc.Call) else None
+    if told is None or told.code is not ErrorCode.SESSION_ELSEWHERE:
+        return ""
+    return told.details.get("address", "")

@@ -1,0 +1,36 @@
+"""Which of a party's cliques vote on which query of a batch, as tickets say it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import ErrorCode, OstrakaError
+from protos.ostraka.v1 import common_pb2
+
+
+def scheduled(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
+    """Which clique of a party votes on which query, (cliques, `size`).
+
+    Raises `ticket.invalid` where the bits fit neither the party's cliques nor the batch, or nobody votes.
+    """
+    site, cliques = schedule.participant.site, schedule.participant.cliques
+    if len(schedule.queries) != len(cliques):
+        raise ticket_invalid(f"schedules {len(schedule.queries)} cliques of the {len(cliques)} of {site}")
+    rows = [_bits(bits, size) for bits in schedule.queries]
+    if not any(row.any() for row in rows):
+        raise ticket_invalid(f"schedules {site} and none of its teachers")
+    return np.stack(rows)
+
+
+def ticket_invalid(problem: str) -> OstrakaError:
+    """The error for a ticket that does not permit this batch here."""
+    return OstrakaError(
+        ErrorCode.TICKET_INVALID, f"The ticket {problem}: ask the guardian for a ticket of this batch."
+    )
+
+
+def _bits(data: bytes, size: int) -> NDArray[np.bool_]:
+    if not data:
+        return np.ones(size, dtype=np.bool_)
+    if len(data) != -(-size // 8):
+        raise ticket_invalid(f"schedules {8 * len(data)} queries where the batch has {size}")
+    return np.unpackbits(np.frombuffer(data, np.uint8), count=size).astype(np.bool_)
