@@ -48,6 +48,16 @@ def simulate(
     delta: Annotated[float | None, typer.Option(help="Every party's delta.")] = None,
     enforce: Annotated[str | None, typer.Option(help="worst_case or data_dependent.")] = None,
     bound: Annotated[str | None, typer.Option(help="Of data-dependent costs; default exact.")] = None,
+    consent: Annotated[
+        str | None, typer.Option(help="Shares of records by consent level: low=0.3,medium=0.5,high=0.2.")
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="Epsilon of each level: low=1,...; default parts of --epsilon.")
+    ] = None,
+    variant: Annotated[str | None, typer.Option(help="none, upsampling, vanishing or weighting.")] = None,
+    on_exhaustion: Annotated[
+        str | None, typer.Option(help="stop, or let units without budget vanish.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Teachers' model; default suits the data.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Queries released together.")] = None,
     quorum: Annotated[int | None, typer.Option(help="Least parties; default a majority.")] = None,

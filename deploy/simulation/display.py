@@ -39,7 +39,7 @@ def show(report: Report, page: Path) -> None:
     console = Console()
     settings = report.settings
     table = Table(
-        "party",
+        "unit",
         f"data-dependent ({bound_words(report.bound)})",
         "worst-case",
         "budget",
@@ -47,7 +47,7 @@ def show(report: Report, page: Path) -> None:
     )
     for unit in report.units:
         epsilons = (unit.epsilon_data_dependent, unit.epsilon_worst_case)
-        table.add_row(unit.party, *(f"{value:.3f}" for value in epsilons), f"{unit.epsilon_budget:g}")
+        table.add_row(unit.name, *(f"{value:.3f}" for value in epsilons), f"{unit.epsilon_budget:g}")
     console.print(table)
     if report.labels:
         console.print(_labels(report.labels))

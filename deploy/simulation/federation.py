@@ -83,16 +83,23 @@ class Federation:
         return {GUARDIAN: home, **parties}
 
     def set_budgets(self) -> None:
-        """Set every party's budget as an administrator; the guardian proposes the order."""
-        for site in self._settings.sites:
-            request = admin_pb2.SetBudgetRequest(
-                party=site,
-                group=GROUP,
-                adjacency=self._settings.adjacency,
-                epsilon=self._settings.epsilon,
-                delta=self._settings.delta,
-            )
-            admin_call(self.site(ADMIN), partial(_set_budget, request))
+        """Set every unit's budget as an administrator; the guardian proposes the order."""
+        settings = self._settings
+        for site in settings.sites:
+            for level in settings.level_epsilons:
+                consent = admin_pb2.SetConsentRequest(
+                    party=site, group=level, level=level, adjacency=settings.adjacency
+                )
+                admin_call(self.site(ADMIN), partial(_set_consent, consent))
+            if settings.consent is None:
+                budget = admin_pb2.SetBudgetRequest(
+                    party=site,
+                    group=GROUP,
+                    adjacency=settings.adjacency,
+                    epsilon=settings.epsilon,
+                    delta=settings.delta,
+                )
+                admin_call(self.site(ADMIN), partial(_set_budget, budget))
 
     def _place(self, site: str, task: Task, **data: Dataset) -> None:
         write_task(task, self.site(site) / "task.toml")
@@ -122,15 +129,39 @@ class Federation:
             file.write("\n".join([*lines, ""]))
 
     def _tables(self, role: str) -> Mapping[str, Mapping[str, Any]]:
-        settings = self._settings
         if role == Role.GUARDIAN:
-            policy = {"enforce": settings.enforce, "bound": settings.bound, "max_batch": settings.batch}
-            return {"policy": policy}
-        if role == Role.PARTY:
-            training = {"data": "data.npz", "teachers": settings.teachers, "seed": settings.seed}
-            counts = {"policy": {"label_counts": True}} if settings.mechanism == "noise_cluster" else {}
-            return counts | {"training": training | ({"model": settings.model} if settings.model else {})}
-        return {}
+            return self._guardian_tables()
+        return self._party_tables() if role == Role.PARTY else {}
+
+    def _guardian_tables(self) -> Mapping[str, Mapping[str, Any]]:
+        settings = self._settings
+        policy = {
+            "enforce": settings.enforce,
+            "bound": settings.bound,
+            "on_exhaustion": settings.on_exhaustion,
+            "delta": settings.delta,
+            "max_batch": settings.batch,
+        }
+        return {"policy": policy, "policy.consent": settings.level_epsilons}
+
+    def _party_tables(self) -> Mapping[str, Mapping[str, Any]]:
+        settings = self._settings
+        training = {
+            "data": "data.npz",
+            "teachers": settings.teachers,
+            "seed": settings.seed,
+            "variant": settings.variant,
+        }
+        model = {"model": settings.model} if settings.model else {}
+        levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
+        counts = {"policy": {"label_counts": True}} if settings.mechanism == "noise_cluster" else {}
+        return {**counts, "training": training | model, **levels}
+
+
+def _set_consent(
+    request: admin_pb2.SetConsentRequest, stub: admin_pb2_grpc.AdminStub
+) -> admin_pb2.SetBudgetReply:
+    return stub.SetConsent(request)
 
 
 def _set_budget(

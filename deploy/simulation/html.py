@@ -22,7 +22,7 @@ def render(report: Report) -> str:
         tiles="".join(_tile(name, value) for name, value in _figures(report)),
         warning=escape(_warning(report)),
         gained="".join(_plot(plot, report, caption) for plot, caption in _gained(report)),
-        cost=_plot(plots.epsilons, report, "Epsilon of every party over time, against its budget."),
+        cost=_plot(plots.epsilons, report, "Epsilon of every unit over time, against its budget."),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
         + _plot(plots.steps, report, "Wall time per step."),
         data_dependent=escape(data_dependent_heading(report)),
@@ -69,11 +69,20 @@ def _summary(report: Report) -> str:
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"{settings.epsilon:g} at delta {settings.delta:g}; enforced: {report.enforce}."
+        f"{_budgets(report)} at delta {settings.delta:g}; enforced: {report.enforce}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."
     return text
+
+
+def _budgets(report: Report) -> str:
+    """One number, or that of every consent level with how the difference is used."""
+    levels = report.settings.level_epsilons
+    if not levels:
+        return f"{report.settings.epsilon:g}"
+    listed = ", ".join(f"{epsilon:g} ({level})" for level, epsilon in levels.items())
+    return f"{listed}, used by variant {report.settings.variant},"
 
 
 def _warning(report: Report) -> str:

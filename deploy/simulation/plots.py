@@ -78,7 +78,7 @@ def label_shares(report: Report) -> Figure:
 
 
 def epsilons(report: Report) -> Figure:
-    """Every party's epsilon over time, in both notions, against its budget."""
+    """Every unit's epsilon over time, in both notions, against its budget."""
     units = report.units
     columns = min(COLUMNS, max(1, len(units)))
     rows = max(1, -(-len(units) // columns))
@@ -125,7 +125,7 @@ def _unit(axes: Axes, unit: Unit, bound: BOUND) -> None:
     axes.axhline(unit.epsilon_budget, color=RED, linestyle=":", label="budget")
     axes.step(times, worst, color=GREY, linestyle="--", where="post", label="worst-case")
     axes.step(times, actual, color=BLUE, where="post", label=f"data-dependent ({bound_words(bound)})")
-    axes.set_title(unit.party, fontsize="small")
+    axes.set_title(unit.name, fontsize="small")
     axes.set_ylim(bottom=0)
 
 

@@ -12,6 +12,8 @@ from common.plan import ENFORCE
 from deploy.simulation.defaults import TaskKind
 from deploy.simulation.settings import Settings
 
+WHOLE = "all"
+"""The group of a party whose records share one budget."""
 WORST_CASE = "worst-case (holds whatever the votes were)"
 DATA_DEPENDENT: dict[BOUND, str] = {
     "worst_case": WORST_CASE,
@@ -49,6 +51,11 @@ class Unit(_Value):
     epsilon_budget: float
     delta: float
     history: tuple[Charge, ...]
+
+    @property
+    def name(self) -> str:
+        """The party, with its group of records where it has several."""
+        return self.party if self.group == WHOLE else f"{self.party}/{self.group}"
 
 
 class ClassCount(_Value):

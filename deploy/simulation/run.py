@@ -137,6 +137,8 @@ def _ask(
         quorum=settings.least_parties,
         batch_size=settings.batch_size,
         adjacency=settings.adjacency,
+        variant="none" if settings.variant == "upsampling" else settings.variant,
+        align=settings.consent is not None,
     )
     started = time.time()
     with watch.step(LABELLING):

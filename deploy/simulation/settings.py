@@ -2,15 +2,16 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from client.options import Adjacency
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import BOUND, AnyMechanism, NoiseCluster
 from common.mechanism.arguments import make_mechanism
 from common.plan import ENFORCE
+from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import BY_TASK, TaskKind, default_check, default_parameters, task_kind
 
 PARAMETERS = (
@@ -26,11 +27,16 @@ PARAMETERS = (
 )
 """Settings that are parameters of mechanisms; None stands for the mechanism's default."""
 
+NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
+"""A table, or text like low=0.3,high=0.7."""
+
 
 class Settings(BaseModel):
     """One simulation, with the demo's numbers as defaults.
 
     ``queries`` is the size of the pool; noise_cluster asks for ``clusters`` of it instead of its records.
+    ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
+    parts of ``epsilon``; ``variant`` says how budgets that differ are used.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -58,6 +64,10 @@ class Settings(BaseModel):
     delta: float = Field(default=1e-5, gt=0, lt=1)
     enforce: ENFORCE = "worst_case"
     bound: BOUND = "exact"
+    consent: NamedNumbers | None = None
+    levels: NamedNumbers | None = None
+    variant: Literal["none", "upsampling", "vanishing", "weighting"] = "none"
+    on_exhaustion: Literal["stop", "vanish"] = "stop"
     model: str | None = None
     batch_size: int = Field(default=100, ge=1)
     quorum: int | None = Field(default=None, ge=2)
@@ -74,6 +84,18 @@ class Settings(BaseModel):
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
         if clusters and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
+        return self
+
+    @model_validator(mode="after")
+    def _consent_fits(self) -> "Settings":
+        if self.consent is None:
+            if self.variant != "none" or self.levels is not None:
+                raise ValueError("levels and variants need consent, such as low=0.3,medium=0.5,high=0.2")
+            return self
+        check_shares(self.consent)
+        level_epsilons(self.consent, self.levels, self.epsilon)
+        if self.mechanism == "noise_cluster":
+            raise ValueError("noise_cluster counts records and knows no consent levels")
         return self
 
     @model_validator(mode="after")
@@ -113,6 +135,11 @@ class Settings(BaseModel):
         check = {} if given else default_check(self.mechanism, self.votes)
         defaults = {**default_parameters(self.mechanism, self.votes), **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
+
+    @property
+    def level_epsilons(self) -> dict[str, float]:
+        """Epsilon of every consent level; empty where records have none."""
+        return {} if self.consent is None else level_epsilons(self.consent, self.levels, self.epsilon)
 
     @property
     def batch(self) -> int:

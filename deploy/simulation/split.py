@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
 from common.datasets.label_columns import default_names
 from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.consent import with_consent
 from deploy.simulation.settings import Settings
 
 DIGITS = "digits"
@@ -55,12 +56,16 @@ def split_data(settings: Settings) -> Split:
     shards = np.array_split(random.permutation(len(theirs)), settings.parties)
     asked = ours.take(pool)
     return Split(
-        shards=tuple(theirs.take(np.sort(rows)) for rows in shards),
+        shards=tuple(_shard(theirs.take(np.sort(rows)), settings, random) for rows in shards),
         labelled=ours.take(labelled),
         pool=replace(asked, y=None),
         truth=asked.labels(),
         test=ours.take(test),
     )
+
+
+def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Dataset:
+    return data if settings.consent is None else with_consent(data, settings.consent, random)
 
 
 def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, Dataset]:

