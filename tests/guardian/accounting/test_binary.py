@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, InputError
+from common.privacy import ORDERS, Influence, InputError
 from common.two_outcomes import two_outcomes_rdp
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.checks import Bound
@@ -20,6 +20,7 @@ AT = np.array(ORDERS)[::8]
 LATTICE = 2.0**-16
 tallies = st.lists(st.integers(0, 50), min_size=1, max_size=6)
 sigmas = st.floats(1, 60)
+influences = st.builds(Influence, st.integers(1, 4), st.sampled_from([0.37, 0.5, 1.0, 1.6, 2.5]))
 
 
 @pytest.mark.parametrize(
@@ -60,18 +61,18 @@ def test_labels_may_have_different_numbers_of_votes() -> None:
     assert (together >= np.maximum(*apart)).all()
 
 
-@given(tallies, sigmas, st.sampled_from([0.0, LATTICE]), st.sampled_from([0.5, 1.0, 2.0]))
+@given(tallies, sigmas, st.sampled_from([0.0, LATTICE]), influences)
 @settings(deadline=None, max_examples=60)
 def test_no_bound_exceeds_the_worst_case(
-    positives: list[int], sigma: float, lattice: float, sensitivity: float
+    positives: list[int], sigma: float, lattice: float, influence: Influence
 ) -> None:
     def rdp(bound: Bound) -> np.ndarray:
-        return binary_rdp([positives], 50, sigma, AT, bound=bound, sensitivity=sensitivity, lattice=lattice)
+        return binary_rdp([positives], 50, sigma, AT, bound=bound, influence=influence, lattice=lattice)
 
     worst = rdp("worst_case")
     assert (rdp("exact") <= worst * (1 + 1e-12)).all()
     assert (rdp("theorem6") <= worst * (1 + 1e-12)).all()
-    assert (worst <= len(positives) * AT * (sensitivity / sigma) ** 2 * (1 + 1e-12)).all()
+    assert (worst <= len(positives) * AT * (influence.sensitivity / sigma) ** 2 * (1 + 1e-12)).all()
 
 
 @given(tallies, sigmas)
@@ -120,7 +121,7 @@ def test_votes_sigma_and_sensitivity_scale_together(
         sigma * by,
         AT,
         bound=bound,
-        sensitivity=by,
+        influence=Influence(weight=by),
     )
     rdp = binary_rdp([positives], 50, sigma, AT, bound=bound)
     np.testing.assert_allclose(scaled, rdp, rtol=1e-9, atol=1e-290)
@@ -165,18 +166,15 @@ def test_one_draw_on_the_positives_exceeds_what_000_states() -> None:
     ("arguments", "named", "index"),
     [
         ({"positives": [[1, -1]]}, "positives", (0, 1)),
-        ({"positives": [[1, 2], [3, 0.5]]}, "positives", (1, 1)),
         ({"positives": [[1, math.nan]]}, "positives", (0, 1)),
         ({"positives": [[1, 11]]}, "positives", (0, 1)),
         ({"positives": [1, 2]}, "positives", ()),
         ({"positives": np.zeros((3, 0))}, "positives", ()),
         ({"n": math.inf}, "n", ()),
-        ({"n": 10.5}, "n", ()),
         ({"n": [[10, math.nan]]}, "n", (0, 1)),
         ({"n": [10, 10, 10]}, "n", ()),
         ({"orders": [2.0, 1.0]}, "orders", (1,)),
         ({"sigma": 0.0}, "sigma", ()),
-        ({"sensitivity": -1.0}, "sensitivity", ()),
         ({"lattice": -1.0}, "lattice", ()),
         ({"bound": "best"}, "bound", ()),
         ({"tau": 0.0}, "tau", ()),

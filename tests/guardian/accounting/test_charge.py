@@ -23,7 +23,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.privacy import worst_case
+from common.privacy import ONE_VOTE, Influence, worst_case
 from guardian.accounting import (
     InputError,
     Tally,
@@ -55,6 +55,8 @@ ANSWERED = np.array([[True], [True], [False], [True]])
 LABELS = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]], dtype=np.bool_)
 EVERY = np.ones((4, 3), dtype=np.bool_)
 
+influences = st.builds(Influence, st.integers(1, 3), st.sampled_from([0.37, 1.0, 1.6, 2.5]))
+
 Cost = Callable[[BOUND], float]
 
 
@@ -64,15 +66,15 @@ def tally(
     answered: NDArray[np.bool_],
     scores: NDArray[np.float64] | None = None,
 ) -> Tally:
-    return Tally(mechanism, K, N, votes, answered, scores)
+    return Tally(mechanism, K, np.full(len(votes), float(N)), N, votes, answered, scores)
 
 
-def paid(released: Tally, bound: BOUND, order: float = ORDER, sensitivity: float = 1.0) -> float:
-    return charge(released, order, bound, sensitivity, lattice=LATTICE)
+def paid(released: Tally, bound: BOUND, order: float = ORDER, influence: Influence = ONE_VOTE) -> float:
+    return charge(released, order, bound, influence, lattice=LATTICE)
 
 
-def worst(released: Tally, order: float = ORDER, sensitivity: float = 1.0) -> float:
-    return worst_case(released.mechanism, order, sensitivity, classes=K).rdp(released.answered)
+def worst(released: Tally, order: float = ORDER, influence: Influence = ONE_VOTE) -> float:
+    return worst_case(released.mechanism, order, influence.sensitivity, classes=K).rdp(released.answered)
 
 
 CASES: list[tuple[Tally, Cost]] = [
@@ -127,7 +129,7 @@ CASES: list[tuple[Tally, Cost]] = [
         ).sum(),
     ),
     (
-        replace(tally(NoiseCluster(sigma=5), COUNTS, EVERY[:, :1]), teachers=4 * N),
+        replace(tally(NoiseCluster(sigma=5), COUNTS, EVERY[:, :1]), total=np.full(4, 4.0 * N), voters=4 * N),
         lambda bound: noise_cluster_rdp(COUNTS, 5, ORDER, bound=bound, lattice=LATTICE)[0],
     ),
 ]
@@ -164,6 +166,7 @@ def test_sums_that_no_ballots_make_are_charged_the_worst_case(
     odd = replace(released, votes=votes)
     rest = replace(
         odd,
+        total=np.delete(odd.total, 1),
         votes=np.delete(votes, 1, axis=0),
         answered=np.delete(odd.answered, 1, axis=0),
         scores=None if odd.scores is None else np.delete(odd.scores, 1, axis=0),
@@ -171,19 +174,19 @@ def test_sums_that_no_ballots_make_are_charged_the_worst_case(
     if isinstance(released.mechanism, NoiseCluster):
         assert paid(odd, bound) == worst(odd)
         return
-    alone = replace(odd, votes=votes[1:2], answered=odd.answered[1:2])
+    alone = replace(odd, total=odd.total[1:2], votes=votes[1:2], answered=odd.answered[1:2])
     assert paid(odd, bound) == pytest.approx(paid(rest, bound) + worst(alone), rel=1e-12)
 
 
-@pytest.mark.parametrize("row", [[51, 0, 0], [49, 0, 0], [49.5, 0.5, 0], [25, 25, 25]])
-def test_a_histogram_has_whole_counts_of_n_votes(row: list[float]) -> None:
+@pytest.mark.parametrize("row", [[51, 0, 0], [49, 0, 0], [49.5, 0, 0], [25, 25, 25]])
+def test_a_histogram_has_as_many_votes_as_were_scheduled(row: list[float]) -> None:
     odd = tally(CONFIDENT, np.array([row]), np.array([[True]]))
     assert paid(odd, "exact") == worst(odd)
 
 
 def test_a_record_may_lie_in_another_cluster_and_a_label_may_not() -> None:
     votes = np.array([[40.0, 5, 5], [20, 16, 14]])
-    clusters = Tally(NoiseCluster(sigma=5), K, 100, votes, EVERY[:2, :1])
+    clusters = Tally(NoiseCluster(sigma=5), K, np.full(2, 100.0), 100, votes, EVERY[:2, :1])
     assert paid(replace(clusters, adjacency="label"), "exact") <= paid(clusters, "exact")
 
 
@@ -205,12 +208,12 @@ def test_the_largest_charge_covers_all_answers(released: Tally, bound: BOUND) ->
 @given(
     st.sampled_from([case[0] for case in CASES]),
     st.integers(0, 2**32 - 1),
-    st.sampled_from([1.0, 2.0, 3.0]),
+    influences,
     st.sampled_from([1.5, 4.0, 32.0, 200.0]),
     st.sampled_from(["worst_case", *BOUNDS]),
 )
 def test_never_above_what_was_reserved(
-    released: Tally, seed: int, sensitivity: float, order: float, bound: BOUND
+    released: Tally, seed: int, influence: Influence, order: float, bound: BOUND
 ) -> None:
     draws = np.random.default_rng(seed)
     answered = released.answered & (draws.random(released.answered.shape) < 0.7)
@@ -218,8 +221,8 @@ def test_never_above_what_was_reserved(
         answered = np.broadcast_to(answered.any(axis=1, keepdims=True), answered.shape)
     some = replace(released, answered=answered)
     whole = replace(released, answered=np.ones_like(released.answered))
-    most = worst(whole, order, sensitivity) * (1 + 1e-12)
-    assert 0 <= paid(some, bound, order, sensitivity) <= most
+    most = worst(whole, order, influence) * (1 + 1e-12)
+    assert 0 <= paid(some, bound, order, influence) <= most
 
 
 @pytest.mark.parametrize("released", RELEASED)
@@ -227,6 +230,7 @@ def test_never_above_what_was_reserved(
 def test_an_empty_batch_costs_nothing(released: Tally, bound: BOUND) -> None:
     none = replace(
         released,
+        total=released.total[:0],
         votes=released.votes[:0],
         answered=released.answered[:0],
         scores=None if released.scores is None else released.scores[:0],

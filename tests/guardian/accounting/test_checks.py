@@ -38,11 +38,9 @@ def test_answered(answered: object) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
-def test_sigma_and_sensitivity(value: float) -> None:
+def test_sigma(value: float) -> None:
     with pytest.raises(InputError, match=r"^sigma"):
         gnmax_rdp(GOOD, value, [2], bound="theorem6")
-    with pytest.raises(InputError, match=r"^sensitivity"):
-        gnmax_rdp(GOOD, 1, [2], bound="worst_case", sensitivity=value)
 
 
 def test_threshold_lattice_and_bound() -> None:
@@ -57,7 +55,7 @@ def test_threshold_lattice_and_bound() -> None:
 @pytest.mark.parametrize("bound", ["worst_case", "theorem6", "exact"])
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("threshold", np.nan), ("sigma1", 0.0), ("sigma2", -1.0), ("sensitivity", np.nan), ("lattice", np.inf)],
+    [("threshold", np.nan), ("sigma1", 0.0), ("sigma2", -1.0), ("lattice", np.inf)],
 )
 def test_confident_names_its_own_arguments(argument: str, value: float, bound: Bound) -> None:
     good = {"threshold": 1.0, "sigma1": 1.0, "sigma2": 1.0}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.mechanism import Confident
-from common.privacy import ORDERS, worst_case
+from common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
 from guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
 from guardian.accounting.reserved import reserved
 from guardian.noise import LATTICE
@@ -21,6 +21,7 @@ AT = np.array(ORDERS)
 SOME = [1.5, 4.0, 18.0, 64.0]
 DIGITS = 120
 FAR = 1e-12
+influences = st.builds(Influence, st.integers(1, 3), st.sampled_from([0.37, 0.5, 1.0, 1.6, 2.5]))
 
 counts = st.lists(st.integers(0, 60), min_size=2, max_size=4).filter(any)
 
@@ -31,7 +32,7 @@ def charges(
     sigmas: tuple[float, float],
     order: float,
     *,
-    sensitivity: float = 1.0,
+    influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> tuple[float, float]:
     """What a failed and a passed check cost."""
@@ -42,7 +43,7 @@ def charges(
         order,
         [False, True],
         bound="exact",
-        sensitivity=sensitivity,
+        influence=influence,
         lattice=lattice,
     )
     return float(rdp[0, 0]), float(rdp[1, 0])
@@ -139,34 +140,33 @@ def test_it_expects_no_more_than_the_largest_divergences(
     st.integers(-10, 90),
     st.floats(0.5, 60),
     st.floats(0.5, 60),
-    st.sampled_from([0.5, 1.0, 2.0]),
+    influences,
     st.sampled_from([0.0, LATTICE]),
 )
 @settings(deadline=None, max_examples=40)
 def test_no_charge_exceeds_what_was_reserved_for_its_outcome(
-    votes: list[int], threshold: int, sigma1: float, sigma2: float, sensitivity: float, lattice: float
+    votes: list[int], threshold: int, sigma1: float, sigma2: float, influence: Influence, lattice: float
 ) -> None:
     args = ([votes, votes], threshold, sigma1, sigma2, AT[::16], [False, True])
-    exact = confident_rdp(*args, bound="exact", sensitivity=sensitivity, lattice=lattice)
-    worst = confident_rdp(*args, bound="worst_case", sensitivity=sensitivity)
+    exact = confident_rdp(*args, bound="exact", influence=influence, lattice=lattice)
+    worst = confident_rdp(*args, bound="worst_case", influence=influence)
     assert (exact >= 0).all()
     assert (exact <= worst * (1 + 1e-12)).all()
     plan = Confident(sigma1=sigma1, sigma2=sigma2, threshold=1)
     for order, charge in zip(AT[::16], exact.max(axis=0), strict=True):
-        most = worst_case(plan, order, sensitivity, classes=len(votes))
+        most = worst_case(plan, order, influence.sensitivity, classes=len(votes))
         assert charge <= (most.check + most.answer) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("classes", "sensitivity", "lattice"), [(3, 1.5, 0.0), (129, 1.0, 0.0), (3, 1.0, 5.0)]
-)
+@pytest.mark.parametrize("influence", [ONE_VOTE, Influence(2)])
+@pytest.mark.parametrize(("classes", "lattice"), [(129, 0.0), (3, 5.0)])
 def test_what_is_not_proved_is_charged_what_was_reserved(
-    classes: int, sensitivity: float, lattice: float
+    classes: int, lattice: float, influence: Influence
 ) -> None:
-    """Several votes of one unit, many classes, and a lattice too coarse."""
+    """Many classes, and a lattice too coarse."""
     args = ([[5] * classes] * 2, 4, 10, 5, AT[::8], [False, True])
-    exact = confident_rdp(*args, sensitivity=sensitivity, lattice=lattice)
-    most = reserved(2, (10, 5), AT[::8], sensitivity, lattice)
+    exact = confident_rdp(*args, influence=influence, lattice=lattice)
+    most = reserved(2, (10, 5), AT[::8], influence.sensitivity, lattice)
     np.testing.assert_array_equal(exact, [most.failed[0], most.passed[0]])
 
 
@@ -179,12 +179,14 @@ def test_classes_may_be_reordered(votes: list[int], threshold: int) -> None:
     )
 
 
-@given(counts, st.integers(0, 60), st.sampled_from([0.125, 0.5]))
+@given(counts, st.integers(0, 60), st.sampled_from([0.125, 0.37, 1.6, 2.5]))
 @settings(deadline=None, max_examples=20)
 def test_votes_threshold_sigmas_and_sensitivity_scale_together(
     votes: list[int], threshold: int, by: float
 ) -> None:
-    scaled = charges([v * by for v in votes], threshold * by, (15 * by, 6 * by), 8, sensitivity=by)  # type: ignore[misc]
+    scaled = charges(
+        [v * by for v in votes], threshold * by, (15 * by, 6 * by), 8, influence=Influence(weight=by)
+    )  # type: ignore[misc]
     np.testing.assert_allclose(scaled, charges(votes, threshold, (15, 6), 8), rtol=1e-6, atol=1e-14)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS
+from common.privacy import ORDERS, Influence
 from guardian.accounting import gnmax_rdp, threshold_rdp
 from guardian.accounting.moments import largest_rdp
 from guardian.accounting.outcomes import Shifts
@@ -156,12 +156,12 @@ def test_classes_may_be_reordered(votes: list[int], sigma: float) -> None:
     )
 
 
-@given(counts, sigmas, st.sampled_from([0.125, 0.5, 1.0]))
+@given(counts, sigmas, st.sampled_from([0.125, 0.37, 1.6, 2.5]))
 @settings(deadline=None, max_examples=25)
 def test_votes_sigma_and_sensitivity_scale_together(votes: list[int], sigma: float, by: float) -> None:
     scaled = [[v * by for v in votes]]
     np.testing.assert_allclose(
-        gnmax_rdp(scaled, sigma * by, AT, bound="exact", sensitivity=by),
+        gnmax_rdp(scaled, sigma * by, AT, bound="exact", influence=Influence(weight=by)),
         gnmax_rdp([votes], sigma, AT, bound="exact"),
         rtol=1e-9,
         atol=1e-290,
@@ -201,12 +201,11 @@ def test_leaving_neighbours_out_loses_none_that_matters() -> None:
         np.testing.assert_allclose(together[:, i], one, rtol=1e-9, atol=1e-290)
 
 
-@pytest.mark.parametrize(("classes", "sensitivity"), [(3, 2.0), (129, 1.0)])
-def test_what_is_not_proved_stays_at_the_worst_case(classes: int, sensitivity: float) -> None:
-    votes = [[5] * classes]
-    how = {"sensitivity": sensitivity}
-    exact = gnmax_rdp(votes, 5, AT, bound="exact", **how)
-    np.testing.assert_array_equal(exact, gnmax_rdp(votes, 5, AT, bound="worst_case", **how))
+@pytest.mark.parametrize("influence", [Influence(), Influence(2, 0.5)])
+def test_more_classes_than_are_calculated_stay_at_the_worst_case(influence: Influence) -> None:
+    votes = [[5] * 129]
+    exact = gnmax_rdp(votes, 5, AT, bound="exact", influence=influence)
+    np.testing.assert_array_equal(exact, gnmax_rdp(votes, 5, AT, bound="worst_case", influence=influence))
 
 
 def test_only_differences_of_counts_matter_because_sums_may_have_been_shifted() -> None:

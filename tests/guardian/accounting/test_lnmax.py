@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS
+from common.privacy import ORDERS, Influence
 from guardian.accounting.lnmax import lnmax_rdp, log_q_laplace, randomised_response
 from tests.guardian.accounting import oracle
 
@@ -85,10 +85,15 @@ def test_exact_covers_both_directions_of_every_neighbour(gap: int, gamma: float)
                 assert true <= value * (1 + 1e-9)
 
 
-@given(histograms, gammas, st.sampled_from([0.0, 2.0**-16]), st.sampled_from([0.5, 1.0, 3.0]))
+@given(
+    histograms,
+    gammas,
+    st.sampled_from([0.0, 2.0**-16]),
+    st.sampled_from([Influence(weight=0.5), Influence(), Influence(3)]),
+)
 @settings(deadline=None, max_examples=40)
-def test_never_above_the_worst_case(votes: list[int], gamma: float, lattice: float, unit: float) -> None:
-    how = {"lattice": lattice, "sensitivity": unit}
+def test_never_above_the_worst_case(votes: list[int], gamma: float, lattice: float, unit: Influence) -> None:
+    how = {"lattice": lattice, "influence": unit}
     worst = lnmax_rdp([votes], gamma, AT, bound="worst_case", **how)
     for bound in ("theorem6", "exact"):
         rdp = lnmax_rdp([votes], gamma, AT, bound=bound, **how)
@@ -105,7 +110,7 @@ def test_classes_may_be_reordered(votes: list[int], gamma: float) -> None:
 @given(histograms, gammas, st.sampled_from([0.125, 4.0]))
 @settings(deadline=None, max_examples=20)
 def test_votes_noise_and_sensitivity_scale_together(votes: list[int], gamma: float, by: float) -> None:
-    scaled = lnmax_rdp([[v * by for v in votes]], gamma / by, AT, sensitivity=by)
+    scaled = lnmax_rdp([[v * by for v in votes]], gamma / by, AT, influence=Influence(weight=by))
     np.testing.assert_allclose(scaled, lnmax_rdp([votes], gamma, AT), rtol=1e-9, atol=1e-290)
 
 

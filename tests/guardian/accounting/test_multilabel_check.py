@@ -89,7 +89,6 @@ def test_clipped_votes_near_an_even_split_may_turn_the_check_either_way(
     [
         ({"threshold": math.inf}, "threshold"),
         ({"sigma": -1.0}, "sigma"),
-        ({"positives": [[0.5, 1]]}, "positives"),
         ({"tau": 2.0}, "tau"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS
+from common.privacy import ORDERS, Influence
 from guardian.accounting import InputError, gnmax_rdp, threshold_rdp
 from guardian.accounting.noise_cluster import noise_cluster_rdp
 from tests.guardian.accounting import oracle
@@ -106,7 +106,7 @@ def test_clusters_and_classes_may_be_reordered(rows: list[list[int]], classes: l
 @given(tables, sigmas)
 @settings(deadline=None, max_examples=15)
 def test_counts_sigma_and_sensitivity_scale_together(counts: list[list[int]], sigma: float) -> None:
-    half = noise_cluster_rdp(np.array(counts) / 2, sigma / 2, AT, sensitivity=0.5)
+    half = noise_cluster_rdp(np.array(counts) / 2, sigma / 2, AT, influence=Influence(weight=0.5))
     np.testing.assert_allclose(half, noise_cluster_rdp(counts, sigma, AT), rtol=1e-9, atol=1e-290)
 
 
@@ -135,10 +135,10 @@ def test_a_check_that_fails_costs_too() -> None:
     assert rdp <= order / (2 * sigma**2)
 
 
-@pytest.mark.parametrize("sensitivity", [2.0])
-def test_what_is_not_proved_stays_at_the_worst_case(sensitivity: float) -> None:
-    rdp = noise_cluster_rdp([[12, 10, 3], [20, 1, 0]], 4, AT, sensitivity=sensitivity)
-    np.testing.assert_allclose(rdp, AT * sensitivity**2 / 16)
+@pytest.mark.parametrize("bound", ["worst_case", "theorem6", "exact"])
+def test_several_records_of_one_unit_may_lie_in_as_many_clusters_and_cost_the_worst_case(bound: Any) -> None:
+    rdp = noise_cluster_rdp([[12, 0, 0], [20, 0, 0]], 4, AT, bound=bound, influence=Influence(2))
+    np.testing.assert_allclose(rdp, AT * 2**2 / 16)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.clipping import l1_radius
-from common.privacy import ORDERS, InputError
+from common.privacy import ORDERS, Influence, InputError
 from common.sharing.ballots import clipped, l1_clipped
 from common.two_outcomes import two_outcomes_rdp
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
@@ -141,11 +141,11 @@ def test_no_bound_exceeds_the_worst_case_and_that_is_the_smaller_of_two(
     assert (rdp <= np.minimum(labels_, 2 * AT * (tau / sigma) ** 2) * (1 + 1e-12)).all()
 
 
-@given(seeds, sigmas, st.sampled_from([0.25, 0.5]))
+@given(seeds, sigmas, st.sampled_from([0.25, 0.5, 2.5]))
 @settings(deadline=None, max_examples=20)
 def test_votes_sigma_and_sensitivity_scale_together(seed: int, sigma: float, by: float) -> None:
     votes = clipped(scores(seed, (TEACHERS, 2, LABELS)), 1.5)
-    scaled = binary_rdp(votes * by, TEACHERS * by, sigma * by, AT, tau=1.5, sensitivity=by)
+    scaled = binary_rdp(votes * by, TEACHERS * by, sigma * by, AT, tau=1.5, influence=Influence(weight=by))
     np.testing.assert_allclose(
         scaled, binary_rdp(votes, TEACHERS, sigma, AT, tau=1.5), rtol=1e-9, atol=1e-290
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS
+from common.privacy import ORDERS, Influence
 from guardian.accounting import gnmax_rdp, threshold_rdp
 from tests.guardian.accounting import oracle
 
@@ -21,7 +21,7 @@ sigmas = st.floats(0.5, 200)
 @given(counts, sigmas, st.sampled_from([0.5, 1.0, 1.5, 3.0]))
 @settings(deadline=None, max_examples=30)
 def test_gnmax_equals_the_oracle(votes: list[int], sigma: float, sensitivity: float) -> None:
-    rdp = gnmax_rdp([votes], sigma, AT[::12], bound="theorem6", sensitivity=sensitivity)[0]
+    rdp = gnmax_rdp([votes], sigma, AT[::12], bound="theorem6", influence=Influence(weight=sensitivity))[0]
     q = oracle.q_argmax(votes, sigma)
     expected = [float(oracle.theorem6(q, sigma / sensitivity, order)) for order in AT[::12]]
     oracle.assert_equal(rdp, expected)
@@ -30,7 +30,9 @@ def test_gnmax_equals_the_oracle(votes: list[int], sigma: float, sensitivity: fl
 @given(st.integers(0, 300), st.integers(0, 300), sigmas, st.sampled_from([0.5, 1.0, 3.0]))
 @settings(deadline=None, max_examples=30)
 def test_threshold_equals_the_oracle(largest: int, threshold: int, sigma: float, sensitivity: float) -> None:
-    rdp = threshold_rdp([[largest, 0]], threshold, sigma, AT[::12], bound="theorem6", sensitivity=sensitivity)
+    rdp = threshold_rdp(
+        [[largest, 0]], threshold, sigma, AT[::12], bound="theorem6", influence=Influence(weight=sensitivity)
+    )
     q = oracle.q_check(largest, threshold, sigma)
     scale = math.sqrt(2) * sigma / sensitivity
     expected = [float(oracle.theorem6(q, scale, order)) for order in AT[::12]]
@@ -41,8 +43,9 @@ def test_threshold_equals_the_oracle(largest: int, threshold: int, sigma: float,
 def test_never_above_the_worst_case_and_never_negative(
     votes: list[int], sigma: float, sensitivity: float, lattice: float
 ) -> None:
-    rdp = gnmax_rdp([votes], sigma, AT, bound="theorem6", sensitivity=sensitivity, lattice=lattice)
-    worst = gnmax_rdp([votes], sigma, AT, bound="worst_case", sensitivity=sensitivity)
+    influence = Influence(weight=sensitivity)
+    rdp = gnmax_rdp([votes], sigma, AT, bound="theorem6", influence=influence, lattice=lattice)
+    worst = gnmax_rdp([votes], sigma, AT, bound="worst_case", influence=influence)
     assert (rdp >= 0).all()
     assert (rdp <= worst).all()
 
@@ -67,7 +70,9 @@ def test_classes_may_be_reordered(votes: list[int], sigma: float) -> None:
 
 @given(counts, sigmas, st.sampled_from([0.25, 0.5, 2.0, 8.0]))
 def test_votes_sigma_and_sensitivity_scale_together(votes: list[int], sigma: float, by: float) -> None:
-    scaled = gnmax_rdp([[v * by for v in votes]], sigma * by, AT, bound="theorem6", sensitivity=by)
+    scaled = gnmax_rdp(
+        [[v * by for v in votes]], sigma * by, AT, bound="theorem6", influence=Influence(weight=by)
+    )
     np.testing.assert_allclose(scaled, gnmax_rdp([votes], sigma, AT, bound="theorem6"), rtol=1e-9)
 
 

@@ -12,7 +12,8 @@ from guardian.noise import LATTICE
 
 
 def tally(mechanism: AnyMechanism, votes: np.ndarray, teachers: int) -> Tally:
-    return Tally(mechanism, votes.shape[1], teachers, votes, np.ones((len(votes), 1), dtype=np.bool_))
+    total = np.full(len(votes), float(teachers))
+    return Tally(mechanism, votes.shape[1], total, teachers, votes, np.ones((len(votes), 1), dtype=np.bool_))
 
 
 def test_histograms_of_a_usual_session_are_affordable() -> None:
