@@ -1,5 +1,6 @@
 """What a party counts for a batch: its teachers' votes, or its own labelled records by nearest cluster."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,8 +27,23 @@ _NUMBER_BYTES = 8
 class Predictor(Protocol):
     """An ensemble that votes on features (Q, F) float32."""
 
-    def predict(self, X: NDArray[np.float32]) -> NDArray[Any]:
-        """Class indices (teachers, Q) int64, or scores (teachers, Q, labels) float32 in [0, 1]."""
+    def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
+        """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Teachers that vote together, on which queries, and what their votes weigh.
+
+    Attributes:
+        rows: the teachers, of all that a party has.
+        scheduled: whether they vote on a query, (Q,).
+        weight: of each of their votes, in steps of 2^-16 vote.
+    """
+
+    rows: slice
+    scheduled: NDArray[np.bool_]
+    weight: int
 
 
 @dataclass(frozen=True)
@@ -39,16 +55,21 @@ class Teachers:
     task: Task
 
     def ballots(
-        self, X: NDArray[np.float32], scheduled: NDArray[np.bool_], mechanism: AnyMechanism
+        self, X: NDArray[np.float32], turns: Sequence[Turn], mechanism: AnyMechanism
     ) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width), exact; zero for queries that are not `scheduled` (Q,)."""
+        """Ballots in votes, (queries, width), exact: the weighted votes of all turns scheduled for a query.
+
+        No teacher is asked about a query that it is not scheduled for.
+        """
         classes = len(self.task.classes)
         width = mechanism.width(classes)
         counted = np.zeros((len(X), width))
-        rows, size = np.flatnonzero(scheduled), self._at_once(width)
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            counted[part] = ballots(self._votes(X[part]), mechanism, classes)
+        for turn in turns:
+            queries, size = np.flatnonzero(turn.scheduled), self._at_once(width)
+            for start in range(0, len(queries), size):
+                part = queries[start : start + size]
+                votes = self._votes(X[part], turn.rows)
+                counted[part] += ballots(votes, mechanism, classes, turn.weight)
         return counted
 
     @property
@@ -59,14 +80,14 @@ class Teachers:
     def _at_once(self, width: int) -> int:
         """Queries to vote on together, so that counting them stays near `WORK_BYTES`."""
         votes = self.count * int(np.prod(self._answers))
-        return min(MICRO_BATCH, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 2 * width * _NUMBER_BYTES))
+        return min(MICRO_BATCH, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 4 * width * _NUMBER_BYTES))
 
-    def _votes(self, X: NDArray[np.float32]) -> NDArray[Any]:
-        votes = self.ensemble.predict(X)
-        if votes.shape != (self.count, len(X), *self._answers):
+    def _votes(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
+        votes, teachers = self.ensemble.predict(X, rows), len(range(self.count)[rows])
+        if votes.shape != (teachers, len(X), *self._answers):
             raise OstrakaError(
                 ErrorCode.MODEL_INVALID,
-                f"The teachers gave votes of shape {votes.shape} for {len(X)} queries and {self.count} "
+                f"The teachers gave votes of shape {votes.shape} for {len(X)} queries and {teachers} "
                 "teachers: train them again with this version.",
             )
         return votes

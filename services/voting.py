@@ -14,12 +14,13 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.mechanism import NoiseCluster
 from common.plan import Plan
+from common.sharing.ballots import VOTE
 from common.sharing.expansion import fresh_seed
 from common.sharing.ring import Ring
 from common.sharing.shares import split
 from common.task import Task
 from protos.ostraka.v1 import party_pb2
-from services.ballots import Records, Teachers
+from services.ballots import Records, Teachers, Turn
 from services.charges import Charge
 from services.grants import Permission, ticket_invalid
 from services.journal import Journal, restarted
@@ -158,7 +159,7 @@ class Voter:
             if isinstance(mechanism, NoiseCluster):
                 assert self._records is not None  # noqa: S101 - the policy allows it only with records
                 return self._records.ballots(X, permission.scheduled)
-            return self._teachers.ballots(X, permission.scheduled, mechanism)
+            return self._teachers.ballots(X, [Turn(slice(None), permission.scheduled, VOTE)], mechanism)
 
 
 def _digest(permission: Permission, features: bytes, querier: Identity) -> bytes:

@@ -1,4 +1,4 @@
-"""Teachers' votes summed into a party's ballots.
+"""Teachers' votes summed into a party's ballots, in multiples of 2^-16 vote.
 
 Votes on classes are indices. Votes on labels are scores from 0 to 1, of which at least 0.5 is a yes.
 """
@@ -16,25 +16,38 @@ from common.sharing.label_sets import count_sets, index_of
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5
+VOTE = 2**FRACTION_BITS
+"""The weight of one whole vote."""
 
 
-def ballots(votes: NDArray[Any], mechanism: AnyMechanism, classes: int) -> NDArray[np.number[Any]]:
-    """Ballots in votes, (queries, width), as `mechanism` counts them.
+def ballots(
+    votes: NDArray[Any], mechanism: AnyMechanism, classes: int, weight: int = VOTE
+) -> NDArray[np.float64]:
+    """Ballots in votes, (queries, width), as `mechanism` counts them, exact.
 
-    `votes` are class indices (teachers, queries), or scores (teachers, queries, labels) for a multi-label
-    mechanism. Raises `model.invalid` for a vote outside the classes, and ValueError for NoiseCluster, whose
-    ballots count records.
+    Args:
+        votes: class indices (teachers, queries), or scores (teachers, queries, labels) for a multi-label
+            mechanism.
+        mechanism: how they are counted.
+        classes: number of classes, or of labels.
+        weight: of each teacher's vote, in steps of 2^-16 vote (003, section 3.3).
+
+    Raises:
+        OstrakaError: `model.invalid` for a vote outside the classes.
+        ValueError: for NoiseCluster, whose ballots count records.
     """
     match mechanism:
         case NoiseCluster():
             raise ValueError("ballots of noise_cluster count records, not votes")
         case Tau(tau=tau):
-            return clipped(votes, tau)
+            return clipped(votes, tau, weight)
         case L1(tau1=tau1):
-            return l1_clipped(votes, tau1)
+            return l1_clipped(votes, tau1, weight)
         case Powerset(max_positives=most):
-            return label_sets(votes, most)
-    return positives(votes) if mechanism.multi_label else single_label(votes, classes)
+            counts = label_sets(votes, most)
+        case _:
+            counts = positives(votes) if mechanism.multi_label else single_label(votes, classes)
+    return counts * np.float64(weight / VOTE)
 
 
 def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.int64]:
@@ -67,17 +80,18 @@ def positives(scores: Scores) -> NDArray[np.int64]:
     return counts
 
 
-def clipped(scores: Scores, tau: float) -> NDArray[np.float64]:
+def clipped(scores: Scores, tau: float, weight: int = VOTE) -> NDArray[np.float64]:
     """Sums of ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 3.2).
 
-    A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero.
+    A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero. That
+    times `weight` is rounded toward zero again, so that no ballot weighs more than `weight` says.
     """
-    return _scaled(scores, lambda yeses: tau / np.sqrt(yeses))
+    return _scaled(scores, lambda yeses: tau / np.sqrt(yeses), weight)
 
 
-def l1_clipped(scores: Scores, tau1: float) -> NDArray[np.float64]:
+def l1_clipped(scores: Scores, tau1: float, weight: int = VOTE) -> NDArray[np.float64]:
     """Sums of ballots scaled to an L1 norm of at most `tau1`, as `clipped`: m yeses count min(1, tau1/m)."""
-    return _scaled(scores, lambda yeses: tau1 / yeses)
+    return _scaled(scores, lambda yeses: tau1 / yeses, weight)
 
 
 def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
@@ -94,11 +108,12 @@ def label_sets(scores: Scores, max_positives: int | None) -> NDArray[np.int64]:
 
 
 def _scaled(
-    scores: Scores, weight: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+    scores: Scores, scale: Callable[[NDArray[np.int64]], NDArray[np.float64]], weight: int
 ) -> NDArray[np.float64]:
     bits = scores >= YES
     yeses = np.maximum(bits.sum(axis=-1), 1)
-    steps = np.trunc(np.minimum(weight(yeses), 1.0) * 2**FRACTION_BITS)
+    unweighted = np.trunc(np.minimum(scale(yeses), 1.0) * VOTE)
+    steps = np.trunc(unweighted * weight / VOTE)
     total: NDArray[np.float64] = np.einsum("tqk,tq->qk", bits, steps)
     return np.ldexp(total, -FRACTION_BITS)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from common.datasets.consent import Level
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 
@@ -14,6 +15,7 @@ Progress = Callable[[int, int], None]
 """Told how many steps of training are done, and of how many."""
 Network = Literal["logistic", "mlp", "cnn"]
 Estimator = Literal["logistic_regression", "random_forest"]
+Variant = Literal["none", "upsampling", "vanishing", "weighting"]
 NETWORKS: tuple[str, ...] = get_args(Network)
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -36,11 +38,15 @@ class TrainingConfig(BaseModel):
     """What to train.
 
     Attributes:
-        teachers: how many; each is trained on records of its own.
+        teachers: how many; upsampling trains more, so that each has as many records as without.
         model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
             torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
         epochs: passes of a network over its slice; none: the model's own number, more for few records.
         shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
+        variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
+            "vanishing" and "weighting" train each teacher on records of one level (003, section 3).
+        consent: epsilon of each consent level, as the federation's policy has it.
+        precision: relative error up to which upsampling's copies are in proportion to epsilons.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,6 +55,9 @@ class TrainingConfig(BaseModel):
     model: Annotated[str, AfterValidator(_known)] | None = None
     epochs: Annotated[int, Field(ge=1)] | None = None
     shift: Annotated[int, Field(ge=0)] | None = None
+    variant: Variant = "none"
+    consent: dict[Level, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    precision: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
     def model_for(self, task: Task) -> str:
         """The model asked for, or the one that suits the task."""

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
+from services.teachers.groups import ALL, Clique
 from services.teachers.guard import Guard, Votes
 from services.teachers.manifest import TeachersManifest
-
-GROUP = "all"
-"""Name of the one group that a party's records share a budget in."""
 
 
 class Teacher(Protocol):
@@ -28,8 +26,11 @@ class Teacher(Protocol):
 class Models(Protocol):
     """Trained models of one library."""
 
-    def predict(self, X: NDArray[np.float32], guard: Guard) -> Votes:
-        """Votes (models, Q), or scores (models, Q, labels), on records (Q, F); the guard takes failures."""
+    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice) -> Votes:
+        """Votes (rows, Q), or scores (rows, Q, labels), of these models on records (Q, F).
+
+        The guard takes failures.
+        """
         ...
 
     def save(self, folder: Path) -> None:
@@ -48,26 +49,38 @@ class Ensemble:
 
     @property
     def groups(self) -> list[common_pb2.Group]:
-        """The records and teachers to declare: one group."""
-        return [common_pb2.Group(name=GROUP, records=self.manifest.records, teachers=self.manifest.teachers)]
+        """The records and teachers to declare, by group."""
+        return [common_pb2.Group(**group.model_dump()) for group in self.manifest.groups]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether teachers were trained on records of all groups."""
+        return self.manifest.mixed
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The teachers that take part together."""
+        return self.manifest.cliques
 
     @property
     def training(self) -> str:
         """How the teachers were trained, for people."""
         return self.manifest.training
 
-    def predict(self, X: NDArray[np.float32]) -> Votes:
-        """Every teacher's vote on records (Q, F) as `Task.prepare` gives them.
+    def predict(self, X: NDArray[np.float32], rows: slice = ALL) -> Votes:
+        """The votes of these teachers on records (Q, F) as `Task.prepare` gives them.
 
         Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
         0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5; a
         model that fails, or one of whose scores is no number, votes for no label.
         """
+        teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
-            return self._guard.fallback(self.manifest.teachers, 0)
-        votes = self._models.predict(X, self._guard)
-        for row, label in self.manifest.constants.items():
-            votes[row] = label
+            return self._guard.fallback(len(teachers), 0)
+        votes = self._models.predict(X, self._guard, rows)
+        for place, teacher in enumerate(teachers):
+            if teacher in self.manifest.constants:
+                votes[place] = self.manifest.constants[teacher]
         return votes
 
     def require_task(self, task: Task) -> None:

@@ -22,6 +22,7 @@ from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Progress
 from services.teachers.factory import build, invalid_model
 from services.teachers.forests import TREE, is_sound
+from services.teachers.groups import ALL
 from services.teachers.guard import FALLBACK, Guard, Votes
 from services.teachers.labels import CONSTANT, for_labels, label_scores
 from services.teachers.manifest import TeachersManifest, unreadable
@@ -105,12 +106,12 @@ class Estimators:
         """Takes estimators in the order of their teachers."""
         self._fitted = fitted
 
-    def predict(self, X: NDArray[np.float32], guard: Guard) -> Votes:
-        """Votes (estimators, Q), or scores (estimators, Q, labels), on flat records (Q, F)."""
+    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
+        """Votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
         read = label_scores if guard.multi_label else _classes
         votes = [
             guard.votes(lambda model=model: read(model, X)[None], 1, len(X))  # type: ignore[misc]
-            for model in self._fitted
+            for model in self._fitted[rows]
         ]
         return np.concatenate(votes)
 

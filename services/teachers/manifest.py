@@ -1,11 +1,14 @@
 """What a folder of teachers holds: its `manifest.json`."""
 
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from common.errors import ErrorCode, OstrakaError
+from services.teachers.config import Variant
+from services.teachers.groups import GROUP, Clique, GroupRecord
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]
@@ -16,7 +19,7 @@ class TeachersManifest(BaseModel):
 
     Attributes:
         teachers: number of models, each with one vote.
-        records: number of records they were trained on, each by one teacher.
+        records: number of records they were trained on.
         model: built-in name or factory of every model.
         library: which library the models belong to.
         training: model and version, for people.
@@ -26,6 +29,10 @@ class TeachersManifest(BaseModel):
         multi_label: whether a vote is a score for every label, not a class.
         shape: shape of one record.
         constants: class that a teacher always votes for, by teacher: the only one of its slice.
+        variant: how consent levels that differ are used.
+        mixed: whether teachers were trained on records of all groups; otherwise each on one group's, and
+            teachers are ordered as the groups are.
+        groups: the records that share a budget; one group `all` where the file names none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,6 +48,36 @@ class TeachersManifest(BaseModel):
     multi_label: bool = False
     shape: Annotated[tuple[_Count, ...], Field(min_length=1)]
     constants: dict[int, int] = Field(default_factory=dict)
+    variant: Variant = "none"
+    mixed: bool = True
+    groups: tuple[GroupRecord, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_group(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "groups" in values:
+            return values
+        group = {"name": GROUP, "records": values.get("records"), "teachers": values.get("teachers")}
+        return values | {"groups": (group,)}
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        teachers = [group.teachers for group in self.groups]
+        whole = set(teachers) == {self.teachers} if self.mixed else sum(teachers) == self.teachers
+        if not whole or sum(group.records for group in self.groups) != self.records:
+            raise ValueError("the groups do not add up to the records and teachers")
+        return self
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The teachers that take part together: all where they are mixed, else those of each group."""
+        if self.mixed:
+            return (Clique(tuple(group.name for group in self.groups), slice(0, self.teachers)),)
+        bounds = accumulate((group.teachers for group in self.groups), initial=0)
+        return tuple(
+            Clique((group.name,), slice(start, stop))
+            for group, (start, stop) in zip(self.groups, pairwise(bounds), strict=True)
+        )
 
     def save(self, folder: Path) -> None:
         """Writes it beside the models."""

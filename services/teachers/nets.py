@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from services.teachers.fitting import compose
+from services.teachers.groups import ALL
 from services.teachers.guard import Guard, Votes
 from services.teachers.manifest import TeachersManifest, unreadable
 from services.teachers.stack import Stack, best_device, pays
@@ -33,8 +34,8 @@ class Networks:
         self._nets = [net.to(self._device).eval() for net in nets]
         self._shape = shape
         self._workers = THREADS if device.type == "cpu" else 1
-        parts = groups(len(self._nets), self._workers if stacked else len(self._nets))
-        self._stacks = [(Stack([self._nets[row] for row in part]), len(part)) for part in parts]
+        self._stacked = stacked
+        self._stacks: dict[tuple[int, int, int], list[tuple[Stack, int]]] = {}
 
     @classmethod
     def of(cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module]) -> "Networks":
@@ -42,8 +43,8 @@ class Networks:
         device = best_device()
         return cls(nets, shape, device, stacked=pays(model, device))
 
-    def predict(self, X: NDArray[np.float32], guard: Guard) -> Votes:
-        """Votes (networks, Q), or scores (networks, Q, labels), on flat records (Q, F)."""
+    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
+        """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F)."""
         records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)
         parts = torch.split(records, MICRO_BATCH[self._device.type])
 
@@ -52,7 +53,16 @@ class Networks:
         def votes(stack: tuple[Stack, int]) -> Votes:
             return guard.votes(lambda: _votes(stack[0], parts, read), stack[1], len(X))
 
-        return np.concatenate(run_each(votes, self._stacks, self._workers))
+        return np.concatenate(run_each(votes, self._stacks_of(rows), self._workers))
+
+    def _stacks_of(self, rows: slice) -> list[tuple[Stack, int]]:
+        """These networks as they are evaluated, with how many each stack has; kept, since cliques stay."""
+        key = rows.indices(len(self._nets))
+        if key not in self._stacks:
+            nets = self._nets[rows]
+            parts = groups(len(nets), self._workers if self._stacked else len(nets))
+            self._stacks[key] = [(Stack([nets[row] for row in part]), len(part)) for part in parts]
+        return self._stacks[key]
 
     def save(self, folder: Path) -> None:
         """Writes all weights to one file, the networks counted by the first axis."""

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from common.mechanism import L1, AnyMechanism, Binary, GnMax, NoiseCluster, Powerset, Tau
-from common.sharing.ballots import ballots, clipped, l1_clipped, label_sets, positives
+from common.sharing.ballots import VOTE, ballots, clipped, l1_clipped, label_sets, positives
 from common.sharing.fixed_point import decode, encode
 from common.sharing.label_sets import bits_of, count_sets
 from common.sharing.ring import Ring
@@ -94,6 +94,39 @@ def test_equal_scores_keep_the_lower_label() -> None:
 )
 def test_ballots_are_as_wide_as_the_mechanism_says(mechanism: AnyMechanism) -> None:
     assert ballots(scores((1, 0, 1), (0, 1, 1)), mechanism, 3).shape == (1, mechanism.width(3))
+
+
+WEIGHED = [
+    Binary(sigma=1),
+    Tau(sigma=1, tau=1.3),
+    L1(sigma=1, tau1=1.3),
+    Powerset(sigma=1),
+    Powerset(sigma=1, max_positives=1),
+]
+
+
+@pytest.mark.parametrize("mechanism", WEIGHED)
+@given(votes=SCORES, weight=st.integers(1, 2**20))
+def test_no_weighted_ballot_exceeds_its_weight_and_the_ring_holds_it_exactly(
+    mechanism: AnyMechanism, votes: NDArray[np.float32], weight: int
+) -> None:
+    labels = votes.shape[2]
+    steps = np.zeros((votes.shape[1], mechanism.width(labels)))
+    for teacher in votes:
+        whole, weighed = (ballots(teacher[None], mechanism, labels, each) for each in (VOTE, weight))
+        over = whole * weight / VOTE - weighed
+        assert ((over >= 0) & (over < 1 / VOTE)).all()
+        steps += weighed
+    total = ballots(votes, mechanism, labels, weight)
+    np.testing.assert_array_equal(total, steps)
+    np.testing.assert_array_equal(total * VOTE, np.trunc(total * VOTE))
+    ring = Ring(64)
+    np.testing.assert_array_equal(decode(encode(total, ring), ring), total)
+
+
+def test_a_weight_multiplies_votes_for_a_class() -> None:
+    votes = np.array([[0], [2], [2]])
+    assert ballots(votes, GnMax(sigma=1), 3, 24_248).tolist() == [[24_248 / VOTE, 0, 48_496 / VOTE]]
 
 
 def test_single_labels_are_counted_and_clusters_are_none_of_a_teachers_business() -> None:
