@@ -1,8 +1,9 @@
 """`ostraka party`: train teachers, check a site against its task, serve votes."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -26,12 +27,13 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 
 @dataclass(frozen=True)
 class Checked:
-    """What fits a site's task: its records, and its teachers where there are any."""
+    """What fits a site's task: its records, and its teachers, by group, where there are any."""
 
     task: str
     records: int
     classes: int
     teachers: int | None
+    groups: Sequence[dict[str, Any]]
 
 
 @app.command()
@@ -45,12 +47,19 @@ def train(
     ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes of a network over its slice.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of slices and training.")] = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            help="How consent levels are used: none, upsampling, vanishing or weighting; their epsilons are "
+            "in [training.consent] of site.toml."
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
-    """Train this party's teachers on disjoint slices of its records."""
+    """Train this party's teachers on slices of its records."""
     from services.teachers import train as train_teachers
 
-    given = {"teachers": teachers, "model": model, "epochs": epochs, "seed": seed}
+    given = {"teachers": teachers, "model": model, "epochs": epochs, "seed": seed, "variant": variant}
     section = _training(site, data, **given)
     wanted = load_task(task or _task_file(site))
     records = wanted.load(section.required_data)
@@ -78,14 +87,16 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
 
     wanted = load_task(task or _task_file(site))
     records = wanted.load(_training(site, data).required_data)
-    teachers = None
+    teachers, groups = None, []
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         teachers = ensemble.manifest.teachers
-    found = Checked(wanted.name, len(records), len(wanted.classes), teachers)
+        groups = [group.model_dump() for group in ensemble.manifest.groups]
+    found = Checked(wanted.name, len(records), len(wanted.classes), teachers, groups)
     having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
-    _tell(f"{found.records} records and {having} fit the task '{found.task}'.", asdict(found), json)
+    lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
+    _tell("\n".join(lines), asdict(found), json)
 
 
 @app.command("audit-head")
@@ -133,6 +144,10 @@ def _training(site: Path, data: Path | None, **given: object) -> TrainingSection
         first = exc.errors()[0]
         option, problem = first["loc"][0], first["msg"].removeprefix("Value error, ")
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc
+
+
+def _line(group: dict[str, Any]) -> str:
+    return "  group {name}: {records} records, {teachers} teachers, {copies} to a record".format(**group)
 
 
 def _task_file(site: Path) -> Path:

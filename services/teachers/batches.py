@@ -38,8 +38,11 @@ class Schedule:
 
     @classmethod
     def of(cls, sizes: Sequence[int], model: str, axes: Axes | None, config: TrainingConfig) -> "Schedule":
-        """Batches of up to `MAX_BATCH` records so that the mean slice is seen as often as configured."""
-        batch = min(MAX_BATCH, *sizes)
+        """Batches of up to `MAX_BATCH` records so that the mean slice is seen as often as configured.
+
+        A slice smaller than the batch comes more than once in it.
+        """
+        batch = min(MAX_BATCH, sum(sizes) // len(sizes))
         pace = math.ceil(sum(sizes) / len(sizes) / batch)
         steps = max(MIN_STEPS, EPOCHS.get(model, FACTORY_EPOCHS) * pace)
         side = min(axes.height, axes.width) if axes else 0

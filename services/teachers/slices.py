@@ -42,11 +42,16 @@ def slices(records: int, teachers: int, seed: int) -> tuple[Rows, ...]:
     Raises:
         OstrakaError: `data.too_few` where a teacher would have no record.
     """
+    require_enough(records, teachers)
+    order = np.random.default_rng(seed).permutation(records)
+    return tuple(np.sort(rows) for rows in np.array_split(order, teachers))
+
+
+def require_enough(records: int, teachers: int) -> None:
+    """Raises `data.too_few` for fewer records than teachers."""
     if records < teachers:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
             f"{records} records cannot be shared by {teachers} teachers: give each at least one record, "
             "or train fewer teachers.",
         )
-    order = np.random.default_rng(seed).permutation(records)
-    return tuple(np.sort(rows) for rows in np.array_split(order, teachers))

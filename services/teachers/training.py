@@ -6,11 +6,12 @@ from typing import Literal
 
 from common.datasets import Dataset
 from common.task import Task
+from services.teachers.assignment import assign
 from services.teachers.config import Progress, TrainingConfig
 from services.teachers.ensemble import Ensemble, Models
 from services.teachers.factory import build
 from services.teachers.manifest import TeachersManifest
-from services.teachers.slices import Slice, slices
+from services.teachers.slices import Slice
 
 
 def train(
@@ -21,11 +22,12 @@ def train(
     seed: int,
     progress: Progress | None = None,
 ) -> Ensemble:
-    """Teachers on disjoint slices of the records, each record seen by one of them.
+    """Teachers on slices of the records: disjoint, except that upsampling gives a record to several of them.
 
-    Scalers, batches and first weights are a teacher's own: changing one record changes one teacher. The same
-    records and seed give the same teachers on one machine. A teacher whose slice has one class votes for it.
-    Networks of a multi-label task learn every label by its own cross-entropy; a label is positive from half.
+    Scalers, batches and first weights are a teacher's own: changing one record changes the teachers that it
+    was given to and no other. The same records and seed give the same teachers on one machine. A teacher
+    whose slice has one class votes for it. Networks of a multi-label task learn every label by its own
+    cross-entropy; a label is positive from half.
 
     Args:
         dataset: labelled records of the task.
@@ -36,18 +38,17 @@ def train(
 
     Raises:
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
-            records than teachers, `model.invalid` where the model cannot be built or trained.
+            records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
+            `model.invalid` where the model cannot be built or trained.
     """
     task.check(dataset)
     X, y = task.prepare(dataset.X).reshape(-1, *task.input.shape), dataset.labels()
-    parts = [
-        Slice(X[rows], y[rows], (seed, teacher))
-        for teacher, rows in enumerate(slices(len(y), config.teachers, seed))
-    ]
+    assigned = assign(dataset, config, seed)
+    parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(task)
     library, models = _fitted(parts, model, len(task.classes), config, progress or _silent)
     manifest = TeachersManifest(
-        teachers=config.teachers,
+        teachers=len(parts),
         records=len(y),
         model=model,
         library=library,
@@ -58,6 +59,9 @@ def train(
         multi_label=task.multi_label,
         shape=task.input.shape,
         constants={row: part.constant for row, part in enumerate(parts) if part.constant is not None},
+        variant=config.variant,
+        mixed=assigned.mixed,
+        groups=assigned.groups,
     )
     return Ensemble(manifest, models)
 
