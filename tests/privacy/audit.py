@@ -18,7 +18,7 @@ import typer
 from common.privacy import ORDERS, epsilon, worst_case
 from common.sharing.ring import Ring
 from guardian.noise import NoiseSource, OpenDpNoise
-from tests.privacy.cases import CASES, TELLING_CHECKS, Case
+from tests.privacy.cases import CASES, PERSONALIZED, TELLING_CHECKS, Case
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import exact_epsilon, outcomes
@@ -88,7 +88,7 @@ def audit(case: Case, samples: int, noise: NoiseSource, ring: Ring) -> Finding:
 def charged(case: Case, order: float, *, check: bool = True) -> float:
     """What one query is charged with all its answers given, or for clusters one batch."""
     answered = np.ones((case.rows, case.mechanism.answers(case.classes)), dtype=np.bool_)
-    cost = worst_case(case.mechanism, order, classes=case.classes)
+    cost = worst_case(case.mechanism, order, case.influence.sensitivity, classes=case.classes)
     return (cost if check else replace(cost, check=0.0)).rdp(answered)
 
 
@@ -106,7 +106,7 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
     """Audit every mechanism with so many releases of each input, on all cores, and print a table."""
     print(f"epsilon at delta {DELTA:g}; a right release fails with a chance below {P:g}\n")
     print(
-        f"{'mechanism':<20} {'planted':<18} {'samples':>8} {'deviation':>10} {'chance':>8}"
+        f"{'mechanism':<26} {'planted':<18} {'samples':>8} {'deviation':>10} {'chance':>8}"
         f" {'epsilon >=':>10} {'exact':>7} {'promised':>8}  verdict"
     )
     right = True
@@ -119,7 +119,7 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
 
 
 def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
-    for found in pool.map(partial(_audit, samples, OpenDpNoise), CASES):
+    for found in pool.map(partial(_audit, samples, OpenDpNoise), CASES + PERSONALIZED):
         yield NOTHING, found
     for name, fault in FAULTS.items():
         for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES):
@@ -136,7 +136,7 @@ def _audit(samples: int, noise: type[OpenDpNoise], case: Case) -> Finding:
 def _row(planted: str, found: Finding, expected: bool) -> str:
     good, bad = ("holds", "FAILS") if planted == NOTHING else ("found", "MISSED")
     return (
-        f"{found.case.name:<20} {planted:<18} {found.samples:>8} {found.deviation:>10.5f}"
+        f"{found.case.name:<26} {planted:<18} {found.samples:>8} {found.deviation:>10.5f}"
         f" {found.chance:>8.1e} {found.least:>10.4f} {found.exact:>7.4f} {found.promised:>8.4f}"
         f"  {good if expected else bad}"
     )

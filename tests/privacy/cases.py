@@ -1,4 +1,4 @@
-"""What is audited: every mechanism, on two inputs that differ in one teacher's vote or in one record."""
+"""What is audited: every mechanism, on two inputs that differ in what one unit can change."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
+from common.privacy import ONE_VOTE, Influence
 
 Votes = NDArray[Any]
 
@@ -34,6 +35,8 @@ class Case:
         inputs: two neighbours, each the teachers' classes (teachers,), their scores (teachers, labels),
             or the records' clusters and classes (records, 2).
         scores: for Interactive the student's probabilities (classes,).
+        influence: what the unit can change.
+        weights: those of the teachers' votes, (teachers,) in votes; all 1 where empty.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Case:
     classes: int
     inputs: tuple[Votes, Votes]
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    influence: Influence = ONE_VOTE
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def __str__(self) -> str:
         return self.name
@@ -49,6 +54,11 @@ class Case:
     def teachers(self) -> int:
         """The number of teachers; for NoiseCluster it is of no matter."""
         return len(self.inputs[0])
+
+    @property
+    def votes(self) -> NDArray[np.float64]:
+        """The weight of each teacher's vote."""
+        return self.weights if len(self.weights) else np.ones(self.teachers)
 
     @property
     def rows(self) -> int:
@@ -133,6 +143,76 @@ CASES: list[Case] = [
     Case("powerset, checked", Powerset(sigma=2.0, check=CHECK), 3, _SETS),
     Case("noise_cluster", NoiseCluster(sigma=2.0), 3, _records([[6, 3, 1], [2, 2, 4]])),
 ]
+
+_WEIGHTS = np.array([1.5, 1.5, 1.5, 0.75, 0.75, 0.75, 0.75, 1.0, 1.0, 0.5])
+_HEAVY, _LIGHT = Influence(weight=1.5), Influence(votes=3, weight=0.5)
+_TWO = Influence(votes=2)
+_COPIES = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2, 2]), np.array([1, 0, 0, 0, 0, 0, 2, 1, 2, 2])
+_HALVES = np.repeat([0, 1, 2], [12, 5, 3]), np.repeat([0, 1, 2, 1], [9, 5, 3, 3])
+
+PERSONALIZED: list[Case] = [
+    Case("gnmax, weighted", GnMax(sigma=2.0), 3, _voted([6, 2, 2]), influence=_HEAVY, weights=_WEIGHTS),
+    Case("lnmax, weighted", LnMax(gamma=0.5), 3, _voted([6, 2, 2]), influence=_HEAVY, weights=_WEIGHTS),
+    Case(
+        "confident, weighted",
+        Confident(sigma1=3.0, sigma2=2.0, threshold=3.0),
+        3,
+        _voted([6, 3, 1]),
+        influence=_HEAVY,
+        weights=_WEIGHTS,
+    ),
+    Case(
+        "interactive, weighted",
+        Interactive(sigma1=3.0, sigma2=2.0, threshold=2.0, confidence=0.9),
+        3,
+        _voted([6, 3, 1]),
+        np.array([0.125, 0.25, 0.625]),
+        influence=_HEAVY,
+        weights=_WEIGHTS,
+    ),
+    Case(
+        "binary, weighted",
+        Binary(sigma=2.0, check=CHECK),
+        3,
+        _scored([(6, "110"), (3, "001"), (1, "010")], "001"),
+        influence=_HEAVY,
+        weights=_WEIGHTS,
+    ),
+    Case(
+        "tau, weighted",
+        Tau(sigma=1.5, tau=1.0),
+        4,
+        _scored([(6, "1110"), (4, "1000")], "0001"),
+        influence=_HEAVY,
+        weights=_WEIGHTS,
+    ),
+    Case(
+        "powerset, weighted",
+        Powerset(sigma=2.0),
+        3,
+        _scored([(6, "110"), (3, "100"), (1, "001")], "111"),
+        influence=_HEAVY,
+        weights=_WEIGHTS,
+    ),
+    Case("gnmax, two copies", GnMax(sigma=2.0), 3, _COPIES, influence=_TWO),
+    Case("lnmax, two copies", LnMax(gamma=0.5), 3, _COPIES, influence=_TWO),
+    Case(
+        "confident, two copies",
+        Confident(sigma1=3.0, sigma2=2.0, threshold=3.0),
+        3,
+        _COPIES,
+        influence=_TWO,
+    ),
+    Case(
+        "gnmax, three light copies",
+        GnMax(sigma=1.5),
+        3,
+        _HALVES,
+        influence=_LIGHT,
+        weights=np.full(20, 0.5),
+    ),
+]
+"""Neighbours of weighted PATE, whose one vote is heavier, and of upsampled PATE, who move several votes."""
 
 _TELLING = Check(sigma=0.5, threshold=6.0)
 _SIX_OF_NINE = _scored([(6, "10"), (3, "01")], "01")

@@ -56,30 +56,32 @@ def outcomes(case: Case, votes: Votes) -> Floats:
     """The chance of every outcome, in the order of `Case.digits`."""
     match case.mechanism:
         case GnMax(sigma=sigma):
-            return _answered(1.0, argmax(_histogram(votes, case.classes), gaussian(sigma)))
+            return _answered(1.0, argmax(_histogram(votes, case), gaussian(sigma)))
         case LnMax(gamma=gamma):
-            return _answered(1.0, argmax(_histogram(votes, case.classes), stats.laplace(scale=1 / gamma)))
+            return _answered(1.0, argmax(_histogram(votes, case), stats.laplace(scale=1 / gamma)))
         case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
-            counts = _histogram(votes, case.classes)
+            counts = _histogram(votes, case)
             passed = passing(counts.max(), threshold, sigma1)
             return _answered(passed, argmax(counts, gaussian(sigma2)))
         case Interactive(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
-            counts = _histogram(votes, case.classes)
-            passed = passing((counts - len(votes) * case.scores).max(), threshold, sigma1)
+            counts = _histogram(votes, case)
+            passed = passing((counts - counts.sum() * case.scores).max(), threshold, sigma1)
             return _answered(passed, argmax(counts, gaussian(sigma2)))
         case NoiseCluster(sigma=sigma):
-            clusters = [_histogram(votes[votes[:, 0] == c, 1], case.classes) for c in range(CLUSTERS)]
+            clusters = [
+                np.bincount(votes[votes[:, 0] == c, 1], minlength=case.classes) for c in range(CLUSTERS)
+            ]
             return _joint([_answered(1.0, argmax(counts, gaussian(sigma))) for counts in clusters])
         case Powerset():
-            return _set(case.mechanism, votes)
+            return _set(case.mechanism, votes, case.votes)
         case Binary(check=check) | Tau(check=check) | L1(check=check):
-            weights = np.array([_weight(case.mechanism, int((row >= 0.5).sum())) for row in votes])
-            positives = weights @ (votes >= 0.5)
-            return _joint([_label(v, len(votes), case.mechanism.sigma, check) for v in positives])
+            clipped = np.array([_weight(case.mechanism, int((row >= 0.5).sum())) for row in votes])
+            positives = (case.votes * clipped) @ (votes >= 0.5)
+            return _joint([_label(v, case.votes.sum(), case.mechanism.sigma, check) for v in positives])
 
 
-def _histogram(votes: Votes, classes: int) -> NDArray[np.int64]:
-    return np.array([(votes == j).sum() for j in range(classes)])
+def _histogram(votes: Votes, case: Case) -> Floats:
+    return np.array([case.votes[votes == j].sum() for j in range(case.classes)])
 
 
 def _answered(passed: float, answers: Floats) -> Floats:
@@ -99,20 +101,20 @@ def _weight(mechanism: Binary | Tau | L1, yeses: int) -> float:
     return 1.0
 
 
-def _label(positives: float, teachers: int, sigma: float, check: Check | None) -> Floats:
+def _label(positives: float, total: float, sigma: float, check: Check | None) -> Floats:
     """No answer, no, yes."""
-    negatives = teachers - positives
+    negatives = total - positives
     yes = stats.norm.cdf((positives - negatives) / (sqrt(2) * sigma))
     passed = 1.0 if check is None else passing(max(positives, negatives), check.threshold, check.sigma)
     return _answered(passed, np.array([1 - yes, yes]))
 
 
-def _set(mechanism: Powerset, votes: Votes) -> Floats:
+def _set(mechanism: Powerset, votes: Votes, weights: Floats) -> Floats:
     labels = votes.shape[1]
     most = labels if mechanism.max_positives is None else mechanism.max_positives
     sets = [frozenset(c) for size in range(most + 1) for c in combinations(range(labels), size)]
     chosen = [_chosen(row, most) for row in votes]
-    counts = np.array([chosen.count(one) for one in sets])
+    counts = np.array([weights[[choice == one for choice in chosen]].sum() for one in sets])
     check = mechanism.check
     passed = 1.0 if check is None else passing(counts.max(), check.threshold, check.sigma)
     chances = np.zeros((3,) * labels)

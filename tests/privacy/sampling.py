@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.mechanism import NoiseCluster
-from common.sharing.ballots import ballots
+from common.sharing.ballots import VOTE, ballots
 from common.sharing.expansion import expand, fresh_seed
-from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import Ring, RingArray
 from common.sharing.shares import add, split
 from guardian.mechanisms import release
@@ -23,27 +22,39 @@ _AT_ONCE = 10_000
 def tally(case: Case, votes: Votes, times: int, ring: Ring) -> RingArray:
     """Sum of both halves of the shares of one input, asked `times` times: (times * rows, width)."""
     guardian, querier = [], []
-    for part in np.array_split(votes, PARTIES):
-        ballot = np.tile(_ballot(case, part), (times, 1))
+    parts = np.array_split(votes, PARTIES), np.array_split(case.votes, PARTIES)
+    for part, weights in zip(*parts, strict=True):
+        ballot = np.tile(_ballot(case, part, weights), (times, 1))
         seed = fresh_seed()
         guardian.append(split(ballot, seed, ring))
         querier.append(expand(seed, len(ballot), ballot.shape[1], ring))
     return add([add(guardian), add(querier)])
 
 
-def _ballot(case: Case, votes: Votes) -> NDArray[np.number]:
+def _ballot(case: Case, votes: Votes, weights: NDArray[np.float64]) -> NDArray[np.number]:
     if isinstance(case.mechanism, NoiseCluster):
         counts = np.zeros((CLUSTERS, case.classes), dtype=np.int64)
         np.add.at(counts, tuple(votes.T), 1)
         return counts
-    return ballots(votes[:, None], case.mechanism, case.classes)
+    alike = [
+        ballots(votes[weights == weight][:, None], case.mechanism, case.classes, int(weight * VOTE))
+        for weight in np.unique(weights)
+    ]
+    return np.asarray(np.sum(alike, axis=0))
 
 
 def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Ring) -> NDArray[np.int64]:
     """How often each outcome came, in the order of `Case.digits`."""
-    scores = np.tile((case.scores * 2**FRACTION_BITS).astype(np.int64), (len(sums), 1))
+    scores = np.tile((case.scores * VOTE).astype(np.int64), (len(sums), 1))
     answers = release(
-        sums, case.mechanism, noise, ring, classes=case.classes, teachers=case.teachers, scores=scores
+        sums,
+        case.mechanism,
+        noise,
+        ring,
+        classes=case.classes,
+        totals=np.full(len(sums), int(case.votes.sum() * VOTE)),
+        voters=case.teachers,
+        scores=scores,
     )
     digits = answers.labels.reshape(-1, len(case.digits)) + 1
     return np.bincount(np.ravel_multi_index(tuple(digits.T), case.digits), minlength=prod(case.digits))

@@ -5,23 +5,28 @@ outcomes are also compared with their exact probabilities. Every fault planted h
 `make audit` does the same with far more samples.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from common.mechanism import MECHANISMS, GnMax
-from common.privacy import ORDERS
+from common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
+from common.sharing.fixed_point import decode
 from common.sharing.ring import Ring
-from guardian.noise import OpenDpNoise
+from guardian.accounting import Tally, charge
+from guardian.noise import LATTICE, OpenDpNoise
 from tests.privacy.audit import DELTA, audit, charged, promised, uncharged
-from tests.privacy.cases import CASES, TELLING_CHECKS, Case
+from tests.privacy.cases import CASES, PERSONALIZED, TELLING_CHECKS, Case, Votes
 from tests.privacy.evidence import agrees, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import divergence, exact_epsilon, outcomes
-from tests.privacy.sampling import sample
+from tests.privacy.sampling import sample, tally
 
 DRAWS = 2_500
 FAULT_DRAWS = 8_000
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
+BOTH = pytest.mark.parametrize("case", CASES + PERSONALIZED, ids=str)
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -30,14 +35,14 @@ def test_every_mechanism_is_audited() -> None:
 
 
 @RINGS
-@EVERY
+@BOTH
 def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Case, ring: Ring) -> None:
     found = audit(case, DRAWS, OpenDpNoise(), ring)
     assert found.probable
     assert found.kept
 
 
-@pytest.mark.parametrize("case", CASES + TELLING_CHECKS, ids=str)
+@pytest.mark.parametrize("case", CASES + PERSONALIZED + TELLING_CHECKS, ids=str)
 def test_the_calculated_probabilities_obey_the_worst_case(case: Case) -> None:
     p, r = (outcomes(case, votes) for votes in case.inputs)
     assert sum(p) == pytest.approx(1)
@@ -75,3 +80,53 @@ def test_a_check_that_is_not_charged_is_found(case: Case) -> None:
     p, r = (outcomes(case, votes) for votes in case.inputs)
     for order in (2.0, 8.0):
         assert charged(case, order, check=False) < divergence(p, r, order) <= charged(case, order)
+
+
+TIED = np.repeat([0, 1], 6)
+HEAVY = Case(
+    "one heavy vote",
+    GnMax(sigma=20.0),
+    2,
+    (TIED, np.repeat([0, 1], [5, 7])),
+    influence=Influence(weight=2.5),
+    weights=np.full(12, 2.5),
+)
+SEVERAL = Case("two copies", GnMax(sigma=20.0), 2, (TIED, np.repeat([0, 1], [4, 8])), influence=Influence(2))
+
+
+@pytest.mark.parametrize("case", [HEAVY, SEVERAL], ids=str)
+def test_one_vote_of_weight_1_would_not_pay_for_what_these_units_change(case: Case) -> None:
+    p, r = (outcomes(case, votes) for votes in case.inputs)
+    for order in (2.0, 8.0):
+        true = max(divergence(p, r, order), divergence(r, p, order))
+        assert charged(replace(case, influence=ONE_VOTE), order) < true <= charged(case, order)
+
+
+def exactly_charged(case: Case, votes: Votes, order: float) -> float:
+    """What these votes of one query are charged by the divergence itself, with all answers given."""
+    released = Tally(
+        mechanism=case.mechanism,
+        classes=case.classes,
+        total=np.array([case.votes.sum()]),
+        voters=case.teachers,
+        votes=decode(tally(case, votes, 1, Ring(64)), Ring(64)),
+        answered=np.ones((1, case.mechanism.answers(case.classes)), dtype=np.bool_),
+    )
+    return charge(released, order, "exact", case.influence, lattice=LATTICE)
+
+
+ONE_RELEASE = [
+    case
+    for case in CASES + PERSONALIZED
+    if case.rows == 1 and not worst_case(case.mechanism, 2.0, classes=case.classes).check
+]
+
+
+@pytest.mark.parametrize("case", ONE_RELEASE, ids=str)
+def test_the_calculated_probabilities_obey_what_either_neighbour_is_charged_exactly(case: Case) -> None:
+    """Without a check: where there is one, each outcome has a charge of its own."""
+    p, r = (outcomes(case, votes) for votes in case.inputs)
+    for order in (1.5, 2.0, 8.0, 32.0):
+        true = max(divergence(p, r, order), divergence(r, p, order))
+        for votes in case.inputs:
+            assert true <= exactly_charged(case, votes, order) * (1 + 1e-6)

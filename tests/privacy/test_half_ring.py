@@ -42,7 +42,15 @@ def labels(sums: RingArray, mechanism: AnyMechanism, ring: Ring) -> NDArray[np.i
     """Answers (Q, m) for as many classes as there are counts, or half as many labels for their sets."""
     classes = 2 if isinstance(mechanism, Powerset) else sums.shape[1]
     noise = OpenDpNoise()
-    return release(sums, mechanism, noise, ring, classes=classes, teachers=TEACHERS).labels
+    return release(
+        sums,
+        mechanism,
+        noise,
+        ring,
+        classes=classes,
+        totals=np.full(len(sums), TEACHERS * VOTE),
+        voters=TEACHERS,
+    ).labels
 
 
 def at_half(ring: Ring) -> int:
@@ -186,7 +194,7 @@ def test_a_label_check_sees_the_circular_distances_and_the_noise_decides(
 
     def passed(votes: list[int]) -> Counts:
         sums = offset_sums(votes, offset_votes * VOTE, ring)[:, :1]
-        passed = passes_per_label(sums, TEACHERS, rule, OpenDpNoise(), ring)
+        passed = passes_per_label(sums, np.full(len(sums), TEACHERS * VOTE), rule, OpenDpNoise(), ring)
         return np.bincount(passed[:, 0], minlength=2)
 
     expected = passing(distances[0] - threshold + 3), passing(distances[1] - threshold + 3)

@@ -12,7 +12,7 @@ import pytest
 from guardian.accounting import gnmax_rdp, threshold_rdp
 from guardian.accounting.confident import log_q_check
 from guardian.accounting.gnmax import log_q_argmax
-from guardian.accounting.parts import argmax_part, check_part
+from guardian.accounting.parts import NoisyCheck, argmax_part
 from tests.guardian.accounting.oracle import divergence
 
 mp.mp.dps = 60
@@ -143,7 +143,7 @@ def test_exact_knows_how_far_the_lattice_moves_outcomes(votes: list[int]) -> Non
 @pytest.mark.parametrize("largest", [0, 6, 7, 12])
 @pytest.mark.parametrize("threshold", [7.0, 7 + 0.5 / FINE])
 def test_exact_knows_how_far_the_lattice_moves_the_check(largest: int, threshold: float) -> None:
-    part = check_part(np.array([[largest, 0.0]]), threshold, 4.0, 1.0, 1 / FINE)
+    part = NoisyCheck(np.array([[largest, 0.0]]), threshold, 4.0, 1 / FINE).moved(1.0)
     noise = pmf(4.0 * FINE, 16 * 4 * FINE)
     passed = mp.fsum(p for x, p in noise.items() if largest * FINE + x >= threshold * FINE)
     off = [
