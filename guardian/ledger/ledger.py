@@ -11,18 +11,17 @@ from sqlalchemy import Connection, insert, select, update
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit, batches, integrity, releases, sessions, units
+from guardian.ledger import audit, batches, integrity, releases, sessions
+from guardian.ledger.administration import Administration
 from guardian.ledger.cipher import Cipher
-from guardian.ledger.reader import LedgerReader
 from guardian.ledger.schema import SCHEMA_VERSION, meta, metadata
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.storage import Storage
 from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Budget, Charge, StoredSession, UnitKey
-from protos.ostraka.v1 import common_pb2
+from guardian.ledger.values import Charge, StoredSession, UnitKey
 
 
-class Ledger(LedgerReader):
+class Ledger(Administration):
     """The one process that may change a ledger. Every method is one transaction; threads may share it."""
 
     _cipher: Cipher
@@ -67,33 +66,6 @@ class Ledger(LedgerReader):
             storage.close()
             raise
         return ledger
-
-    def set_budget(
-        self,
-        party: str,
-        group: str,
-        adjacency: str,
-        epsilon: float,
-        delta: float,
-        order: float,
-        enforce: str,
-    ) -> Budget:
-        """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
-
-        Raises:
-            OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
-                delta, order or enforce.
-            ValueError: a number out of range.
-        """
-        key = UnitKey(party, group, adjacency)
-        with self._write() as tx:
-            return units.set_budget(tx, key, epsilon, delta, order, enforce)
-
-    def register(self, site: str, manifest: bytes, signed: bytes) -> common_pb2.AuditHead:
-        """Keep a party's manifest as its latest, and return the audit head; the same again adds nothing."""
-        with self._write() as tx:
-            sessions.register(tx, site, manifest, signed)
-            return audit.head(tx.connection)
 
     def open_session(
         self,
@@ -269,6 +241,7 @@ class Ledger(LedgerReader):
                 schema_version=SCHEMA_VERSION,
                 ledger_id=ledger_id,
                 fence=0,
+                epoch=0,
                 key_check=self._cipher.seal(0, "key", ledger_id.hex()),
             )
         )

@@ -9,8 +9,19 @@ from typing import Self
 
 from sqlalchemy import Connection, select
 
-from guardian.ledger import audit, batches, integrity, sessions, units
+from guardian.ledger import (
+    audit,
+    batches,
+    history,
+    integrity,
+    parties,
+    policies,
+    reconcile,
+    sessions,
+    units,
+)
 from guardian.ledger.cipher import Cipher
+from guardian.ledger.schema import audit as audit_table
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.schema import charges as charge_table
 from guardian.ledger.schema import units as unit_table
@@ -19,12 +30,18 @@ from guardian.ledger.values import (
     Budget,
     RecordedCharge,
     SessionSummary,
+    StoredAuditRow,
     StoredBatch,
     StoredManifest,
+    StoredParty,
+    StoredPolicy,
     StoredSession,
+    UnitEvent,
     UnitKey,
 )
 from protos.ostraka.v1 import common_pb2
+
+_AUDIT_ROWS_AT_ONCE = 1000
 
 
 class LedgerReader:
@@ -76,7 +93,49 @@ class LedgerReader:
             OstrakaError: `budget.missing` naming the first that has none.
         """
         with self._read() as connection:
-            return [units.budget(row) for row in units.require(connection, keys).values()]
+            return [units.budget(row) for row in units.require(connection, keys, lock=False).values()]
+
+    def find_budgets(self, keys: Iterable[UnitKey]) -> dict[UnitKey, Budget]:
+        """The budgets of those `keys` that have one, in unit order."""
+        with self._read() as connection:
+            return {key: units.budget(row) for key, row in self._units(connection, keys).items()}
+
+    def exhausted(self, keys: Iterable[UnitKey]) -> set[UnitKey]:
+        """Those of `keys` whose budget is data-dependent and used up; confidential as long as policy says so.
+
+        Raises:
+            ValueError: the ledger was opened without its cipher.
+            OstrakaError: `ledger.tampered` where the key does not open an amount.
+        """
+        cipher = self._require_cipher()
+        with self._read() as connection:
+            rows = self._units(connection, keys)
+            return {key for key, row in rows.items() if units.is_exhausted(cipher, row)}
+
+    def history(self, key: UnitKey) -> list[UnitEvent]:
+        """What happened to a unit, charges among it, oldest first.
+
+        Raises:
+            OstrakaError: `budget.missing`.
+        """
+        with self._read() as connection:
+            row = units.require(connection, [key], lock=False)[key]
+            return history.history(connection, row.id)
+
+    def parties(self, site: str | None = None) -> list[StoredParty]:
+        """Every party, or the one of this name if it is known, in order of their names."""
+        with self._read() as connection:
+            return parties.all_parties(connection, site)
+
+    def policy(self) -> StoredPolicy | None:
+        """The policy that was applied last, if one was."""
+        with self._read() as connection:
+            return policies.in_force(connection)
+
+    def epoch(self) -> int:
+        """How often the ledger was restored."""
+        with self._read() as connection:
+            return parties.epoch(connection)
 
     def manifests(self, sites: Sequence[str] | None = None) -> dict[str, StoredManifest]:
         """The latest manifest of each of `sites` (None: of all) that registered."""
@@ -124,11 +183,30 @@ class LedgerReader:
         with self._read() as connection:
             return audit.head(connection)
 
-    def charges(self, session_id: str | None = None) -> list[RecordedCharge]:
-        """What every released batch (or those of one session) was charged, oldest first.
+    def audit_rows(self, first: int = 1) -> Iterator[StoredAuditRow]:
+        """The audit log from row `first` on, read in parts, so that no transaction waits for the reader."""
+        while rows := self._audit_rows(first):
+            yield from rows
+            first = rows[-1].sequence + 1
+
+    def charges(
+        self,
+        session_id: str | None = None,
+        *,
+        party: str | None = None,
+        from_ms: int = 0,
+        to_ms: int | None = None,
+    ) -> list[RecordedCharge]:
+        """What every released batch was charged, oldest first; of one session, party or time, if so asked.
 
         Data-dependent amounts are read with the ledger's key alone and belong in confidential
-        reports.
+        reports. Charges that a party's receipts made good are in `reconciled_charges`.
+
+        Args:
+            session_id: of this session alone.
+            party: of this party's units alone.
+            from_ms: released then or later, in unix milliseconds.
+            to_ms: released before.
 
         Raises:
             OstrakaError: `ledger.tampered` where the key does not open an amount.
@@ -138,11 +216,15 @@ class LedgerReader:
             .add_columns(unit_table.c.adjacency, charge_table.c.data_dependent.label("sealed"))
             .join(charge_table, charge_table.c.batch == batch_table.c.id)
             .join(unit_table, unit_table.c.id == charge_table.c.unit)
-            .where(batch_table.c.state == "released")
+            .where(batch_table.c.state == "released", batch_table.c.released_unix_ms >= from_ms)
             .order_by(batch_table.c.released_unix_ms, batch_table.c.id, unit_table.c.id)
         )
         if session_id is not None:
             statement = statement.where(batch_table.c.session_id == session_id)
+        if party is not None:
+            statement = statement.where(unit_table.c.party == party)
+        if to_ms is not None:
+            statement = statement.where(batch_table.c.released_unix_ms < to_ms)
         with self._read() as connection:
             return [
                 RecordedCharge(
@@ -156,6 +238,11 @@ class LedgerReader:
                 for row in connection.execute(statement)
             ]
 
+    def reconciled_charges(self, party: str | None = None) -> list[RecordedCharge]:
+        """What a restored ledger had forgotten and charged from receipts, oldest first."""
+        with self._read() as connection:
+            return reconcile.charges(connection, party)
+
     def data_dependent_totals(self) -> dict[UnitKey, int]:
         """Every unit's data-dependent total, in amounts; confidential, never to leave the guardian.
 
@@ -163,11 +250,25 @@ class LedgerReader:
             ValueError: the ledger was opened without its cipher.
             OstrakaError: `ledger.tampered` where the key does not open an amount.
         """
-        if self._cipher is None:
-            raise ValueError("data-dependent totals need the ledger's cipher")
+        cipher = self._require_cipher()
         with self._read() as connection:
             rows = connection.execute(select(unit_table).order_by(unit_table.c.id)).all()
-            return {units.key_of(row): units.data_dependent_total(self._cipher, row) for row in rows}
+            return {units.key_of(row): units.data_dependent_total(cipher, row) for row in rows}
+
+    def _audit_rows(self, first: int) -> list[StoredAuditRow]:
+        statement = select(audit_table).where(audit_table.c.sequence >= first)
+        statement = statement.order_by(audit_table.c.sequence).limit(_AUDIT_ROWS_AT_ONCE)
+        with self._read() as connection:
+            return [StoredAuditRow(*row) for row in connection.execute(statement)]
+
+    @staticmethod
+    def _units(connection: Connection, keys: Iterable[UnitKey]) -> dict[UnitKey, units.UnitRow]:
+        return units.find(connection, keys, lock=False)
+
+    def _require_cipher(self) -> Cipher:
+        if self._cipher is None:
+            raise ValueError("data-dependent totals need the ledger's cipher")
+        return self._cipher
 
     def _unseal(self, sealed: bytes, session_id: str, batch_id: int, key: UnitKey) -> int | None:
         if self._cipher is None:

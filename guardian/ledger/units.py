@@ -1,55 +1,48 @@
-"""Budgets of units: set once, lowered, reserved from, charged."""
+"""Amounts of units: reserved, given back, charged. What a budget promises is set in `budgets`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, select, tuple_, update
 
 from common.errors import ErrorCode, OstrakaError
-from common.privacy import budget_amount, budget_rdp
 from guardian.ledger.cipher import Cipher
 from guardian.ledger.schema import units
 from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import AMOUNT_MAX, Budget, UnitKey, add
+from guardian.ledger.values import Budget, UnitKey, add
 
 UnitRow = Row[Any]
 _KEY = (units.c.party, units.c.group_name, units.c.adjacency)
+_KEYS_AT_ONCE = 5000
 
 
-def set_budget(
-    tx: Transaction, key: UnitKey, epsilon: float, delta: float, order: float, enforce: str
-) -> Budget:
-    """Set a unit's budget, or lower it. See `Ledger.set_budget`."""
-    amount = min(budget_amount(budget_rdp(epsilon, delta, order)), AMOUNT_MAX)
-    row = find(tx.connection, [key]).get(key)
-    if row is None:
-        _insert(tx, key, epsilon, delta, order, enforce, amount)
-    else:
-        if (row.delta, row.renyi_order, row.enforce) != (delta, order, enforce):
-            raise _already_set(key, row)
-        if epsilon > row.epsilon:
-            raise _raise_refused(key, row)
-        if epsilon == row.epsilon:
-            return budget(row)
-        _lower(tx, row, epsilon, amount)
-    tx.record(
-        "budget_set", unit=key, epsilon=epsilon, delta=delta, order=order, enforce=enforce, budget=amount
-    )
-    return budget(find(tx.connection, [key])[key])
+class UnitCharge(NamedTuple):
+    """What is charged to a unit's row, and what is returned of its reservation."""
+
+    row: UnitRow
+    reserved: int
+    worst_case: int
+    data_dependent: int
 
 
-def find(connection: Connection, keys: Iterable[UnitKey]) -> dict[UnitKey, UnitRow]:
-    """Lock and return the rows of those `keys` that exist, in unit order."""
-    statement = select(units).where(tuple_(*_KEY).in_(list(keys))).order_by(*_KEY).with_for_update()
-    return {key_of(row): row for row in connection.execute(statement)}
+def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
+    """The rows of those `keys` that exist, in unit order, locked for a change unless it is for reading."""
+    wanted = sorted(set(keys))
+    found = {}
+    for start in range(0, len(wanted), _KEYS_AT_ONCE):
+        statement = select(units).where(tuple_(*_KEY).in_(wanted[start : start + _KEYS_AT_ONCE]))
+        statement = statement.order_by(*_KEY)
+        rows = connection.execute(statement.with_for_update() if lock else statement)
+        found.update({key_of(row): row for row in rows})
+    return {key: found[key] for key in wanted if key in found}
 
 
-def require(connection: Connection, keys: Iterable[UnitKey]) -> dict[UnitKey, UnitRow]:
+def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
     """As `find`, but raise `budget.missing` for the first of `keys` that has no budget."""
     wanted = sorted(set(keys))
-    found = find(connection, wanted)
+    found = find(connection, wanted, lock=lock)
     for key in wanted:
         if key not in found:
             raise OstrakaError(
@@ -61,40 +54,74 @@ def require(connection: Connection, keys: Iterable[UnitKey]) -> dict[UnitKey, Un
 
 def all_budgets(connection: Connection, party: str | None = None) -> list[Budget]:
     """Every unit's budget, or one party's, in unit order."""
-    statement = select(units).order_by(*_KEY)
-    if party is not None:
-        statement = statement.where(units.c.party == party)
-    return [budget(row) for row in connection.execute(statement)]
+    statement = select(units) if party is None else select(units).where(units.c.party == party)
+    return sorted(map(budget, connection.execute(statement)), key=lambda found: found.key)
 
 
 def reserve(tx: Transaction, row: UnitRow, amount: int) -> None:
     """Hold `amount` back from a unit; the caller has checked that it fits."""
-    _store(tx, row, spent=row.spent, reserved=row.reserved + amount)
+    reserve_all(tx, [(row, amount)])
+
+
+def reserve_all(tx: Transaction, amounts: Iterable[tuple[UnitRow, int]]) -> None:
+    """Hold an amount back from each of many units, in one round trip."""
+    store(tx, [_amounts(row, row.spent, row.reserved + amount) for row, amount in amounts])
 
 
 def give_back(tx: Transaction, row: UnitRow, reserved: int) -> None:
     """Return a reservation uncharged."""
-    _store(tx, row, spent=row.spent, reserved=row.reserved - reserved)
+    give_back_all(tx, [(row, reserved)])
+
+
+def give_back_all(tx: Transaction, amounts: Iterable[tuple[UnitRow, int]]) -> None:
+    """Return the reservations of many units uncharged, in one round trip."""
+    store(tx, [_amounts(row, row.spent, row.reserved - amount) for row, amount in amounts])
 
 
 def charge(tx: Transaction, row: UnitRow, *, reserved: int, worst_case: int, data_dependent: int) -> None:
     """Charge a unit and return what was reserved for it."""
-    total = add(data_dependent_total(tx.cipher, row), data_dependent)
-    spent = add(row.spent, worst_case)
-    sealed = tx.cipher.seal(total, *_sealed_row(key_of(row), spent))
-    _store(tx, row, spent=spent, reserved=row.reserved - reserved, data_dependent=sealed)
+    charge_all(tx, [UnitCharge(row, reserved, worst_case, data_dependent)])
+
+
+def charge_all(tx: Transaction, charges: Iterable[UnitCharge], *, overdraw: bool = False) -> None:
+    """Charge many units and return what was reserved for them, in one round trip.
+
+    `overdraw` lets what was spent anyway go beyond the budget, of which nothing is left then.
+    """
+    store(tx, [_charged(tx.cipher, charge, overdraw) for charge in charges])
 
 
 def exhaust(tx: Transaction, row: UnitRow) -> None:
     """Use up what is left of a unit's data-dependent budget."""
     total = max(row.budget, data_dependent_total(tx.cipher, row))
-    sealed = tx.cipher.seal(total, *_sealed_row(key_of(row), row.spent))
-    _store(tx, row, spent=row.spent, reserved=row.reserved, data_dependent=sealed)
+    sealed = seal(tx.cipher, key_of(row), total, row.spent_before, row.spent)
+    store(tx, [{"unit": row.id, "data_dependent": sealed}])
+
+
+def store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
+    """Store new values of units; every change names its `unit` by row id and the same columns."""
+    if changes:
+        tx.connection.execute(update(units).where(units.c.id == bindparam("unit")), changes)
 
 
 def data_dependent_total(cipher: Cipher, row: UnitRow) -> int:
     """A unit's data-dependent total; never to leave the guardian."""
-    return cipher.unseal(row.data_dependent, *_sealed_row(key_of(row), row.spent))
+    return cipher.unseal(row.data_dependent, *_sealed_row(key_of(row), row.spent_before, row.spent))
+
+
+def is_exhausted(cipher: Cipher, row: UnitRow) -> bool:
+    """Whether a data-dependent budget is used up; False for one enforced in the worst case."""
+    return bool(row.enforce == "data_dependent" and data_dependent_total(cipher, row) >= row.budget)
+
+
+def seal(cipher: Cipher, key: UnitKey, total: int, spent_before: int, spent: int) -> bytes:
+    """Encrypt a unit's data-dependent total for a row that has spent so much in the worst case."""
+    return cipher.seal(total, *_sealed_row(key, spent_before, spent))
+
+
+def overdrawn(committed: int, budget: int) -> int:
+    """What `overdrawn_to` must be where `committed` is spent or reserved and the budget is set anew."""
+    return committed if committed > budget else 0
 
 
 def budget(row: UnitRow) -> Budget:
@@ -108,6 +135,11 @@ def budget(row: UnitRow) -> Budget:
         budget=row.budget,
         spent=row.spent,
         reserved=row.reserved,
+        state=row.state,
+        level=row.level,
+        agreements=row.agreements,
+        spent_before=row.spent_before,
+        broken_unix_ms=row.broken_unix_ms,
     )
 
 
@@ -116,59 +148,22 @@ def key_of(row: UnitRow) -> UnitKey:
     return UnitKey(row.party, row.group_name, row.adjacency)
 
 
-def _insert(
-    tx: Transaction, key: UnitKey, epsilon: float, delta: float, order: float, enforce: str, amount: int
-) -> None:
-    tx.connection.execute(
-        insert(units).values(
-            party=key.party,
-            group_name=key.group,
-            adjacency=key.adjacency,
-            epsilon=epsilon,
-            delta=delta,
-            renyi_order=order,
-            enforce=enforce,
-            budget=amount,
-            spent=0,
-            reserved=0,
-            overdrawn_to=0,
-            data_dependent=tx.cipher.seal(0, *_sealed_row(key, 0)),
-        )
-    )
-
-
-def _lower(tx: Transaction, row: UnitRow, epsilon: float, amount: int) -> None:
-    committed = row.spent + row.reserved
-    tx.connection.execute(
-        update(units)
-        .where(units.c.id == row.id)
-        .values(epsilon=epsilon, budget=amount, overdrawn_to=committed if committed > amount else 0)
-    )
-
-
-def _store(tx: Transaction, row: UnitRow, *, spent: int, reserved: int, **values: bytes) -> None:
+def _amounts(row: UnitRow, spent: int, reserved: int) -> dict[str, Any]:
     overdrawn_to = min(row.overdrawn_to, spent + reserved)
-    tx.connection.execute(
-        update(units)
-        .where(units.c.id == row.id)
-        .values(spent=spent, reserved=reserved, overdrawn_to=overdrawn_to, **values)
-    )
+    return {"unit": row.id, "spent": spent, "reserved": reserved, "overdrawn_to": overdrawn_to}
 
 
-def _sealed_row(key: UnitKey, spent: int) -> tuple[str | int, ...]:
-    return ("unit", *key, spent)
+def _charged(cipher: Cipher, charge: UnitCharge, overdraw: bool) -> dict[str, Any]:
+    row = charge.row
+    total = add(data_dependent_total(cipher, row), charge.data_dependent)
+    spent = add(row.spent, charge.worst_case)
+    values = _amounts(row, spent, row.reserved - charge.reserved)
+    values["data_dependent"] = seal(cipher, key_of(row), total, row.spent_before, spent)
+    if overdraw:
+        beyond = overdrawn(spent + values["reserved"], row.budget)
+        values["overdrawn_to"] = max(values["overdrawn_to"], beyond)
+    return values
 
 
-def _already_set(key: UnitKey, row: UnitRow) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.BUDGET_ALREADY_SET,
-        f"The budget of {key} was set with delta {row.delta}, order {row.renyi_order} and enforce"
-        f" {row.enforce}, which stay as they are; give the same ones to lower its epsilon.",
-    )
-
-
-def _raise_refused(key: UnitKey, row: UnitRow) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.BUDGET_RAISE_REFUSED,
-        f"The budget of {key} is epsilon {row.epsilon} and cannot be raised; it can only be lowered.",
-    )
+def _sealed_row(key: UnitKey, spent_before: int, spent: int) -> tuple[str | int, ...]:
+    return ("unit", *key, add(spent_before, spent))

@@ -157,6 +157,18 @@ class Owed:
 
 
 @dataclass(frozen=True)
+class StoredAuditRow:
+    """A row of the audit log as stored: `payload` is JSON, `signed` the serialized Signed over its head."""
+
+    sequence: int
+    time_unix_ms: int
+    payload: str
+    previous: bytes
+    hash: bytes
+    signed: bytes
+
+
+@dataclass(frozen=True)
 class UnitEvent:
     """Something that happened to a unit: `epsilon` of its budget and what it had `spent` after it.
 

@@ -1,0 +1,75 @@
+"""What happened to a unit: events that are stored, and its charges, in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from sqlalchemy import Connection, insert, select
+
+from guardian.ledger.schema import batches, charges, unit_events, units
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.units import UnitRow
+from guardian.ledger.values import UnitEvent, add
+
+
+def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str = "") -> None:
+    """Store that something happened to units, whose `rows` are as it left them."""
+    values = [
+        {
+            "unit": row.id,
+            "time_unix_ms": tx.now_ms,
+            "kind": kind,
+            "epsilon": row.epsilon,
+            "spent": row.spent,
+            "reason": reason,
+        }
+        for row in rows
+    ]
+    if values:
+        tx.connection.execute(insert(unit_events), values)
+
+
+def history(connection: Connection, unit: int) -> list[UnitEvent]:
+    """A unit's events and charges, oldest first."""
+    return list(_merged(_events(connection, unit), _charges(connection, unit)))
+
+
+def _events(connection: Connection, unit: int) -> list[UnitEvent]:
+    rows = connection.execute(
+        select(unit_events).where(unit_events.c.unit == unit).order_by(unit_events.c.id)
+    )
+    return [UnitEvent(row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason) for row in rows]
+
+
+def _charges(connection: Connection, unit: int) -> list[UnitEvent]:
+    """Charges whose `spent` is what each one cost alone."""
+    statement = (
+        select(batches.c.session_id, batches.c.batch_id, batches.c.released_unix_ms, charges.c.worst_case)
+        .join(charges, charges.c.batch == batches.c.id)
+        .join(units, units.c.id == charges.c.unit)
+        .where((charges.c.unit == unit) & (charges.c.worst_case > 0) & (batches.c.state == "released"))
+        .order_by(batches.c.released_unix_ms, batches.c.id)
+    )
+    return [
+        UnitEvent(row.released_unix_ms, "charged", 0.0, row.worst_case, "", row.session_id, row.batch_id)
+        for row in connection.execute(statement)
+    ]
+
+
+def _merged(events: list[UnitEvent], charges: list[UnitEvent]) -> Iterator[UnitEvent]:
+    """Both by time. Where times are equal, an event comes after the charges that its `spent` contains."""
+    epsilon, spent = 0.0, 0
+    for event in events:
+        while charges and (
+            charges[0].time_unix_ms < event.time_unix_ms
+            or (charges[0].time_unix_ms == event.time_unix_ms and spent < event.spent)
+        ):
+            charge = charges.pop(0)
+            spent = add(spent, charge.spent)
+            yield replace(charge, epsilon=epsilon, spent=spent)
+        epsilon, spent = event.epsilon, event.spent
+        yield event
+    for charge in charges:
+        spent = add(spent, charge.spent)
+        yield replace(charge, epsilon=epsilon, spent=spent)

@@ -1,0 +1,32 @@
+"""Federation policies that an administrator applied."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, insert, select
+
+from guardian.ledger.audit import sha256
+from guardian.ledger.schema import policies
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.values import StoredPolicy
+
+
+def in_force(connection: Connection) -> StoredPolicy | None:
+    """The policy that was applied last, if one was."""
+    statement = select(policies).order_by(policies.c.version.desc()).limit(1)
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else StoredPolicy(row.version, row.toml, row.reason, row.applied_unix_ms)
+
+
+def apply(tx: Transaction, toml: str, *, reason: str) -> StoredPolicy:
+    """Put a policy into force. See `Administration.apply_policy`."""
+    before = in_force(tx.connection)
+    if before is not None and before.toml == toml:
+        return before
+    policy = StoredPolicy(before.version + 1 if before else 1, toml, reason, tx.now_ms)
+    tx.connection.execute(
+        insert(policies).values(
+            version=policy.version, toml=toml, reason=reason, applied_unix_ms=policy.applied_unix_ms
+        )
+    )
+    tx.record("policy_applied", version=policy.version, toml_sha256=sha256(toml.encode()), reason=reason)
+    return policy

@@ -1,0 +1,163 @@
+"""What a restored ledger forgot, made good from a party's receipts.
+
+A receipt says that a party voted on a batch, not whether the batch was released. So a receipt is charged
+wherever its batch may have been released in a history that was lost, and nowhere else:
+
+- the ledger does not know the batch, or knows it as one that never had a ticket;
+- the batch had a ticket and no answers when the backup was made, and died by its restoring;
+- the batch is dead, and the loss was found by a kept head: nobody can say where the lost history began.
+
+What the ledger released itself is charged already, and what died before the backup cost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
+
+from guardian.ledger import history, parties, units
+from guardian.ledger.schema import audit, batches, reconciled
+from guardian.ledger.schema import parties as party_table
+from guardian.ledger.schema import units as unit_table
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.units import UnitCharge
+from guardian.ledger.values import Owed, RecordedCharge, UnitKey, add, check_amount
+
+BatchKey = tuple[str, int]
+_AT_ONCE = 5000
+
+
+def reconcile(tx: Transaction, site: str, owed: Sequence[Owed]) -> int:
+    """Charge what a party's receipts name and this ledger forgot. See `Administration.reconcile`."""
+    largest = _largest(site, owed)
+    party = parties.require(tx.connection, site)
+    now = parties.epoch(tx.connection)
+    lost = _Lost(tx.connection, party.reconciled_epoch)
+    forgotten = _forgotten(tx.connection, largest, lost)
+    _charge(tx, forgotten)
+    tx.connection.execute(update(party_table).where(party_table.c.site == site).values(reconciled_epoch=now))
+    if forgotten or party.reconciled_epoch != now:
+        charged = [[item.session_id, item.batch_id, *item.unit, item.worst_case] for item in forgotten]
+        tx.record("party_reconciled", site=site, epoch=now, charged=charged)
+    return len(forgotten)
+
+
+def charges(connection: Connection, party: str | None) -> list[RecordedCharge]:
+    """What was reconciled, of one party or all. See `LedgerReader.reconciled_charges`."""
+    statement = _with_units()
+    if party is not None:
+        statement = statement.where(unit_table.c.party == party)
+    columns = (reconciled.c.time_unix_ms, reconciled.c.session_id, reconciled.c.batch_id, unit_table.c.id)
+    return [
+        RecordedCharge(
+            session_id=row.session_id,
+            batch_id=row.batch_id,
+            unit=units.key_of(row),
+            worst_case=row.worst_case,
+            data_dependent=row.worst_case,
+            released_unix_ms=row.time_unix_ms,
+        )
+        for row in connection.execute(statement.order_by(*columns))
+    ]
+
+
+class _Lost:
+    """Which batches may have been released in a history that was lost since a party last reconciled."""
+
+    def __init__(self, connection: Connection, reconciled_epoch: int) -> None:
+        endings = [row for row in _endings(connection) if row["epoch"] > reconciled_epoch]
+        self._undeclared = any(row["kind"] == "rollback_found" for row in endings)
+        self._dead = {
+            (session, batch) for row in endings for session, batch_ids in row["ended"] for batch in batch_ids
+        }
+
+    def may_have_released(self, batch: BatchKey, state: str) -> bool:
+        """Whether a batch that is in this state here (empty: never had a ticket) may have been released."""
+        return not state or (state == "dead" and (self._undeclared or batch in self._dead))
+
+
+def _endings(connection: Connection) -> Iterator[dict[str, Any]]:
+    kinds = ("restored", "rollback_found")
+    named = [audit.c.payload.contains(f'"kind":"{kind}"', autoescape=True) for kind in kinds]
+    for text in connection.scalars(select(audit.c.payload).where(or_(*named))):
+        row = json.loads(text)
+        if row["kind"] in kinds:
+            yield row
+
+
+def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:
+    """One of each batch and unit, the largest, in order."""
+    largest: dict[tuple[BatchKey, UnitKey], Owed] = {}
+    for item in owed:
+        check_amount("worst_case", item.worst_case)
+        if item.unit.party != site:
+            raise ValueError(f"owed: {item.unit} is no unit of {site}")
+        key = (_batch(item), item.unit)
+        if key not in largest or largest[key].worst_case < item.worst_case:
+            largest[key] = item
+    return [largest[key] for key in sorted(largest)]
+
+
+def _forgotten(connection: Connection, owed: Sequence[Owed], lost: _Lost) -> list[Owed]:
+    forgotten = []
+    for start in range(0, len(owed), _AT_ONCE):
+        part = owed[start : start + _AT_ONCE]
+        keys = list({_batch(item) for item in part})
+        states = _states(connection, keys)
+        paid = _paid(connection, keys)
+        forgotten += [
+            item
+            for item in part
+            if (*_batch(item), item.unit) not in paid
+            and lost.may_have_released(_batch(item), states.get(_batch(item), ""))
+        ]
+    return forgotten
+
+
+def _states(connection: Connection, keys: Sequence[BatchKey]) -> dict[BatchKey, str]:
+    """States of those batches that had a ticket here."""
+    columns = (batches.c.session_id, batches.c.batch_id)
+    statement = select(*columns, batches.c.state).where(tuple_(*columns).in_(keys), batches.c.size > 0)
+    return {(row.session_id, row.batch_id): row.state for row in connection.execute(statement)}
+
+
+def _paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
+    same = tuple_(reconciled.c.session_id, reconciled.c.batch_id).in_(keys)
+    rows = connection.execute(_with_units().where(same))
+    return {(row.session_id, row.batch_id, units.key_of(row)) for row in rows}
+
+
+def _with_units() -> Select[Any]:
+    return select(reconciled, unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency).join(
+        unit_table, unit_table.c.id == reconciled.c.unit
+    )
+
+
+def _batch(item: Owed) -> BatchKey:
+    return item.session_id, item.batch_id
+
+
+def _charge(tx: Transaction, forgotten: Sequence[Owed]) -> None:
+    if not forgotten:
+        return
+    rows = units.require(tx.connection, [item.unit for item in forgotten])
+    total = dict.fromkeys(rows, 0)
+    for item in forgotten:
+        total[item.unit] = add(total[item.unit], item.worst_case)
+    charges = [UnitCharge(rows[key], 0, amount, amount) for key, amount in total.items()]
+    units.charge_all(tx, charges, overdraw=True)
+    history.add_events(tx, "reconciled", units.find(tx.connection, rows).values())
+    values = [
+        {
+            "session_id": item.session_id,
+            "batch_id": item.batch_id,
+            "unit": rows[item.unit].id,
+            "worst_case": item.worst_case,
+            "time_unix_ms": tx.now_ms,
+        }
+        for item in forgotten
+    ]
+    tx.connection.execute(insert(reconciled), values)
