@@ -1,0 +1,57 @@
+"""Parties: who may answer, and what they declared."""
+
+# ruff: noqa: N802
+import grpc
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.admin import requests
+from guardian.admin.base import AdminPart
+from guardian.ledger import StoredManifest
+from guardian.ledger.values import StoredParty
+from protos.ostraka.v1 import admin_pb2, common_pb2
+
+STATES = ("added", "suspended", "active", "removed")
+
+
+class Parties(AdminPart):
+    """Lists parties and sets their standing."""
+
+    def ListParties(
+        self, request: admin_pb2.ListPartiesRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.ListPartiesReply:
+        """Every party, or one."""
+        site = requests.party_name(request.party) if request.party else None
+        found = self._ledger.parties(site)
+        if site is not None and not found:
+            raise OstrakaError(
+                ErrorCode.PARTY_UNKNOWN,
+                f"The guardian knows no party {site}; see `ostraka guardian party list`.",
+            )
+        manifests = self._ledger.manifests(None if site is None else [site])
+        return admin_pb2.ListPartiesReply(
+            parties=[_message(party, manifests.get(party.site)) for party in found]
+        )
+
+    def SetParty(
+        self, request: admin_pb2.SetPartyRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.SetPartyReply:
+        """Add, suspend, resume or remove a party, from the next batch on."""
+        site, reason = requests.party_name(request.party), requests.reason(request.reason)
+        if request.state not in STATES:
+            raise requests.invalid(f"A party's state must be one of {', '.join(STATES)}")
+        party = self._ledger.set_party(site, request.state, reason=reason)
+        return admin_pb2.SetPartyReply(party=_message(party, self._ledger.manifests([site]).get(site)))
+
+
+def _message(party: StoredParty, stored: StoredManifest | None) -> admin_pb2.PartyInfo:
+    manifest = common_pb2.Manifest.FromString(stored.manifest) if stored else common_pb2.Manifest()
+    unreconciled = party.state == "active" and not party.reconciled
+    return admin_pb2.PartyInfo(
+        site=party.site,
+        state="unreconciled" if unreconciled else party.state,
+        groups=manifest.groups,
+        mixed=manifest.mixed,
+        max_votes_per_person=manifest.max_votes_per_person,
+        training=manifest.training,
+        since_unix_s=party.since_unix_ms // 1000,
+    )

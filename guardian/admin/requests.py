@@ -1,0 +1,68 @@
+"""Checks of what administrators send, each before anything acts on it."""
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import check_name
+from common.privacy import ORDERS
+from guardian.ledger import UnitKey
+
+REASON_MAX = 1000
+GROUP_MAX = 64
+SESSION_MAX = 64
+
+
+def unit_key(party: str, group: str, adjacency: str) -> UnitKey:
+    """The unit so named; raises `message.invalid`."""
+    if adjacency not in {"record", "label"}:
+        raise invalid('The adjacency must be "record" or "label"')
+    if not 0 < len(group) <= GROUP_MAX or not group.isprintable():
+        raise invalid(f"A group's name must have 1 to {GROUP_MAX} printable characters")
+    return UnitKey(party_name(party), group, adjacency)
+
+
+def party_name(name: str) -> str:
+    """A party's site name; raises `message.invalid`."""
+    try:
+        return check_name(name)
+    except OstrakaError as exc:
+        raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"The party's name is off: {exc.message}") from exc
+
+
+def reason(text: str) -> str:
+    """Why an administrator does something, as it is kept for good; raises `message.invalid`."""
+    stripped = text.strip()
+    if not 0 < len(stripped) <= REASON_MAX or not stripped.isprintable():
+        raise invalid(f"A reason must be one line of 1 to {REASON_MAX} characters")
+    return stripped
+
+
+def session_id(text: str) -> str:
+    """A session's id; raises `message.invalid`."""
+    if not 0 < len(text) <= SESSION_MAX or not text.isprintable():
+        raise invalid("A session's id is missing or none")
+    return text
+
+
+def order(value: float) -> float | None:
+    """A Renyi order, None where the guardian is to propose one; raises `message.invalid`."""
+    if value and not ORDERS[0] <= value <= ORDERS[-1]:
+        raise invalid(f"The order must lie between {ORDERS[0]} and {ORDERS[-1]:g}")
+    return value or None
+
+
+def delta(value: float) -> float | None:
+    """A delta, None where the policy's counts; raises `message.invalid`."""
+    if value and not 0 < value < 1:
+        raise invalid("The delta must lie between 0 and 1")
+    return value or None
+
+
+def epsilon(value: float) -> float:
+    """An epsilon; raises `message.invalid`."""
+    if not 0 < value < float("inf"):
+        raise invalid("The epsilon must be a finite number above 0")
+    return value
+
+
+def invalid(problem: str) -> OstrakaError:
+    """The error of a request that cannot be acted on."""
+    return OstrakaError(ErrorCode.MESSAGE_INVALID, f"{problem}; correct the request.")

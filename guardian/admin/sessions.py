@@ -1,0 +1,66 @@
+"""Sessions: what was asked and answered, and under which terms."""
+
+# ruff: noqa: N802
+import grpc
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.admin import requests
+from guardian.admin.charges import ChargeRows
+from guardian.admin.terms import Terms
+from guardian.ledger import SessionSummary
+from protos.ostraka.v1 import admin_pb2
+
+
+class Sessions(ChargeRows):
+    """Lists, shows and cancels sessions."""
+
+    def ListSessions(
+        self, request: admin_pb2.ListSessionsRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.ListSessionsReply:
+        """Every session with what was asked and answered."""
+        return admin_pb2.ListSessionsReply(sessions=[_summary(s) for s in self._ledger.sessions()])
+
+    def ShowSession(
+        self, request: admin_pb2.ShowSessionRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.ShowSessionReply:
+        """One session with its terms and charges."""
+        summary = self._find(requests.session_id(request.session_id))
+        terms = Terms.of(self._ledger.session(summary.session_id))
+        return admin_pb2.ShowSessionReply(
+            session=_summary(summary),
+            mechanism=terms.mechanism,
+            variant=terms.variant,
+            enforce=terms.enforce,
+            bound=terms.bound,
+            parties=terms.parties,
+            charges=self._rows(self._ledger.charges(summary.session_id)),
+        )
+
+    def CancelSession(
+        self, request: admin_pb2.CancelSessionRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.CancelSessionReply:
+        """End a session; its batches without answers die uncharged."""
+        session, reason = requests.session_id(request.session_id), requests.reason(request.reason)
+        self._ledger.cancel_session(session, reason=reason)
+        return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))
+
+    def _find(self, session_id: str) -> SessionSummary:
+        for summary in self._ledger.sessions():
+            if summary.session_id == session_id:
+                return summary
+        raise OstrakaError(
+            ErrorCode.SESSION_UNKNOWN,
+            f"There is no session {session_id}; see `ostraka guardian session list`.",
+        )
+
+
+def _summary(session: SessionSummary) -> admin_pb2.SessionSummary:
+    return admin_pb2.SessionSummary(
+        session_id=session.session_id,
+        querier=session.querier,
+        state=session.state,
+        queries=session.queries,
+        asked=session.asked,
+        answered=session.answered,
+        opened_unix_s=session.opened_unix_s,
+    )

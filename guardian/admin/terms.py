@@ -1,0 +1,52 @@
+"""The terms of a session, for people: its plan and what it was granted under."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from common.mechanism import Mechanism
+from common.plan import Plan
+from guardian.ledger import StoredSession
+from protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a session was opened for, and under which policy its charges are computed."""
+
+    querier: str
+    mechanism: str
+    variant: str
+    parties: tuple[str, ...]
+    enforce: str
+    bound: str
+
+    @classmethod
+    def of(cls, session: StoredSession) -> Self:
+        """Read the terms from the session's plan and signed grant."""
+        plan = Plan.parse(session.plan)
+        signed = common_pb2.Signed.FromString(session.grant)
+        grant = common_pb2.Grant.FromString(signed.payload)
+        return cls(
+            querier=session.querier,
+            mechanism=describe(plan.mechanism),
+            variant=plan.variant,
+            parties=plan.parties,
+            enforce=grant.enforce,
+            bound=grant.bound,
+        )
+
+    @classmethod
+    def of_receipts(cls) -> Self:
+        """The terms of what a restored ledger had forgotten, and charged at its worst case."""
+        return cls(
+            "", "what a restored ledger had forgotten, from the party's receipts", "", (), "", "worst_case"
+        )
+
+
+def describe(mechanism: Mechanism) -> str:
+    """A mechanism's name and parameters in one line."""
+    given = mechanism.model_dump(exclude={"kind", "check"}, exclude_none=True)
+    check = getattr(mechanism, "check", None)
+    if check is not None:
+        given |= {f"check {name}": value for name, value in check.model_dump().items()}
+    return f"{mechanism.kind}: {', '.join(f'{name} {value:g}' for name, value in given.items())}"
