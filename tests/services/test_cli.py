@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_a_sentence_for_people_and_a_file_for_programs(site: Path, tmp_path: Pat
 
 def test_check_before_and_after_training(site: Path) -> None:
     before = told(invoke("check", "--site", site, "--json", "-"))
-    assert before == {"task": "digits", "records": 200, "classes": 10, "teachers": None}
+    assert before == {"task": "digits", "records": 200, "classes": 10, "teachers": None, "groups": []}
     invoke("train", "--site", site)
     assert told(invoke("check", "--site", site, "--json", "-"))["teachers"] == 2
     assert "200 records and 2 teachers fit" in invoke("check", "--site", site).stdout
@@ -222,4 +223,46 @@ def test_teachers_of_several_labels_are_trained_and_checked(site: Path) -> None:
     write_task(infer_task(several, "digits"), site / "task.toml")
     assert told(invoke("train", "--site", site, "--json", "-"))["multi_label"] is True
     found = told(invoke("check", "--site", site, "--json", "-"))
-    assert found == {"task": "digits", "records": 200, "classes": 10, "teachers": 2}
+    groups = [{"name": "all", "records": 200, "teachers": 2, "copies": 1}]
+    assert found == {"task": "digits", "records": 200, "classes": 10, "teachers": 2, "groups": groups}
+
+
+def with_consent(site: Path) -> None:
+    """Half of the records of the site are at level low, half at level high, which is worth twice as much."""
+    records = replace(digits().take(slice(0, 200)), consent=("low", "high") * 100)
+    save(records, site / "records.npz")
+    with (site / "site.toml").open("a") as file:
+        file.write("[training.consent]\nlow = 1.0\nhigh = 2.0\n")
+
+
+@pytest.mark.parametrize(
+    ("variant", "teachers", "high", "low"),
+    [("none", 2, (2, 1), (2, 1)), ("upsampling", 3, (3, 2), (3, 1)), ("weighting", 2, (1, 1), (1, 1))],
+)
+def test_teachers_of_several_consent_levels_are_trained_and_shown(
+    site: Path, variant: str, teachers: int, high: tuple[int, int], low: tuple[int, int]
+) -> None:
+    with_consent(site)
+    trained = told(invoke("train", "--site", site, "--variant", variant, "--json", "-"))
+    groups = [
+        {"name": name, "records": 100, "teachers": count, "copies": copies}
+        for name, (count, copies) in (("high", high), ("low", low))
+    ]
+    assert (trained["teachers"], trained["groups"], trained["variant"]) == (teachers, groups, variant)
+    assert trained["mixed"] is (variant != "weighting")
+    assert told(invoke("check", "--site", site, "--json", "-"))["groups"] == groups
+    line = f"group high: 100 records, {high[0]} teachers, {high[1]} to a record"
+    assert line in invoke("check", "--site", site).stdout
+
+
+def test_a_variant_that_cannot_be_trained_says_what_is_missing(site: Path) -> None:
+    error = refused(invoke("train", "--site", site, "--variant", "vanishing"))
+    assert (error.code, "`consent`" in error.message) == (ErrorCode.DATA_MISSING, True)
+    error = refused(invoke("train", "--site", site, "--variant", "shouting"))
+    assert (error.code, "--variant" in error.message) == (ErrorCode.CONFIG_INVALID, True)
+    with_consent(site)
+    with (site / "site.toml").open("a") as file:
+        file.write("Unsure = 1.0\n")
+    error = refused(invoke("train", "--site", site))
+    assert (error.code, "Unsure" in error.message) == (ErrorCode.CONFIG_INVALID, True)
+    assert not (site / "teachers").exists()

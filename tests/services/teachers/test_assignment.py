@@ -1,0 +1,101 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.datasets import Dataset
+from common.errors import ErrorCode, OstrakaError
+from services.teachers import TrainingConfig
+from services.teachers.assignment import assign
+from services.teachers.config import Variant
+from services.teachers.slices import slices
+from tests.services.teachers.conftest import blobs
+
+EPSILONS = {"low": 1.0, "medium": 2.0, "high": 4.0, "unused": 3.0}
+CONSENT = tuple(["low"] * 60 + ["high"] * 20 + ["medium"] * 40)
+VARIANTS: tuple[Variant, ...] = ("none", "upsampling", "vanishing", "weighting")
+
+
+def config(variant: Variant, teachers: int = 12, **more: object) -> TrainingConfig:
+    return TrainingConfig.model_validate(
+        {"teachers": teachers, "variant": variant, "consent": EPSILONS} | more
+    )
+
+
+def with_consent(records: int = 120) -> Dataset:
+    return replace(blobs(records), consent=CONSENT[:records])
+
+
+def groups(data: Dataset, setting: TrainingConfig) -> list[tuple[str, int, int, int]]:
+    found = assign(data, setting, 0).groups
+    return [(group.name, group.records, group.teachers, group.copies) for group in found]
+
+
+def test_without_a_variant_levels_share_all_teachers() -> None:
+    data = with_consent()
+    assert groups(data, config("none")) == [("high", 20, 12, 1), ("low", 60, 12, 1), ("medium", 40, 12, 1)]
+    found = assign(data, config("none"), 7)
+    assert found.mixed
+    assert all(np.array_equal(*pair) for pair in zip(found.slices, slices(120, 12, 7), strict=True))
+
+
+def test_without_consent_there_is_one_group() -> None:
+    assert groups(blobs(30), config("none")) == [("all", 30, 12, 1)]
+
+
+def test_upsampling_adds_teachers_as_it_adds_copies() -> None:
+    """60 + 2 x 40 + 4 x 20 = 220 copies of 120 records for 12 teachers: 22 teachers of 10."""
+    found = assign(with_consent(), config("upsampling"), 0)
+    assert groups(with_consent(), config("upsampling")) == [
+        ("high", 20, 22, 4),
+        ("low", 60, 22, 1),
+        ("medium", 40, 22, 2),
+    ]
+    assert found.mixed
+    assert [len(part) for part in found.slices] == [10] * 22
+    counts = np.bincount(np.concatenate(found.slices))
+    assert counts.tolist() == [{"low": 1, "medium": 2, "high": 4}[level] for level in CONSENT]
+
+
+@pytest.mark.parametrize("variant", ["vanishing", "weighting"])
+def test_apart_every_teacher_learns_from_one_level(variant: Variant) -> None:
+    found = assign(with_consent(), config(variant), 0)
+    assert groups(with_consent(), config(variant)) == [
+        ("high", 20, 2, 1),
+        ("low", 60, 6, 1),
+        ("medium", 40, 4, 1),
+    ]
+    assert not found.mixed
+    owners = [{CONSENT[row] for row in part} for part in found.slices]
+    assert owners == [{"high"}] * 2 + [{"low"}] * 6 + [{"medium"}] * 4
+
+
+@given(st.sampled_from(VARIANTS), st.integers(0, 119), st.integers(0, 2**32))
+def test_what_a_record_holds_moves_no_record(variant: Variant, row: int, seed: int) -> None:
+    data = with_consent()
+    other = with_consent()
+    other.X[row] = -other.X[row] + 3
+    other.labels()[row] = (other.labels()[row] + 1) % 3
+    before, after = (assign(each, config(variant), seed) for each in (data, other))
+    assert all(np.array_equal(*pair) for pair in zip(before.slices, after.slices, strict=True))
+    assert (before.groups, before.mixed) == (after.groups, after.mixed)
+
+
+@pytest.mark.parametrize("variant", VARIANTS[1:])
+def test_a_variant_needs_consent_and_its_epsilons(variant: Variant) -> None:
+    for data, setting, code, named in (
+        (blobs(120), config(variant), ErrorCode.DATA_MISSING, "no consent levels"),
+        (with_consent(), config(variant, consent=None), ErrorCode.CONFIG_INVALID, "'high'"),
+        (
+            with_consent(),
+            config(variant, consent={"high": 1, "low": 2}),
+            ErrorCode.CONFIG_INVALID,
+            "'medium'",
+        ),
+        (with_consent(10), config(variant), ErrorCode.DATA_TOO_FEW, "10 records"),
+    ):
+        with pytest.raises(OstrakaError, match=named) as refused:
+            assign(data, setting, 0)
+        assert refused.value.code is code
