@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, inspect, select
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import audit
+from guardian.ledger.accounts import Account, Event
 from guardian.ledger.audit import sha256
 from guardian.ledger.replay import Books
 from guardian.ledger.schema import (
@@ -20,7 +21,11 @@ from guardian.ledger.schema import (
     manifests,
     meta,
     metadata,
+    parties,
+    policies,
+    reconciled,
     sessions,
+    unit_events,
     units,
 )
 from guardian.ledger.schema import audit as audit_table
@@ -84,7 +89,10 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
     """
     books = _replay(rows)
     _compare("row of meta", {"1": books.head}, {"1": _head(connection)})
-    _compare("unit", books.units, _units(connection))
+    _compare("unit", books.accounts.units, _units(connection))
+    _compare("party", books.accounts.parties, _parties(connection))
+    _compare("policy", books.accounts.policies, _policies(connection))
+    _compare("reconciled charge", books.accounts.reconciled, _reconciled(connection))
     _compare("manifest", books.manifests, _manifests(connection))
     _compare("session", books.sessions, _sessions(connection))
     _compare("batch", books.batches, _batches(connection))
@@ -104,7 +112,7 @@ def _replay(rows: Iterable[AuditRow]) -> Books:
     books = Books()
     for row in rows:
         try:
-            books.apply(json.loads(row.payload))
+            books.apply(json.loads(row.payload), row.time_unix_ms)
         except (LookupError, TypeError, ValueError):
             raise tampered(f"audit row {row.sequence} is none that Ostraka writes") from None
     return books
@@ -117,18 +125,59 @@ def _compare(what: str, logged: Mapping[Any, Any], stored: Mapping[Any, Any]) ->
             raise tampered(f"{what} {name} is not what the audit log says")
 
 
-def _head(connection: Connection) -> tuple[str, int]:
+def _head(connection: Connection) -> tuple[str, int, int]:
     row = connection.execute(select(meta)).one()
-    return row.ledger_id.hex(), row.fence
+    return row.ledger_id.hex(), row.fence, row.epoch
 
 
-def _units(connection: Connection) -> dict[tuple[str, ...], list[Any]]:
+def _units(connection: Connection) -> dict[tuple[str, ...], Account]:
+    events: dict[int, list[Event]] = {}
+    for row in connection.execute(select(unit_events).order_by(unit_events.c.id)):
+        event = (row.time_unix_ms, row.kind, row.epsilon, row.spent, row.reason)
+        events.setdefault(row.unit, []).append(event)
     return {
-        (row.party, row.group_name, row.adjacency): [
-            *(row.epsilon, row.delta, row.renyi_order, row.enforce),
-            *(row.budget, row.spent, row.reserved),
-        ]
+        (row.party, row.group_name, row.adjacency): Account(
+            epsilon=row.epsilon,
+            delta=row.delta,
+            order=row.renyi_order,
+            enforce=row.enforce,
+            budget=row.budget,
+            level=row.level,
+            period_started_unix_ms=row.period_started_unix_ms,
+            spent=row.spent,
+            reserved=row.reserved,
+            overdrawn_to=row.overdrawn_to,
+            state=row.state,
+            agreements=row.agreements,
+            spent_before=row.spent_before,
+            broken_unix_ms=row.broken_unix_ms,
+            events=events.get(row.id, []),
+        )
         for row in connection.execute(select(units))
+    }
+
+
+def _parties(connection: Connection) -> dict[str, tuple[str, int, int]]:
+    rows = connection.execute(select(parties))
+    return {row.site: (row.state, row.reconciled_epoch, row.since_unix_ms) for row in rows}
+
+
+def _policies(connection: Connection) -> dict[int, tuple[str, str, int]]:
+    return {
+        row.version: (sha256(row.toml.encode()), row.reason, row.applied_unix_ms)
+        for row in connection.execute(select(policies))
+    }
+
+
+def _reconciled(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]]:
+    key = (units.c.party, units.c.group_name, units.c.adjacency)
+    rows = connection.execute(select(reconciled, *key).join(units, units.c.id == reconciled.c.unit))
+    return {
+        (row.session_id, row.batch_id, row.party, row.group_name, row.adjacency): (
+            row.worst_case,
+            row.time_unix_ms,
+        )
+        for row in rows
     }
 
 

@@ -123,12 +123,12 @@ def _check_kept(tx: Transaction, site: str, kept: common_pb2.AuditHead) -> None:
         return
     if _is_known_lost(tx, kept):
         return
-    now = epoch(tx.connection)
-    ended: endings.Ended = []
-    if require(tx.connection, site).reconciled_epoch == now:
+    if require(tx.connection, site).reconciled_epoch < epoch(tx.connection):
+        tx.record("lost_head_seen", site=site, kept=_name(kept))
+    else:
         ended = endings.end_all(tx)
-        now = endings.begin_epoch(tx)
-    tx.record("rollback_found", site=site, kept=_name(kept), epoch=now, ended=ended)
+        began = endings.begin_epoch(tx)
+        tx.record("rollback_found", site=site, kept=_name(kept), epoch=began, ended=ended)
 
 
 def _is_known_lost(tx: Transaction, kept: common_pb2.AuditHead) -> bool:
