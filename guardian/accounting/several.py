@@ -60,7 +60,7 @@ def _backwards(
     orders: Floats,
     influence: Influence,
 ) -> Floats:
-    """Bound D(R || P) (Q, R) by the papers' convexity: (a m/(a-1)) D_(1 + a m)(P || R at 1/m of the move)."""
+    """Bound D(R || P) (Q, R) by a m/(a-1) times D(P || R) at order 1 + a m for an m-th of the move."""
     higher = 1 + _PIECES * orders
     small = part(influence.sensitivity / _PIECES)
     ahead = _known(largest_rdp(small.shifts, moves, higher, both=False)) + added(error, higher)

@@ -9,7 +9,10 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import GnMax
 from common.privacy import (
     AMOUNT_UNIT,
+    ONE_VOTE,
     ORDERS,
+    Influence,
+    InputError,
     amount,
     budget_amount,
     budget_rdp,
@@ -114,3 +117,19 @@ def test_the_smallest_cost_is_one_unit_and_nothing_is_free_but_nothing() -> None
 def test_what_is_no_cost_is_no_amount(rdp: float) -> None:
     with pytest.raises(ValueError, match="rdp"):
         amount(rdp)
+
+
+def test_what_a_unit_can_change_is_its_votes_times_their_weight() -> None:
+    assert ONE_VOTE.sensitivity == 1
+    assert Influence(3, 0.5).sensitivity == 1.5
+
+
+@pytest.mark.parametrize(
+    ("votes", "weight", "named"),
+    [(0, 1.0, "votes"), (-1, 1.0, "votes"), (1.5, 1.0, "votes"), (1, 0.0, "weight"), (1, -1.0, "weight")]
+    + [(1, weight, "weight") for weight in (math.inf, math.nan)],
+)
+def test_an_influence_changes_something(votes: int, weight: float, named: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        Influence(votes, weight)
+    assert refusal.value.argument == named

@@ -47,13 +47,18 @@ def divergences(bits: Bits, label: tuple[float, float, bool], by: float, order: 
     return totals
 
 
-def flipped(bits: Bits, labels: Sequence[tuple[float, float, bool]], order: float) -> float:
-    """Return the largest divergence over all votes of one teacher on all labels, and both directions."""
+def flipped(
+    bits: Bits,
+    labels: Sequence[tuple[float, float, bool]],
+    order: float,
+    moves: Sequence[float] = (-1, 1),
+) -> float:
+    """Return the largest divergence over all votes of one unit on all labels, and both directions."""
     with mp.workdps(DIGITS):
         totals = [mp.mpf(0), mp.mpf(0)]
         for label in labels:
-            moves = [divergences(bits, label, by, order) for by in (-1, 1)]
-            totals = [total + max(pair) for total, pair in zip(totals, zip(*moves, strict=True), strict=True)]
+            costs = [divergences(bits, label, by, order) for by in moves]
+            totals = [total + max(pair) for total, pair in zip(totals, zip(*costs, strict=True), strict=True)]
         return float(max(totals))
 
 

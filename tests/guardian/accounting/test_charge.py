@@ -184,6 +184,48 @@ def test_a_histogram_has_as_many_votes_as_were_scheduled(row: list[float]) -> No
     assert paid(odd, "exact") == worst(odd)
 
 
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("influence", [Influence(weight=1.6), Influence(2, 0.5)], ids=str)
+def test_weighted_votes_of_totals_that_differ_by_query_are_charged_by_the_bound(
+    bound: BOUND, influence: Influence
+) -> None:
+    steps = np.floor(np.array([[40.37, 3.5, 1.25], [9.6, 0.0, 0.0], [0.0, 0.0, 0.0]]) * 2**16) / 2**16
+    released = replace(tally(GnMax(sigma=5), steps, EVERY[:3, :1]), total=steps.sum(axis=1))
+    expected = gnmax_rdp(steps, 5, ORDER, bound=bound, influence=influence, lattice=LATTICE).sum()
+    assert paid(released, bound, influence=influence) == pytest.approx(expected, rel=1e-9)
+    assert paid(released, bound, influence=influence) < worst(released, influence=influence)
+    others = replace(released, total=released.total[::-1])
+    alone = others.rows(np.array([False, True, False]))
+    assert paid(others, bound, influence=influence) == pytest.approx(
+        worst(released, influence=influence)
+        - worst(alone, influence=influence)
+        + paid(alone, bound, influence=influence)
+    )
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_votes_for_more_label_sets_than_there_are_voters_are_charged_the_worst_case(bound: BOUND) -> None:
+    votes = np.array([[20.0, 10, 10, 5, 5, 0, 0, 0]])
+    released = tally(Powerset(sigma=5), votes, EVERY[:1])
+    assert paid(replace(released, voters=5), bound) < worst(released)
+    assert paid(replace(released, voters=4), bound) == worst(released)
+
+
+@pytest.mark.parametrize("bound", ["worst_case", *BOUNDS])
+@pytest.mark.parametrize("released", RELEASED)
+def test_queries_on_which_nobody_votes_can_be_charged(released: Tally, bound: BOUND) -> None:
+    nobody = replace(released, votes=np.zeros_like(released.votes), total=np.zeros(4), voters=0)
+    assert 0 < paid(nobody, bound) <= worst(replace(nobody, answered=np.ones_like(nobody.answered)))
+
+
+@pytest.mark.parametrize("released", RELEASED)
+def test_a_unit_that_changes_more_pays_more(released: Tally) -> None:
+    ladder = [Influence(weight=0.37), ONE_VOTE, Influence(weight=1.6), Influence(weight=2), Influence(2)]
+    costs = [paid(released, "exact", influence=influence) for influence in ladder]
+    assert costs == sorted(costs)
+    assert costs[0] < costs[-1]
+
+
 def test_a_record_may_lie_in_another_cluster_and_a_label_may_not() -> None:
     votes = np.array([[40.0, 5, 5], [20, 16, 14]])
     clusters = Tally(NoiseCluster(sigma=5), K, np.full(2, 100.0), 100, votes, EVERY[:2, :1])

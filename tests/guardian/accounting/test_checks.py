@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,7 @@ def test_threshold_lattice_and_bound() -> None:
     [("threshold", np.nan), ("sigma1", 0.0), ("sigma2", -1.0), ("lattice", np.inf)],
 )
 def test_confident_names_its_own_arguments(argument: str, value: float, bound: Bound) -> None:
-    good = {"threshold": 1.0, "sigma1": 1.0, "sigma2": 1.0}
+    good: dict[str, Any] = {"threshold": 1.0, "sigma1": 1.0, "sigma2": 1.0}
     with pytest.raises(InputError, match=rf"^{argument}:") as refusal:
         confident_rdp(GOOD, orders=[2], answered=[True, True], bound=bound, **{**good, argument: value})
     assert refusal.value.argument == argument

@@ -27,7 +27,7 @@ counts = st.lists(st.integers(0, 60), min_size=2, max_size=4).filter(any)
 
 
 def charges(
-    votes: Sequence[int],
+    votes: Sequence[float],
     threshold: float,
     sigmas: tuple[float, float],
     order: float,
@@ -186,7 +186,7 @@ def test_votes_threshold_sigmas_and_sensitivity_scale_together(
 ) -> None:
     scaled = charges(
         [v * by for v in votes], threshold * by, (15 * by, 6 * by), 8, influence=Influence(weight=by)
-    )  # type: ignore[misc]
+    )
     np.testing.assert_allclose(scaled, charges(votes, threshold, (15, 6), 8), rtol=1e-6, atol=1e-14)
 
 

@@ -93,7 +93,7 @@ def test_exact_covers_both_directions_of_every_neighbour(gap: int, gamma: float)
 )
 @settings(deadline=None, max_examples=40)
 def test_never_above_the_worst_case(votes: list[int], gamma: float, lattice: float, unit: Influence) -> None:
-    how = {"lattice": lattice, "influence": unit}
+    how: dict[str, Any] = {"lattice": lattice, "influence": unit}
     worst = lnmax_rdp([votes], gamma, AT, bound="worst_case", **how)
     for bound in ("theorem6", "exact"):
         rdp = lnmax_rdp([votes], gamma, AT, bound=bound, **how)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.mechanism import AnyMechanism, Binary, GnMax, LnMax, Powerset
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting import Tally, charge
 from guardian.accounting.work import MOST_TERMS, affordable, most_terms, terms
 from guardian.noise import LATTICE
@@ -52,3 +53,18 @@ def test_no_histogram_takes_more_than_most_terms(votes: int, sigma: float, share
     kinds = sum(min(3, int((ordered == value).sum())) for value in set(ordered.tolist())) + 2
     taken = float(terms(kinds, ordered.max(initial=0.0), sigma))
     assert taken > MOST_TERMS or taken <= 1.02 * most_terms(votes, sigma)
+
+
+def test_units_that_change_much_take_more_time() -> None:
+    for outcomes, spread in ((10, 20.0), (60, 300.0)):
+        one, heavy, several = (
+            float(terms(outcomes, spread, 5.0, influence))
+            for influence in (ONE_VOTE, Influence(weight=50.0), Influence(50))
+        )
+        assert one < heavy < several
+    assert most_terms(50, 5.0, 10, Influence(4)) > most_terms(50, 5.0, 10)
+
+
+def test_weighted_votes_may_be_of_as_many_kinds_as_there_are_label_sets() -> None:
+    assert most_terms(50, 5.0, weighted=True) == MOST_TERMS
+    assert most_terms(50, 5.0, 10, weighted=True) == most_terms(50, 5.0, 10)
