@@ -36,6 +36,7 @@ class ErrorCode(StrEnum):
     IDENTITY_WRONG_ROLE = "identity.wrong_role"
     IDENTITY_WRONG_SERVER = "identity.wrong_server"
     INTERNAL = "internal"
+    LEDGER_EXISTS = "ledger.exists"
     LEDGER_FENCED = "ledger.fenced"
     LEDGER_LOCKED = "ledger.locked"
     LEDGER_MISSING = "ledger.missing"
@@ -111,6 +112,7 @@ _STATUS_OF_CODE = {
     ErrorCode.IDENTITY_FOREIGN: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_INVALID: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_NOT_YET_VALID: "UNAUTHENTICATED",
+    ErrorCode.LEDGER_EXISTS: "ALREADY_EXISTS",
     ErrorCode.LEDGER_LOCKED: "UNAVAILABLE",
     ErrorCode.LEDGER_MISSING: "NOT_FOUND",
     ErrorCode.LEDGER_UNREACHABLE: "UNAVAILABLE",

@@ -270,6 +270,12 @@ class LedgerReader:
             raise ValueError("data-dependent totals need the ledger's cipher")
         return self._cipher
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A transaction that reads one state of the whole ledger, for copies of it."""
+        with self._read() as connection:
+            yield connection
+
     def _unseal(self, sealed: bytes, session_id: str, batch_id: int, key: UnitKey) -> int | None:
         if self._cipher is None:
             return None

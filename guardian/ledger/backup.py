@@ -1,0 +1,88 @@
+"""Copies of a whole ledger in one file, whichever backend it is kept in."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from sqlalchemy import Connection, Table, create_engine, insert, select
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger.reader import LedgerReader
+from guardian.ledger.schema import metadata, replicas
+
+_ROWS_AT_ONCE = 500
+
+
+def backup(ledger: LedgerReader, path: Path) -> None:
+    """Write a ledger as it is now, while others use it, to a new SQLite file that its owner alone may read.
+
+    The file appears at `path` once it is whole. What is encrypted stays so, and the key is not in it: keep
+    a copy of ledger.key apart from it. A backup becomes a ledger again by `restore` alone.
+
+    Raises:
+        OstrakaError: `ledger.exists` where there is a file at `path`, `ledger.read_only` where none can be
+            written; and as any read of the ledger.
+    """
+    if path.exists():
+        raise _exists(path)
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as exc:
+        raise _unwritable(path, exc) from exc
+    os.close(descriptor)
+    try:
+        _write(ledger, Path(name))
+        os.link(name, path)
+    except FileExistsError as exc:
+        raise _exists(path) from exc
+    except OSError as exc:
+        raise _unwritable(path, exc) from exc
+    finally:
+        os.unlink(name)
+    _sync(path.parent)
+
+
+def copy_tables(source: Connection, target: Connection) -> None:
+    """Copy every table but that of running replicas into empty ones, in parts."""
+    for table in metadata.sorted_tables:
+        if table is not replicas:
+            _copy(source, target, table)
+
+
+def _copy(source: Connection, target: Connection, table: Table) -> None:
+    rows = source.execute(select(table).execution_options(yield_per=_ROWS_AT_ONCE))
+    for part in rows.mappings().partitions():
+        target.execute(insert(table), [dict(row) for row in part])
+
+
+def _write(ledger: LedgerReader, path: Path) -> None:
+    engine = create_engine(f"sqlite:///{path}", hide_parameters=True)
+    try:
+        with ledger.snapshot() as source, engine.begin() as target:
+            metadata.create_all(target)
+            copy_tables(source, target)
+    finally:
+        engine.dispose()
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _exists(path: Path) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_EXISTS, f"There is a file at {path} already; give the backup another name."
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_READ_ONLY,
+        f"The backup {path} cannot be written ({error.strerror}); check its folder and the free space.",
+    )
