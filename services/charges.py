@@ -8,24 +8,34 @@ from pydantic import TypeAdapter
 from common.mechanism import AnyMechanism, Mechanism
 from common.privacy import worst_case
 
+ALL = "all"
+"""The group of a party's records that share one budget."""
 _MECHANISM: TypeAdapter[AnyMechanism] = TypeAdapter(Mechanism)
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a batch costs at worst: this many queries of one mechanism, `votes_per_person` votes moved.
+    """What a batch costs the records of one group at worst.
 
-    `classes` counts the task's classes or labels.
+    Attributes:
+        mechanism: how the batch is answered.
+        queries: those on which teachers of the group vote.
+        classes: the task's classes or labels.
+        sensitivity: what one person's records of the group change in one query, in votes.
+        group: whose records.
+        adjacency: what is charged, a "record" or a "label".
     """
 
     mechanism: AnyMechanism
     queries: int
-    votes_per_person: int
     classes: int
+    sensitivity: float = 1.0
+    group: str = ALL
+    adjacency: str = "record"
 
     def amount(self, order: float) -> int:
         """Worst-case rdp at `order` as an integer amount of `common.privacy.AMOUNT_UNIT`, rounded up."""
-        cost = worst_case(self.mechanism, order, float(self.votes_per_person), classes=self.classes)
+        cost = worst_case(self.mechanism, order, self.sensitivity, classes=self.classes)
         return cost.reservation(self.queries, self.mechanism.answers(self.classes))
 
     @property
@@ -34,14 +44,16 @@ class Charge:
         return _MECHANISM.dump_json(self.mechanism).decode()
 
     @classmethod
-    def of_json(cls, mechanism: str, queries: int, votes_per_person: int, classes: int) -> Self:
+    def of_json(
+        cls, mechanism: str, queries: int, classes: int, sensitivity: float, group: str, adjacency: str
+    ) -> Self:
         """A charge as the journal kept it."""
-        return cls(_MECHANISM.validate_json(mechanism), queries, votes_per_person, classes)
+        return cls(_MECHANISM.validate_json(mechanism), queries, classes, sensitivity, group, adjacency)
 
 
 @dataclass(frozen=True)
 class Cap:
-    """The most that may be charged here, ever: an integer amount at one Renyi order."""
+    """The most that may be charged to any one record here, ever: an integer amount at one Renyi order."""
 
     order: float
     amount: int

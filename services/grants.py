@@ -14,6 +14,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from common.schedules import scheduled, ticket_invalid
 from protos.ostraka.v1 import common_pb2, party_pb2
 
 M = TypeVar("M", bound=Message)
@@ -21,16 +22,23 @@ M = TypeVar("M", bound=Message)
 
 @dataclass(frozen=True)
 class Permission:
-    """What the guardian allows: one batch of one session, and the queries this party votes on."""
+    """What the guardian allows: one batch of one session, and which of this party's cliques vote on what.
+
+    Attributes:
+        plan: as it was sent, and `plan_digest` of its bytes.
+        grant: of the session.
+        batch_id: of the batch, which asks `size` queries.
+        participant: this party as the guardian knows it.
+        scheduled: which of the participant's cliques vote on which query, (cliques, size).
+    """
 
     plan: Plan
     plan_digest: bytes
     grant: common_pb2.Grant
     batch_id: int
     size: int
+    participant: common_pb2.Participant
     scheduled: NDArray[np.bool_]
-    teachers: int
-    votes_per_person: int
 
     @property
     def key(self) -> tuple[str, int]:
@@ -74,16 +82,15 @@ class Checker:
             )
         if header.rows != ticket.size or not header.rows:
             raise ticket_invalid(f"is for {ticket.size} queries and the batch has {header.rows}")
-        schedule = self._own(ticket)
+        schedule = self._own(ticket, grant)
         return Permission(
             plan=plan,
             plan_digest=plan_digest,
             grant=grant,
             batch_id=ticket.batch_id,
             size=ticket.size,
-            scheduled=_scheduled(schedule.queries, ticket.size),
-            teachers=schedule.participant.teachers,
-            votes_per_person=schedule.participant.max_votes_per_person,
+            participant=schedule.participant,
+            scheduled=scheduled(schedule, ticket.size),
         )
 
     def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
@@ -133,10 +140,7 @@ class Checker:
             (grant.plan_digest == plan_digest, "was given for another plan"),
             (grant.querier == peer.uri, "was given to another querying party"),
             (grant.ring_bits == plan.ring_bits, "names another ring than the plan"),
-            (
-                own in plan.parties and any(p.site == own for p in grant.participants),
-                f"does not name {own}",
-            ),
+            (own in plan.parties and len(_named(own, grant)) == 1, f"does not name {own} once"),
         )
         for holds, problem in checks:
             if not holds:
@@ -145,28 +149,18 @@ class Checker:
                     f"The grant {problem}: open a session with this plan and send the grant it returns.",
                 )
 
-    def _own(self, ticket: common_pb2.Ticket) -> common_pb2.Schedule:
+    def _own(self, ticket: common_pb2.Ticket, grant: common_pb2.Grant) -> common_pb2.Schedule:
         own = self.credentials.identity.site
         mine = [schedule for schedule in ticket.schedule if schedule.participant.site == own]
         if len(mine) != 1:
             raise ticket_invalid(f"does not schedule {own}")
+        if [mine[0].participant] != _named(own, grant):
+            raise ticket_invalid(f"describes {own} otherwise than the grant")
         return mine[0]
 
 
-def ticket_invalid(problem: str) -> OstrakaError:
-    """The error for a ticket that does not permit this batch here."""
-    return OstrakaError(
-        ErrorCode.TICKET_INVALID, f"The ticket {problem}: ask the guardian for a ticket of this batch."
-    )
-
-
-def _scheduled(bits: bytes, size: int) -> NDArray[np.bool_]:
-    """One bool a query, from bits with the most significant first; no bits: every query."""
-    if not bits:
-        return np.ones(size, dtype=np.bool_)
-    if len(bits) != -(-size // 8):
-        raise ticket_invalid(f"schedules {8 * len(bits)} queries where the batch has {size}")
-    return np.unpackbits(np.frombuffer(bits, np.uint8), count=size).astype(np.bool_)
+def _named(site: str, grant: common_pb2.Grant) -> list[common_pb2.Participant]:
+    return [participant for participant in grant.participants if participant.site == site]
 
 
 def _key_id(signed: common_pb2.Signed) -> bytes:

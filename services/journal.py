@@ -4,9 +4,8 @@ No query, vote, share or seed is ever written here; every value is public to the
 """
 
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -15,27 +14,11 @@ import structlog
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
 from services.charges import Cap, Charge
+from services.journal_file import JournalFile
 
-_BUSY_S = 5.0
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS batches (
-    session TEXT NOT NULL,
-    batch TEXT NOT NULL,
-    mechanism TEXT NOT NULL,
-    queries INTEGER NOT NULL,
-    votes_per_person INTEGER NOT NULL,
-    recorded_unix_s REAL NOT NULL,
-    classes INTEGER NOT NULL,
-    PRIMARY KEY (session, batch)
-) STRICT;
-CREATE TABLE IF NOT EXISTS audit_head (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    sequence INTEGER NOT NULL,
-    head BLOB NOT NULL
-) STRICT;
-"""
-_CLASSES_BEFORE = 2
-"""Stands in journals without that column, whose mechanisms cost the same for any number of classes."""
+PAGE = 1000
+"""Charges that are read together."""
+_CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
 
 
 class Journal:
@@ -44,140 +27,129 @@ class Journal:
     A charge is kept as the public parameters it is computed from, so that it can be stated at any order.
     """
 
-    def __init__(self, path: Path, *, cap: Cap | None = None) -> None:
-        """Opens or creates the journal; raises `ledger.read_only` or `ledger.locked`."""
-        self._path = path
+    def __init__(self, path: Path, *, cap: Cap | None = None, groups: Iterable[str] = ()) -> None:
+        """Open or create the journal; raises `ledger.*` as `JournalFile` does.
+
+        `groups` are those that this party's records are in now. A record may have been in any other group
+        before its teachers were trained again, so what other groups were charged counts for every record.
+        """
+        self._file = JournalFile(path)
         self._cap = cap
-        self._lock = threading.Lock()
-        with self._errors():
-            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.executescript(_SCHEMA)
-        self._add_classes()
+        self._groups = frozenset(groups)
 
     def __enter__(self) -> Self:
         """The journal itself, closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes the file."""
+        """Close the file."""
         self.close()
 
     def close(self) -> None:
-        """Closes the file; whatever was recorded stays."""
-        with self._lock:
-            self._db.close()
+        """Close the file; whatever was recorded stays."""
+        self._file.close()
 
     def holds(self, session_id: str, batch_id: int) -> bool:
         """Whether this batch was answered, by this process or an earlier one."""
-        with self._lock, self._errors():
-            return self._holds(session_id, batch_id)
+        with self._file.reading() as db:
+            return _holds(db, session_id, batch_id)
 
     def spent(self, order: float) -> int:
-        """The worst-case amount of all batches at `order`."""
-        with self._lock, self._errors():
-            return self._spent(order)
+        """The worst-case amount at `order` that all batches may have cost any one record."""
+        with self._file.reading() as db:
+            by_group, before = self._spent(db, order)
+        return before + max(by_group.values(), default=0)
 
-    def check_cap(self, charge: Charge) -> None:
-        """Raises `party.cap_reached` where `charge` would exceed the cap."""
-        with self._lock, self._errors():
-            self._check_cap(charge)
+    def check_cap(self, charges: Sequence[Charge]) -> None:
+        """Raise `party.cap_reached` where a batch with these charges would exceed the cap."""
+        with self._file.reading() as db:
+            self._check_cap(db, charges)
 
-    def record(self, session_id: str, batch_id: int, charge: Charge, now: float) -> None:
-        """Records a batch and its charge in one transaction.
+    def record(self, session_id: str, batch_id: int, charges: Sequence[Charge], now: float) -> None:
+        """Record a batch by its charges, one a group, in one transaction.
 
-        Raises `party.cap_reached` where it would exceed the cap, `batch.restarted` where it is recorded.
+        Raises `party.cap_reached` where they would exceed the cap, `batch.restarted` where it is recorded.
         """
-        with self._transaction():
-            if self._holds(session_id, batch_id):
+        with self._file.transaction() as db:
+            if _holds(db, session_id, batch_id):
                 raise restarted(batch_id)
-            self._check_cap(charge)
-            cost = (charge.mechanism_json, charge.queries, charge.votes_per_person)
-            self._db.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (session_id, str(batch_id), *cost, now, charge.classes),
+            self._check_cap(db, charges)
+            db.executemany(
+                f"INSERT INTO charges (session, batch, recorded_unix_s, {_CHARGE}) "  # noqa: S608
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(session_id, str(batch_id), now, *_row(charge)) for charge in charges],
             )
+
+    def receipts(self) -> Iterator[tuple[str, int, Charge]]:
+        """Every charge ever recorded with its session and batch, in the order of recording."""
+        last = 0
+        while True:
+            with self._file.reading() as db:
+                page = db.execute(
+                    f"SELECT id, session, batch, {_CHARGE} FROM charges "  # noqa: S608
+                    "WHERE id > ? ORDER BY id LIMIT ?",
+                    (last, PAGE),
+                ).fetchall()
+            if not page:
+                return
+            for _, session_id, batch, *charge in page:
+                yield session_id, int(batch), Charge.of_json(*charge)
+            last = page[-1][0]
 
     def audit_head(self) -> common_pb2.AuditHead | None:
         """The latest head of the guardian's audit log that this party was sent."""
-        with self._lock, self._errors():
-            return self._head()
+        with self._file.reading() as db:
+            return _head(db)[0]
 
-    def keep_head(self, head: common_pb2.AuditHead) -> None:
-        """Keeps `head` if it is later than the one kept.
+    def epoch(self) -> int:
+        """How often the guardian's ledger had been restored when that head was sent."""
+        with self._file.reading() as db:
+            return _head(db)[1]
 
-        Two hashes of one entry prove a rewritten history: the first stays and an error is logged.
+    def keep_head(self, head: common_pb2.AuditHead, epoch: int = 0) -> None:
+        """Keep `head` if it is of a later epoch than the one kept, or later in the same.
+
+        A restored ledger goes on from an earlier entry, so the last head before that is kept beside it as
+        evidence. Two hashes of one entry of one epoch prove a rewritten history: the first stays and an error
+        is logged.
         """
-        with self._transaction():
-            kept = self._head()
-            if kept is not None and kept.sequence == head.sequence and kept.hash != head.hash:
+        with self._file.transaction() as db:
+            kept, kept_epoch = _head(db)
+            if kept is not None and epoch == kept_epoch and _contradict(kept, head):
                 structlog.get_logger().error("audit_log_rewritten", sequence=head.sequence)
-            if kept is None or kept.sequence < head.sequence:
-                self._db.execute(
-                    "INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)",
-                    (head.sequence, head.SerializeToString()),
-                )
-
-    def _add_classes(self) -> None:
-        """Brings a journal of an earlier version up to date."""
-        with self._errors():
-            if self._has_classes():
+            if kept is not None and (epoch, head.sequence) <= (kept_epoch, kept.sequence):
                 return
-        with self._transaction():
-            if not self._has_classes():
-                self._db.execute(
-                    f"ALTER TABLE batches ADD COLUMN classes INTEGER NOT NULL DEFAULT {_CLASSES_BEFORE}"
-                )
+            if kept is not None and epoch > kept_epoch:
+                former = (kept_epoch, kept.SerializeToString())
+                db.execute("INSERT INTO former_heads VALUES (?, ?)", former)
+            latest = (head.sequence, head.SerializeToString(), epoch)
+            db.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?, ?)", latest)
 
-    def _has_classes(self) -> bool:
-        return any(row[1] == "classes" for row in self._db.execute("PRAGMA table_info(batches)"))
+    def _spent(self, db: sqlite3.Connection, order: float) -> tuple[Counter[str], int]:
+        """What each group of today was charged, and what the others were together."""
+        rows = db.execute(f"SELECT COUNT(*), {_CHARGE} FROM charges GROUP BY {_CHARGE}")  # noqa: S608
+        by_group: Counter[str] = Counter()
+        before = 0
+        for batches, *kept in rows:
+            charge = Charge.of_json(*kept)
+            if charge.group in self._groups:
+                by_group[charge.group] += batches * charge.amount(order)
+            else:
+                before += batches * charge.amount(order)
+        return by_group, before
 
-    def _holds(self, session_id: str, batch_id: int) -> bool:
-        found = self._db.execute(
-            "SELECT 1 FROM batches WHERE session = ? AND batch = ?", (session_id, str(batch_id))
-        )
-        return found.fetchone() is not None
-
-    def _spent(self, order: float) -> int:
-        rows = self._db.execute(
-            "SELECT COUNT(*), mechanism, queries, votes_per_person, classes FROM batches "
-            "GROUP BY mechanism, queries, votes_per_person, classes"
-        )
-        return sum(batches * Charge.of_json(*charge).amount(order) for batches, *charge in rows)
-
-    def _check_cap(self, charge: Charge) -> None:
+    def _check_cap(self, db: sqlite3.Connection, charges: Sequence[Charge]) -> None:
         if self._cap is None:
             return
-        if self._spent(self._cap.order) + charge.amount(self._cap.order) > self._cap.amount:
-            raise OstrakaError(
-                ErrorCode.PARTY_CAP_REACHED,
-                "This party's own worst-case cap leaves no room for the batch: ask for a smaller batch or go "
-                "on without this party.",
-            )
-
-    def _head(self) -> common_pb2.AuditHead | None:
-        row = self._db.execute("SELECT head FROM audit_head").fetchone()
-        return None if row is None else common_pb2.AuditHead.FromString(row[0])
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._lock, self._errors():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as exc:
-            raise _explained(exc, self._path) from exc
+        by_group, before = self._spent(db, self._cap.order)
+        for charge in charges:
+            by_group[charge.group] += charge.amount(self._cap.order)
+            if before + by_group[charge.group] > self._cap.amount:
+                raise OstrakaError(
+                    ErrorCode.PARTY_CAP_REACHED,
+                    "This party's own worst-case cap leaves no room for the batch: ask for a smaller batch "
+                    "or go on without this party.",
+                )
 
 
 def restarted(batch_id: int) -> OstrakaError:
@@ -188,20 +160,20 @@ def restarted(batch_id: int) -> OstrakaError:
     )
 
 
-def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
-    if not isinstance(exc, sqlite3.OperationalError):
-        return OstrakaError(
-            ErrorCode.LEDGER_TAMPERED,
-            f"The journal {path} is damaged: restore it from a backup; without it this party cannot know "
-            "which batches it answered.",
-        )
-    if exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return OstrakaError(
-            ErrorCode.LEDGER_LOCKED,
-            f"The journal {path} is in use by another process: stop that one, then try again.",
-        )
-    return OstrakaError(
-        ErrorCode.LEDGER_READ_ONLY,
-        f"The journal {path} cannot be written: give this user write access to its folder and check that "
-        "the disk is not full.",
-    )
+def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
+    key = (session_id, str(batch_id))
+    return db.execute("SELECT 1 FROM charges WHERE session = ? AND batch = ?", key).fetchone() is not None
+
+
+def _row(charge: Charge) -> tuple[str, int, int, float, str, str]:
+    cost = (charge.mechanism_json, charge.queries, charge.classes, charge.sensitivity)
+    return *cost, charge.group, charge.adjacency
+
+
+def _head(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
+    row = db.execute("SELECT head, epoch FROM audit_head").fetchone()
+    return (None, 0) if row is None else (common_pb2.AuditHead.FromString(row[0]), row[1])
+
+
+def _contradict(one: common_pb2.AuditHead, other: common_pb2.AuditHead) -> bool:
+    return one.sequence == other.sequence and one.hash != other.hash

@@ -17,16 +17,27 @@ from common.serving import DRAIN_S, stop_on_signal, write_ready
 from common.task import Task, load_task
 from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from services.ballots import Records, Teachers
+from services.declared import Declared
 from services.grants import Checker
 from services.journal import Journal
 from services.policy import PartySection, Policy
 from services.submission import GuardianLink
 from services.teachers.config import TrainingSection
+from services.teachers.manifest import TeachersManifest
 from services.voting import Voter
 
 FEATURE_BYTES = 4
-TRANSIENT = frozenset({ErrorCode.SERVER_UNREACHABLE, ErrorCode.SERVER_TIMEOUT, ErrorCode.LEDGER_LOCKED})
+TRANSIENT = frozenset(
+    {
+        ErrorCode.LEDGER_LOCKED,
+        ErrorCode.LEDGER_UNREACHABLE,
+        ErrorCode.SERVER_TIMEOUT,
+        ErrorCode.SERVER_UNREACHABLE,
+    }
+)
 """Refusals of a manifest that waiting may mend."""
+AGAIN_S = 30.0
+"""Seconds between two registrations: a guardian whose ledger is restored takes no vote before the next."""
 ROLES: Mapping[str, frozenset[Role]] = {"/ostraka.v1.Party/Vote": frozenset({Role.QUERY})}
 
 
@@ -78,11 +89,16 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
 
 @contextmanager
 def running(
-    folder: Path, *, stop: threading.Event, insecure: bool = False, clock: Clock | None = None
+    folder: Path,
+    *,
+    stop: threading.Event,
+    insecure: bool = False,
+    clock: Clock | None = None,
+    again_s: float = AGAIN_S,
 ) -> Iterator[str]:
     """A party that is registered and serves within the block, which gets its address; drains at the end.
 
-    Waits for a guardian that is not there yet until `stop` is set.
+    Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`.
     """
     from services.teachers import Ensemble
 
@@ -93,7 +109,7 @@ def running(
     ensemble = Ensemble.load(folder / "teachers")
     ensemble.require_task(task)
     teachers = Teachers(ensemble, ensemble.manifest.teachers, task)
-    records = _records(folder, task, ensemble.manifest.records) if policy.label_counts else None
+    records = _records(folder, task, ensemble.manifest) if policy.label_counts else None
     guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     manifest = common_pb2.Manifest(
         site=site.site,
@@ -101,23 +117,17 @@ def running(
         groups=ensemble.groups,
         max_votes_per_person=section.max_votes_per_person,
         training=ensemble.training,
+        mixed=ensemble.mixed,
     )
+    copies = {group.name: group.copies for group in ensemble.groups}
+    declared = Declared(ensemble.cliques, copies, section.max_votes_per_person)
     with ExitStack() as stack:
-        journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap))
+        journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap, groups=copies))
         link = GuardianLink(
             credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
         )
         stack.callback(link.close)
-        voter = Voter(
-            task,
-            teachers,
-            records,
-            policy,
-            section.max_votes_per_person,
-            journal,
-            link,
-            clock,
-        )
+        voter = Voter(task, teachers, records, policy, declared, journal, link, clock)
         service = PartyService(Checker(credentials, guardian, clock), voter)
         bound = make_server(
             credentials,
@@ -130,13 +140,14 @@ def running(
         stack.callback(lambda: bound.server.stop(DRAIN_S).wait())
         bound.server.start()
         register(link, manifest, stop)
-        yield bound.address
+        with registering(link, manifest, again_s):
+            yield bound.address
 
 
-def _records(folder: Path, task: Task, expected: int) -> Records:
+def _records(folder: Path, task: Task, manifest: TeachersManifest) -> Records:
     """The labelled records of site folder `folder` that its teachers were trained on."""
     section = load_section(folder, "training", TrainingSection)
-    return Records.load(folder / section.required_data, task, expected)
+    return Records.load(folder / section.required_data, task, manifest)
 
 
 def register(link: GuardianLink, manifest: common_pb2.Manifest, stop: threading.Event) -> None:
@@ -149,3 +160,24 @@ def register(link: GuardianLink, manifest: common_pb2.Manifest, stop: threading.
                 raise
             structlog.get_logger().warning("party.waiting_for_guardian", sentence=exc.message)
     return None
+
+
+@contextmanager
+def registering(link: GuardianLink, manifest: common_pb2.Manifest, again_s: float) -> Iterator[None]:
+    """Registers every `again_s` seconds within the block, and tells the log where that fails."""
+    done = threading.Event()
+
+    def again() -> None:
+        while not done.wait(again_s):
+            try:
+                link.register(manifest, attempts=1)
+            except OstrakaError as exc:
+                structlog.get_logger().warning("party.not_registered", code=exc.code, sentence=exc.message)
+
+    thread = threading.Thread(target=again, name="registering", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(DRAIN_S)

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import grpc
@@ -15,12 +16,16 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role, verify_signed
 from common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from common.rpc import call_error, open_channel, split, with_retries
-from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
+from common.rpc.redirect import Replicas
+from protos.ostraka.v1 import common_pb2, guardian_pb2
+from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from services.journal import Journal
+from services.receipts import receipts
 
 ATTEMPTS = 6
 BASE_S = 0.2
 CALL_TIMEOUT_S = 30.0
+RECONCILE_TIMEOUT_S = 600.0
 
 T = TypeVar("T")
 
@@ -51,7 +56,7 @@ class Share:
 
 
 class GuardianLink:
-    """A channel to the guardian that pins its identity, and keeps its audit heads in the journal."""
+    """Channels to the guardian that pin its identity, and keep its audit heads in the journal."""
 
     def __init__(
         self,
@@ -66,7 +71,7 @@ class GuardianLink:
         sleep: Callable[[float], object] = time.sleep,
         rng: random.Random | None = None,
     ) -> None:
-        """Opens the channel; nothing is sent yet."""
+        """Opens the channel; nothing is sent yet. Keeps `journal` for heads and receipts."""
         self._credentials = credentials
         self._guardian = guardian
         self._journal = journal
@@ -74,29 +79,55 @@ class GuardianLink:
         self._attempts = attempts
         self._sleep = sleep
         self._rng = rng or random.Random()  # noqa: S311
-        self._channel = open_channel(credentials, address, guardian, insecure=insecure, clock=clock)
-        self._stub = guardian_pb2_grpc.GuardianStub(self._channel)
+        connect = partial(open_channel, credentials, expected=guardian, insecure=insecure, clock=clock)
+        self._replicas = Replicas(connect, address)
+        self._epoch = journal.epoch()
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
-        """Declares this party's records and teachers, signed; retries while the guardian is away."""
+        """Declares this party's records and teachers, signed; retries while the guardian is away.
+
+        A guardian whose ledger was restored is then told of everything that this party ever answered.
+        """
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
-        request = guardian_pb2.RegisterRequest(manifest=signed)
-        reply = self._call(lambda: self._stub.Register(request, timeout=CALL_TIMEOUT_S), attempts)
-        self._keep(reply.audit_head)
+        request = guardian_pb2.RegisterRequest(manifest=signed, kept_head=self._journal.audit_head())
+
+        def register(channel: grpc.Channel) -> guardian_pb2.RegisterReply:
+            return GuardianStub(channel).Register(request, timeout=CALL_TIMEOUT_S)
+
+        reply = self._call(register, attempts=attempts)
+        if reply.reconcile:
+            self._reconcile(attempts)
+        else:
+            self._keep(reply.audit_head, reply.epoch)
 
     def submit(self, share: Share) -> None:
         """Sends one batch's share until the guardian acknowledges it; raises what it refuses with."""
-        reply = self._call(lambda: self._stub.SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S))
-        self._keep(reply.audit_head)
+        epoch = self._epoch
+
+        def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:
+            return GuardianStub(channel).SubmitBallots(share.messages(), timeout=CALL_TIMEOUT_S)
+
+        self._keep(self._call(submit, share.session_id).audit_head, epoch)
 
     def close(self) -> None:
-        """Closes the channel."""
-        self._channel.close()
+        """Closes the channels."""
+        self._replicas.close()
 
-    def _call(self, call: Callable[[], T], attempts: int | None = None) -> T:
+    def _reconcile(self, attempts: int | None) -> None:
+        def reconcile(channel: grpc.Channel) -> guardian_pb2.ReconcileReply:
+            told = receipts(self._journal, self._credentials)
+            return GuardianStub(channel).Reconcile(told, timeout=RECONCILE_TIMEOUT_S)
+
+        reply = self._call(reconcile, attempts=attempts)
+        structlog.get_logger().warning("party.reconciled", epoch=reply.epoch, charged=reply.charged)
+        self._keep(reply.audit_head, reply.epoch)
+
+    def _call(
+        self, call: Callable[[grpc.Channel], T], session_id: str = "", *, attempts: int | None = None
+    ) -> T:
         try:
             return with_retries(
-                call,
+                lambda: self._replicas.call(call, session_id),
                 attempts=attempts or self._attempts,
                 base_s=BASE_S,
                 sleep=self._sleep,
@@ -105,7 +136,7 @@ class GuardianLink:
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
 
-    def _keep(self, head: common_pb2.AuditHead) -> None:
+    def _keep(self, head: common_pb2.AuditHead, epoch: int) -> None:
         """Keeps a head that the guardian signed; any other is worth an error in the log, not a lost batch."""
         try:
             signer = verify_signed(
@@ -124,4 +155,5 @@ class GuardianLink:
         if head.signed.payload != head.sequence.to_bytes(8, "big") + head.hash:
             structlog.get_logger().error("audit_head_refused", sequence=head.sequence, signer=signer.uri)
             return
-        self._journal.keep_head(head)
+        self._journal.keep_head(head, epoch)
+        self._epoch = max(self._epoch, epoch)

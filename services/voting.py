@@ -14,15 +14,14 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.mechanism import NoiseCluster
 from common.plan import Plan
-from common.sharing.ballots import VOTE
 from common.sharing.expansion import fresh_seed
 from common.sharing.ring import Ring
 from common.sharing.shares import split
 from common.task import Task
 from protos.ostraka.v1 import party_pb2
-from services.ballots import Records, Teachers, Turn
-from services.charges import Charge
-from services.grants import Permission, ticket_invalid
+from services.ballots import Records, Teachers
+from services.declared import Declared
+from services.grants import Permission
 from services.journal import Journal, restarted
 from services.policy import Policy
 from services.replies import Answered, Replies, Slot
@@ -45,7 +44,7 @@ class Voter:
         teachers: Teachers,
         records: Records | None,
         policy: Policy,
-        votes_per_person: int,
+        declared: Declared,
         journal: Journal,
         guardian: Submitter,
         clock: Clock,
@@ -59,7 +58,7 @@ class Voter:
         self._teachers = teachers
         self._records = records
         self._policy = policy
-        self._votes_per_person = votes_per_person
+        self._declared = declared
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
@@ -84,14 +83,7 @@ class Voter:
                 f"{len(self._task.columns)}: send records of the task's columns.",
             )
         self._check_labels(plan)
-        if permission.teachers != self._teachers.count:
-            raise ticket_invalid(
-                f"schedules {permission.teachers} of this party's {self._teachers.count} teachers"
-            )
-        if permission.votes_per_person != self._votes_per_person:
-            raise ticket_invalid(
-                f"counts {permission.votes_per_person} votes a person and this party {self._votes_per_person}"
-            )
+        self._declared.check(permission)
 
     def answer(self, permission: Permission, features: bytes, querier: Identity) -> party_pb2.VoteReplyHeader:
         """The reply to a checked request; the same content again gets the same bytes.
@@ -140,26 +132,25 @@ class Voter:
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
-        plan, queries = permission.plan, int(permission.scheduled.sum())
-        charge = Charge(plan.mechanism, queries, self._votes_per_person, plan.classes)
-        self._journal.check_cap(charge)
+        charges = self._declared.charges(permission)
+        self._journal.check_cap(charges)
         ballots = self._ballots(X, permission)
-        seed, ring = self._seed(), Ring(plan.ring_bits)
+        seed, ring = self._seed(), Ring(permission.plan.ring_bits)
         rows, width = ballots.shape
         share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(ballots, seed, ring)))
-        self._journal.record(session_id, batch_id, charge, self._clock.now())
+        self._journal.record(session_id, batch_id, charges, self._clock.now())
         slot.unacknowledged = share
         slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
         return slot.answered
 
     def _ballots(self, X: NDArray[np.float32], permission: Permission) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width); zero for queries this party is not scheduled for."""
+        """Ballots in votes, (queries, width); zero where this party has no teacher scheduled."""
         mechanism = permission.plan.mechanism
         with self._device:
             if isinstance(mechanism, NoiseCluster):
                 assert self._records is not None  # noqa: S101 - the policy allows it only with records
                 return self._records.ballots(X, permission.scheduled)
-            return self._teachers.ballots(X, [Turn(slice(None), permission.scheduled, VOTE)], mechanism)
+            return self._teachers.ballots(X, self._declared.turns(permission), mechanism)
 
 
 def _digest(permission: Permission, features: bytes, querier: Identity) -> bytes:
@@ -169,7 +160,8 @@ def _digest(permission: Permission, features: bytes, querier: Identity) -> bytes
         permission.plan_digest,
         permission.grant.session_id.encode(),
         str(permission.batch_id).encode(),
-        np.packbits(permission.scheduled).tobytes(),
+        permission.participant.SerializeToString(deterministic=True),
+        np.packbits(permission.scheduled, axis=1).tobytes(),
         hashlib.sha256(features).digest(),
     )
     lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)

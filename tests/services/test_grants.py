@@ -11,7 +11,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Credentials, Role
 from common.plan import Plan
 from protos.ostraka.v1 import common_pb2
-from tests.services.wire import FEDERATION, Ask, Caller, Federation, participant, yesterday
+from tests.services.wire import FEDERATION, Ask, Caller, Federation, participant, scheduled, yesterday
 
 HOUR_S = 3600
 
@@ -145,20 +145,29 @@ def test_a_batch_is_as_large_as_its_ticket(attica: Federation) -> None:
         assert refused(caller, empty).code is ErrorCode.TICKET_INVALID
 
 
-def test_a_ticket_must_schedule_this_partys_teachers_in_this_session(attica: Federation) -> None:
+def test_a_ticket_must_schedule_this_party_as_the_grant_has_it(attica: Federation) -> None:
     athens = participant("athens")
-    fewer = common_pb2.Participant(site="athens", teachers=2)
-    tickets = {
+    fewer = common_pb2.Participant(site="athens", teachers=2, cliques=athens.cliques)
+    tickets: dict[str, dict[str, Any]] = {
         "another session": {"session_id": "other"},
-        "without us": {"schedule": [common_pb2.Schedule(participant=participant("sparta"))]},
-        "twice": {"schedule": [common_pb2.Schedule(participant=athens)] * 2},
-        "too many bits": {"schedule": [common_pb2.Schedule(participant=athens, queries=bytes(2))]},
-        "fewer teachers": {"schedule": [common_pb2.Schedule(participant=fewer)]},
+        "without us": {"schedule": [scheduled(participant("sparta"))]},
+        "twice": {"schedule": [scheduled(athens)] * 2},
+        "too many bits": {"schedule": [scheduled(athens, bytes(2))]},
+        "too many cliques": {"schedule": [scheduled(athens, b"", b"")]},
+        "no bits at all": {"schedule": [common_pb2.Schedule(participant=athens)]},
+        "no query": {"schedule": [scheduled(athens, bytes(1))]},
+        "another participant": {"schedule": [scheduled(fewer)]},
     }
     with attica.serving() as caller:
         for changes in tickets.values():
-            ticket = caller.ticket(1, 3, **changes)  # type: ignore[arg-type]
+            ticket = caller.ticket(1, 3, **changes)
             assert refused(caller, replace(ask(caller), ticket=ticket)).code is ErrorCode.TICKET_INVALID
+
+
+def test_a_grant_names_this_party_once(attica: Federation) -> None:
+    with attica.serving() as caller:
+        grant = caller.grant(participants=[participant("athens")] * 2)
+        assert refused(caller, replace(ask(caller), grant=grant)).code is ErrorCode.GRANT_INVALID
 
 
 def test_a_plan_of_another_task_is_never_answered(attica: Federation) -> None:

@@ -1,6 +1,7 @@
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst
 from protos.ostraka.v1 import common_pb2
 from services.charges import Cap, Charge
 from services.journal import Journal
+from services.journal_file import JournalFile
 from services.policy import Policy
 
-CHARGE = Charge(GnMax(sigma=40.0), queries=100, votes_per_person=1, classes=10)
+CHARGE = Charge(GnMax(sigma=40.0), queries=100, classes=10)
 
 
 def head(sequence: int, letter: bytes = b"a") -> common_pb2.AuditHead:
@@ -25,26 +27,28 @@ def test_a_recorded_batch_is_known_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     with Journal(path) as journal:
         assert not journal.holds("s", 2**64 - 1)
-        journal.record("s", 2**64 - 1, CHARGE, 1.0)
+        journal.record("s", 2**64 - 1, [CHARGE], 1.0)
     with Journal(path) as journal:
         assert journal.holds("s", 2**64 - 1)
         assert not journal.holds("t", 2**64 - 1)
         with pytest.raises(OstrakaError) as refused:
-            journal.record("s", 2**64 - 1, CHARGE, 2.0)
+            journal.record("s", 2**64 - 1, [CHARGE], 2.0)
     assert refused.value.code is ErrorCode.BATCH_RESTARTED
 
 
 def test_every_write_is_synced_before_it_counts(tmp_path: Path) -> None:
-    with Journal(tmp_path / "journal.db") as journal:
-        assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)
+    file = JournalFile(tmp_path / "journal.db")
+    with file.reading() as db:
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+    file.close()
 
 
 def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) -> None:
     confident = Confident(sigma1=10.0, sigma2=5.0, threshold=20.0)
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, CHARGE, 1.0)
-        journal.record("s", 2, CHARGE, 1.0)
-        journal.record("t", 1, Charge(confident, queries=7, votes_per_person=3, classes=10), 1.0)
+        journal.record("s", 1, [CHARGE], 1.0)
+        journal.record("s", 2, [CHARGE], 1.0)
+        journal.record("t", 1, [Charge(confident, queries=7, classes=10, sensitivity=3.0)], 1.0)
         seven = worst_case(confident, 8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
         assert 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
         assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + seven
@@ -53,43 +57,104 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
 def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> None:
     clusters = NoiseCluster(sigma=20.0)
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, Charge(clusters, 50, 1, classes=10), 1.0)
-        journal.record("t", 1, Charge(clusters, 50, 1, classes=10), 1.0)
-        journal.record("u", 1, Charge(clusters, 0, 1, classes=10), 1.0)
+        journal.record("s", 1, [Charge(clusters, 50, classes=10)], 1.0)
+        journal.record("t", 1, [Charge(clusters, 50, classes=10)], 1.0)
+        journal.record("u", 1, [Charge(clusters, 0, classes=10)], 1.0)
         assert journal.spent(8.0) == 2 * amount(8.0 / 400)
 
 
 def test_more_labels_cost_more(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.db") as journal:
         for batch, labels in enumerate((2, 14)):
-            journal.record("s", batch, Charge(Binary(sigma=20.0), 3, 1, classes=labels), 1.0)
-        few, many = (Charge(Binary(sigma=20.0), 3, 1, classes=labels).amount(8.0) for labels in (2, 14))
+            journal.record("s", batch, [Charge(Binary(sigma=20.0), 3, classes=labels)], 1.0)
+        few, many = (Charge(Binary(sigma=20.0), 3, classes=labels).amount(8.0) for labels in (2, 14))
         assert journal.spent(8.0) == few + many
         assert many == pytest.approx(7 * few, rel=1e-6)
 
 
-EARLIER = """
+FIRST = """
 CREATE TABLE batches (
     session TEXT NOT NULL, batch TEXT NOT NULL, mechanism TEXT NOT NULL, queries INTEGER NOT NULL,
     votes_per_person INTEGER NOT NULL, recorded_unix_s REAL NOT NULL, PRIMARY KEY (session, batch)
 ) STRICT;
 INSERT INTO batches VALUES ('s', '1', '{"kind":"gnmax","sigma":40.0}', 100, 1, 1.0);
-INSERT INTO batches VALUES ('s', '2', '{"kind":"gnmax","sigma":40.0}', 100, 1, 2.0);
+INSERT INTO batches VALUES ('s', '2', '{"kind":"gnmax","sigma":40.0}', 100, 2, 2.0);
+"""
+SECOND = """
+ALTER TABLE batches ADD COLUMN classes INTEGER NOT NULL DEFAULT 10;
+CREATE TABLE audit_head (
+    one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL, head BLOB NOT NULL
+) STRICT;
+INSERT INTO audit_head VALUES (1, 5, x'0805');
 """
 
 
-def test_a_journal_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("earlier", [FIRST, FIRST + SECOND], ids=["first", "second"])
+def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, earlier: str) -> None:
     path = tmp_path / "journal.db"
-    with closing(sqlite3.connect(path)) as earlier:
-        earlier.executescript(EARLIER)
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(earlier)
+    twice = replace(CHARGE, sensitivity=2.0)
     for _ in range(2):
         with Journal(path) as journal:
             assert journal.holds("s", 2)
-            assert journal.spent(8.0) == 2 * CHARGE.amount(8.0)
-    labels = Charge(Binary(sigma=20.0), queries=3, votes_per_person=1, classes=14)
+            assert journal.spent(8.0) == CHARGE.amount(8.0) + twice.amount(8.0)
+            assert [batch for _, batch, _ in journal.receipts()] == [1, 2]
+            assert (journal.audit_head() is not None) is (SECOND in earlier)
+            assert journal.epoch() == 0
     with Journal(path) as journal:
-        journal.record("s", 3, labels, 3.0)
-        assert journal.spent(8.0) == 2 * CHARGE.amount(8.0) + labels.amount(8.0)
+        journal.record("s", 3, [CHARGE], 3.0)
+        journal.keep_head(head(6))
+        assert journal.spent(8.0) == 2 * CHARGE.amount(8.0) + twice.amount(8.0)
+        assert journal.audit_head() == head(6)
+
+
+def test_a_journal_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("PRAGMA user_version = 9")
+    with pytest.raises(OstrakaError) as refused:
+        Journal(path)
+    assert refused.value.code is ErrorCode.LEDGER_NEWER
+
+
+def of_group(group: str, queries: int) -> Charge:
+    return replace(CHARGE, group=group, queries=queries)
+
+
+def test_what_a_record_may_have_cost_is_its_groups_and_what_came_before_groups(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        journal.record("s", 1, [of_group("all", 5)], 1.0)
+    with Journal(path, groups=["low", "high"]) as journal:
+        journal.record("s", 2, [of_group("low", 10), of_group("high", 30)], 2.0)
+        journal.record("s", 3, [of_group("high", 30)], 3.0)
+        assert journal.spent(8.0) == of_group("high", 65).amount(8.0)
+
+
+def test_the_cap_leaves_room_for_each_group_by_itself(tmp_path: Path) -> None:
+    cap = Cap(8.0, of_group("low", 100).amount(8.0))
+    with Journal(tmp_path / "journal.db", cap=cap, groups=["low", "high"]) as journal:
+        journal.record("s", 1, [of_group("low", 90), of_group("high", 20)], 1.0)
+        for charges in ([of_group("low", 11)], [of_group("high", 20), of_group("low", 11)]):
+            with pytest.raises(OstrakaError) as refused:
+                journal.record("s", 2, charges, 1.0)
+            assert refused.value.code is ErrorCode.PARTY_CAP_REACHED
+        journal.record("s", 2, [of_group("high", 80)], 1.0)
+        assert journal.spent(8.0) == cap.amount
+
+
+def test_receipts_name_every_charge_over_several_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.journal.PAGE", 2)
+    low = replace(of_group("low", 3), sensitivity=0.75, adjacency="label")
+    with Journal(tmp_path / "journal.db") as journal:
+        assert list(journal.receipts()) == []
+        for batch in (1, 2):
+            journal.record("s", 2**64 - batch, [low, of_group("high", 4)], 1.0)
+        named = list(journal.receipts())
+    assert named == [("s", 2**64 - batch, one) for batch in (1, 2) for one in (low, of_group("high", 4))]
 
 
 def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> None:
@@ -97,13 +162,13 @@ def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> Non
     path = tmp_path / "journal.db"
     for batch in (1, 2):
         with Journal(path, cap=cap) as journal:
-            journal.record("s", batch, CHARGE, 1.0)
-    smaller = Charge(GnMax(sigma=40.0), queries=1, votes_per_person=1, classes=10)
+            journal.record("s", batch, [CHARGE], 1.0)
+    smaller = Charge(GnMax(sigma=40.0), queries=1, classes=10)
     with Journal(path, cap=cap) as journal:
         with pytest.raises(OstrakaError) as early:
-            journal.check_cap(smaller)
+            journal.check_cap([smaller])
         with pytest.raises(OstrakaError) as late:
-            journal.record("s", 3, smaller, 1.0)
+            journal.record("s", 3, [smaller], 1.0)
         assert early.value.code is late.value.code is ErrorCode.PARTY_CAP_REACHED
         assert not journal.holds("s", 3)
         assert journal.spent(cap.order) == cap.amount
@@ -128,6 +193,21 @@ def test_a_rewritten_audit_entry_does_not_replace_the_first(
         assert journal.audit_head() == head(5)
     said = capsys.readouterr()
     assert "audit_log_rewritten" in said.out + said.err
+
+
+def test_a_later_epoch_begins_anew_and_the_former_head_stays_as_evidence(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        journal.keep_head(head(9))
+        journal.keep_head(head(4, b"b"), epoch=1)
+        journal.keep_head(head(10))
+        assert (journal.audit_head(), journal.epoch()) == (head(4, b"b"), 1)
+        journal.keep_head(head(5, b"b"), epoch=1)
+        assert journal.audit_head() == head(5, b"b")
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT epoch, head FROM former_heads").fetchall() == [
+            (0, head(9).SerializeToString())
+        ]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
@@ -155,11 +235,11 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_another_process_holds_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journal.db"
     Journal(path).close()
-    monkeypatch.setattr("services.journal._BUSY_S", 0.0)
+    monkeypatch.setattr("services.journal_file._BUSY_S", 0.0)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with Journal(path) as journal, pytest.raises(OstrakaError) as refused:
-        journal.record("s", 1, CHARGE, 1.0)
+        journal.record("s", 1, [CHARGE], 1.0)
     holder.close()
     assert refused.value.code is ErrorCode.LEDGER_LOCKED
 

@@ -23,14 +23,13 @@ from common.mechanism import (
 )
 from common.privacy import amount
 from common.sharing.label_sets import bits_of, count_sets
-from protos.ostraka.v1 import common_pb2
 from services.ballots import Records
 from services.charges import Charge
 from services.journal import Journal
 from services.teachers import Ensemble
 from services.teachers.guard import Votes
 from tests.services.conftest import symptoms
-from tests.services.wire import TEACHERS, Caller, Federation, participant
+from tests.services.wire import TEACHERS, Caller, Federation, participant, scheduled
 
 CHECK = Check(sigma=5.0, threshold=2.0)
 SINGLE = (
@@ -81,7 +80,7 @@ def test_a_single_label_ballot_counts_classes(attica: Federation, mechanism: Any
     votes = Ensemble.load(attica.party / "teachers").predict(X)
     expected = [[(votes[:, query] == label).sum() for label in range(10)] for query in range(9)]
     assert np.array_equal(ballots(attica, X), expected)
-    assert spent(attica, 8.0) == Charge(mechanism, 9, 1, 10).amount(8.0)
+    assert spent(attica, 8.0) == Charge(mechanism, 9, 10).amount(8.0)
 
 
 def weighed(federation: Federation, X: NDArray[np.float32], weights: Iterable[float]) -> NDArray[np.float64]:
@@ -104,7 +103,7 @@ def test_a_binary_ballot_counts_positives(
     assert np.array_equal(found, weighed(clinics, asked, [1] * 6))
     assert not found[:, 1].any()
     assert (found[:, 2] == TEACHERS).all()
-    assert spent(clinics, 8.0) == Charge(clinics.plan.mechanism, 40, 1, 5).amount(8.0)
+    assert spent(clinics, 8.0) == Charge(clinics.plan.mechanism, 40, 5).amount(8.0)
 
 
 def test_a_clipped_ballot_is_scaled_exactly(clinics: Federation, asked: NDArray[np.float32]) -> None:
@@ -184,26 +183,38 @@ def test_records_count_once_at_their_nearest_centre(
 
 
 def test_clusters_that_are_not_scheduled_keep_their_records(attica: Federation) -> None:
-    centres, scheduled = counting(attica), np.array([1, 0, 1, 1, 0, 1, 0], np.bool_)
-    schedule = common_pb2.Schedule(
-        participant=participant("athens"), queries=np.packbits(scheduled).tobytes()
-    )
+    centres, votes = counting(attica), np.array([1, 0, 1, 1, 0, 1, 0], np.bool_)
+    schedule = scheduled(participant("athens"), np.packbits(votes).tobytes())
     with attica.serving() as caller:
         ask = caller.ask(centres)
         ask.ticket = caller.ticket(1, 7, schedule=[schedule])
         found = caller.ballots(caller.vote(ask))
-    assert np.array_equal(found, counted(attica, centres) * scheduled[:, None])
+    assert np.array_equal(found, counted(attica, centres) * votes[:, None])
 
 
 def test_one_record_moves_from_one_cell_to_another() -> None:
     random = np.random.default_rng(0)
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
     y = random.integers(0, 4, 40)
-    everywhere = np.ones(5, np.bool_)
-    before = Records(X, y, 4).ballots(centres, everywhere)
+    everywhere, cliques = np.ones((1, 5), np.bool_), np.zeros(40, np.int64)
+    before = Records(X, y, cliques, 4).ballots(centres, everywhere)
     X[17], y[17] = 1 - X[17], (y[17] + 1) % 4
-    moved = Records(X, y, 4).ballots(centres, everywhere) - before
+    moved = Records(X, y, cliques, 4).ballots(centres, everywhere) - before
     assert sorted(moved[moved != 0]) == [-1, 1]
+
+
+def test_records_count_where_their_clique_votes() -> None:
+    random = np.random.default_rng(0)
+    centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
+    y, cliques = random.integers(0, 4, 40), random.integers(0, 2, 40)
+    votes = random.random((2, 5)) < 0.5
+    found = Records(X, y, cliques, 4).ballots(centres, votes)
+    everywhere = np.ones((1, 5), np.bool_)
+    for clique in range(2):
+        own = cliques == clique
+        alone = Records(X[own], y[own], np.zeros(own.sum(), np.int64), 4).ballots(centres, everywhere)
+        found -= alone * votes[clique][:, None]
+    assert not found.any()
 
 
 def test_records_are_not_counted_unless_the_policy_says_so(attica: Federation) -> None:

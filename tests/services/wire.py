@@ -22,6 +22,7 @@ from common.mechanism import Binary, GnMax
 from common.plan import Plan
 from common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
+from common.sharing.ballots import VOTE
 from common.sharing.expansion import expand
 from common.sharing.ring import Ring
 from common.sharing.shares import add
@@ -237,7 +238,7 @@ class Caller:
         schedule: Sequence[common_pb2.Schedule] | None = None,
         signer: Credentials | None = None,
     ) -> common_pb2.Signed:
-        everyone = [common_pb2.Schedule(participant=participant(s)) for s in self.federation.plan.parties]
+        everyone = [scheduled(participant(site)) for site in self.federation.plan.parties]
         ticket = common_pb2.Ticket(
             session_id=session_id,
             batch_id=batch_id,
@@ -275,7 +276,13 @@ TEACHERS = 3
 
 
 def participant(site: str) -> common_pb2.Participant:
-    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1)
+    clique = common_pb2.Clique(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
+    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique])
+
+
+def scheduled(who: common_pb2.Participant, *queries: bytes) -> common_pb2.Schedule:
+    """By clique the queries it votes on; every clique on every query if none is given."""
+    return common_pb2.Schedule(participant=who, queries=queries or [b""] * len(who.cliques))
 
 
 @contextmanager

@@ -1,0 +1,87 @@
+"""What a party declared of its teachers: who votes in a batch, and what that costs whom."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from common.mechanism import NoiseCluster
+from common.schedules import ticket_invalid
+from common.sharing.ballots import VOTE
+from services.ballots import Turn
+from services.charges import Charge
+from services.grants import Permission
+from services.teachers.groups import Clique
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A party's teachers as the guardian was told of them.
+
+    Attributes:
+        cliques: teachers that vote together.
+        copies: how many teachers one record of each group touches.
+        votes_per_person: what one person's records change in one vote of each of these teachers.
+    """
+
+    cliques: tuple[Clique, ...]
+    copies: Mapping[str, int]
+    votes_per_person: int
+
+    def check(self, permission: Permission) -> None:
+        """Raise `ticket.invalid` unless the permission is for just these teachers, with allowed weights."""
+        participant = permission.participant
+        teachers = sum(_size(clique) for clique in self.cliques)
+        if participant.teachers != teachers:
+            raise ticket_invalid(f"schedules {participant.teachers} of this party's {teachers} teachers")
+        if participant.max_votes_per_person != self.votes_per_person:
+            raise ticket_invalid(
+                f"counts {participant.max_votes_per_person} votes a person and this party "
+                f"{self.votes_per_person}"
+            )
+        named = [(tuple(c.groups), tuple(c.copies), c.teachers) for c in participant.cliques]
+        if named != [(c.groups, self._copies(c), _size(c)) for c in self.cliques]:
+            raise ticket_invalid("names other groups, copies or teachers of them than this party has")
+        self._check_weights(permission)
+
+    def turns(self, permission: Permission) -> list[Turn]:
+        """Which teachers vote on which query, with what weight."""
+        sent = zip(self.cliques, permission.scheduled, permission.participant.cliques, strict=True)
+        return [Turn(own.rows, scheduled, clique.weight) for own, scheduled, clique in sent]
+
+    def charges(self, permission: Permission) -> list[Charge]:
+        """What the batch costs the records of each group whose teachers vote in it.
+
+        For NoiseCluster records vote themselves, each once whatever its copies.
+        """
+        plan = permission.plan
+        by_record = isinstance(plan.mechanism, NoiseCluster)
+        return [
+            Charge(
+                mechanism=plan.mechanism,
+                queries=int(scheduled.sum()),
+                classes=plan.classes,
+                sensitivity=self.votes_per_person * (1 if by_record else copies) * clique.weight / VOTE,
+                group=group,
+                adjacency=plan.adjacency,
+            )
+            for clique, scheduled in zip(permission.participant.cliques, permission.scheduled, strict=True)
+            for group, copies in zip(clique.groups, clique.copies, strict=True)
+            if scheduled.any()
+        ]
+
+    def _copies(self, clique: Clique) -> tuple[int, ...]:
+        return tuple(self.copies[group] for group in clique.groups)
+
+    def _check_weights(self, permission: Permission) -> None:
+        """Weights are shares of a mean, so that no clique weighs more than all teachers of the session."""
+        weighting = permission.plan.variant == "weighting"
+        most = VOTE * sum(known.teachers for known in permission.grant.participants)
+        for clique in permission.participant.cliques:
+            if clique.weight != VOTE and not weighting:
+                raise ticket_invalid("weighs votes in a plan without weighting")
+            if not 0 < clique.weight * clique.teachers <= most:
+                raise ticket_invalid(f"gives votes a weight of {clique.weight} steps of 2^-16")
+
+
+def _size(clique: Clique) -> int:
+    teachers: int = clique.rows.stop - clique.rows.start
+    return teachers

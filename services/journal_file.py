@@ -1,0 +1,131 @@
+"""The journal's file: its tables, those of earlier versions brought up to date, and errors in words."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from common.errors import ErrorCode, OstrakaError
+
+VERSION = 2
+_BUSY_S = 5.0
+_TABLES = (
+    """
+    CREATE TABLE charges (
+        id INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        batch TEXT NOT NULL,
+        mechanism TEXT NOT NULL,
+        queries INTEGER NOT NULL,
+        classes INTEGER NOT NULL,
+        sensitivity REAL NOT NULL,
+        record_group TEXT NOT NULL,
+        adjacency TEXT NOT NULL,
+        recorded_unix_s REAL NOT NULL,
+        UNIQUE (session, batch, record_group)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS audit_head (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        sequence INTEGER NOT NULL,
+        head BLOB NOT NULL
+    ) STRICT
+    """,
+    "ALTER TABLE audit_head ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
+    "CREATE TABLE former_heads (epoch INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT",
+)
+_CLASSES_BEFORE = 2
+"""Stands in journals without that column, whose mechanisms cost the same for any number of classes."""
+
+
+class JournalFile:
+    """A SQLite file of the journal's tables; one thread at a time, other processes may wait."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create it; raises `ledger.read_only`, `.locked`, `.tampered` or `.newer`."""
+        self._path = path
+        self._lock = threading.Lock()
+        with self._errors():
+            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            current = self._version() == VERSION
+        if not current:
+            with self.transaction() as db:
+                _migrate(db, self._version(), path)
+
+    def close(self) -> None:
+        """Close the file; whatever was written stays."""
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The tables, for reading."""
+        with self._lock, self._errors():
+            yield self._db
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The tables, for a change that is durable when the block ends and undone where it raises."""
+        with self._lock, self._errors():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as exc:
+            raise _explained(exc, self._path) from exc
+
+
+def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
+    if version > VERSION:
+        raise OstrakaError(
+            ErrorCode.LEDGER_NEWER,
+            f"The journal {path} was written by a later version: run that one; this one would misread it.",
+        )
+    if version == VERSION:
+        return
+    for statement in _TABLES:
+        db.execute(statement)
+    columns = [row[1] for row in db.execute("PRAGMA table_info(batches)")]
+    if columns:
+        classes = "classes" if "classes" in columns else _CLASSES_BEFORE
+        db.execute(
+            "INSERT INTO charges SELECT NULL, session, batch, mechanism, queries, "  # noqa: S608
+            f"{classes}, votes_per_person, 'all', 'record', recorded_unix_s FROM batches ORDER BY rowid"
+        )
+        db.execute("DROP TABLE batches")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
+    if not isinstance(exc, sqlite3.OperationalError):
+        return OstrakaError(
+            ErrorCode.LEDGER_TAMPERED,
+            f"The journal {path} is damaged: restore it from a backup; without it this party cannot know "
+            "which batches it answered.",
+        )
+    if exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return OstrakaError(
+            ErrorCode.LEDGER_LOCKED,
+            f"The journal {path} is in use by another process: stop that one, then try again.",
+        )
+    return OstrakaError(
+        ErrorCode.LEDGER_READ_ONLY,
+        f"The journal {path} cannot be written: give this user write access to its folder and check that "
+        "the disk is not full.",
+    )
