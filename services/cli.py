@@ -13,12 +13,15 @@ from common.config import load_section
 from common.errors import ErrorCode, OstrakaError
 from common.task import load_task
 from common.telemetry import progress
+from services import admin_cli
 from services.policy import PartySection
 from services.teachers.config import TrainingSection
 
 TEACHERS = "teachers"
 
 app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
+app.command("sign-raise")(admin_cli.sign_raise)
+app.command("sign-consent")(admin_cli.sign_consent)
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
 Data = Annotated[Path | None, typer.Option(help="Labelled records; else data in [training] of site.toml.")]
 TaskFile = Annotated[Path | None, typer.Option("--task", help="task.toml; else the site's own.")]

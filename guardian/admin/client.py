@@ -1,6 +1,7 @@
 """Calls the guardian's admin service with the certificate of a site folder."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,21 +10,25 @@ import grpc
 from common.config import load_site
 from common.identity import Credentials, Identity, Role
 from common.rpc import call_error, open_channel
+from common.rpc.redirect import Replicas
 from protos.ostraka.v1 import admin_pb2_grpc
 
 Reply = TypeVar("Reply")
 
 
 def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
-    """The reply of one admin call over mTLS.
+    """The reply of one admin call over mTLS, from the replica of the guardian that can give it.
+
+    `call` reads the replies of a stream before it returns.
 
     Raises:
         OstrakaError: what the guardian refused with, or why it could not be reached.
     """
-    site = load_site(folder)
+    site, credentials = load_site(folder), Credentials.load(folder)
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
-    with open_channel(Credentials.load(folder), site.guardian, expected) as channel:
+    replicas = Replicas(lambda address: open_channel(credentials, address, expected), site.guardian)
+    with closing(replicas):
         try:
-            return call(admin_pb2_grpc.AdminStub(channel))
+            return replicas.call(lambda channel: call(admin_pb2_grpc.AdminStub(channel)))
         except grpc.RpcError as exc:
             raise call_error(exc) from exc

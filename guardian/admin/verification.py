@@ -8,15 +8,44 @@ from cryptography.x509.oid import NameOID
 from google.protobuf.message import DecodeError
 
 from common.errors import ErrorCode, OstrakaError
+from common.identity.credentials import CA_CERT
 from guardian.ledger import verify
+from guardian.ledger.site import ledger_location
 from protos.ostraka.v1 import common_pb2
 
 
-def verify_ledger(ledger: Path, ca: Path, heads: Sequence[Path]) -> dict[str, object]:
-    """Verify a ledger file and return what was checked.
+def locate(
+    ledger: Path | None, site: Path | None, url: str | None, ca: Path | None
+) -> tuple[Path | str, Path]:
+    """Where a ledger is, and the CA certificate to check it against.
 
     Args:
-        ledger: the guardian's ledger.db.
+        ledger: a SQLite file.
+        site: a guardian's folder, whose site.toml says where its ledger is.
+        url: a PostgreSQL ledger; `ca` is then needed.
+        ca: the federation's CA certificate; else `ca.crt` beside the file or in the folder.
+
+    Raises:
+        OstrakaError: `config.invalid` unless exactly one of `ledger`, `site` and `url` is given.
+    """
+    if sum(place is not None for place in (ledger, site, url)) != 1:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "Say where the ledger is by one of --ledger, --site and --url."
+        )
+    if ledger is not None:
+        return ledger, ca or ledger.parent / CA_CERT
+    if site is not None:
+        return ledger_location(site), ca or site / CA_CERT
+    if url is None or ca is None:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "With --url, name the federation's ca.crt by --ca.")
+    return url, ca
+
+
+def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> dict[str, object]:
+    """Verify a ledger and return what was checked.
+
+    Args:
+        where: the guardian's ledger.db, or the URL of a PostgreSQL ledger.
         ca: the federation's CA certificate, PEM.
         heads: files that parties keep, each a serialized AuditHead.
 
@@ -25,7 +54,7 @@ def verify_ledger(ledger: Path, ca: Path, heads: Sequence[Path]) -> dict[str, ob
     """
     ca_pem = _read(ca)
     kept = [_head(path) for path in heads]
-    head = verify(ledger, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
+    head = verify(where, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
     return {"entries": head.sequence, "head": head.hash.hex(), "heads_checked": len(kept)}
 
 

@@ -1,0 +1,108 @@
+"""The report as one HTML page that prints, runs no script and loads nothing."""
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from string import Template
+
+from guardian.admin.report import Report, SessionCharge, UnitName
+from guardian.admin.times import day, minute
+from protos.ostraka.v1 import admin_pb2
+
+TEMPLATE = Path(__file__).with_name("page.html")
+
+
+def render(report: Report) -> str:
+    """The page; whatever comes from outside is escaped."""
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        federation=escape(report.federation),
+        made=minute(report.made_unix_ms),
+        span=escape(_span(report)),
+        summary=escape(_summary(report)),
+        policy_source=escape(_policy_source(report.policy)),
+        policy=escape(report.policy.toml),
+        budgets="".join(_row(_budget(budget)) for budget in report.budgets),
+        breaks="".join(map(_row, _breaks(report))),
+        charges="".join(_row(_charge(charge)) for charge in report.charges),
+        sequence=report.head.sequence,
+        hash=report.head.hash.hex(),
+    )
+
+
+def _span(report: Report) -> str:
+    first = f"from {minute(report.from_unix_ms)}" if report.from_unix_ms else "from the beginning"
+    return f"{first} until {minute(report.to_unix_ms or report.made_unix_ms)} UTC"
+
+
+def _summary(report: Report) -> str:
+    sessions = {charge.session_id for charge in report.charges}
+    queriers = {charge.querier for charge in report.charges if charge.querier}
+    parties = {budget.party for budget in report.budgets}
+    broken = sum(1 for budget in report.budgets if budget.broken_unix_s)
+    return (
+        f"{len(report.budgets)} units of {len(parties)} parties have a budget. In this time {len(sessions)}"
+        f" sessions of {len(queriers)} querying parties were charged to them. The lifetime guarantee of"
+        f" {broken} units is broken."
+    )
+
+
+def _policy_source(policy: admin_pb2.PolicyReply) -> str:
+    if policy.version:
+        return f"Policy {policy.version}, as an administrator applied it."
+    return "The policy of the guardian's site.toml; none was applied."
+
+
+def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
+    yield _name((budget.party, budget.group, budget.adjacency))
+    yield budget.level or "none"
+    yield f"{budget.epsilon:g}"
+    yield f"{budget.delta:g}"
+    yield f"{budget.order:g}"
+    yield budget.enforce
+    yield f"{budget.epsilon_worst_case:.4f}"
+    yield _left(budget)
+    yield f"{budget.epsilon_lifetime:.4f}"
+    yield budget.state
+    yield f"broken since {day(budget.broken_unix_s)}" if budget.broken_unix_s else "holds"
+
+
+def _left(budget: admin_pb2.Budget) -> str:
+    """At one order and delta, what is spent and what is left add up to the budget's epsilon."""
+    if budget.enforce != "worst_case":
+        return "depends on votes, not shown"
+    return f"{max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved):.4f}"
+
+
+def _breaks(report: Report) -> Iterable[Iterable[str]]:
+    for found in report.breaks:
+        event = found.event
+        yield (
+            _name(found.unit),
+            minute(event.time_unix_ms),
+            f"{event.kind}, epsilon {event.epsilon:g} from then on",
+            event.reason or "the policy's renewal",
+        )
+    if not report.breaks:
+        yield "none", "", "", ""
+
+
+def _charge(charge: SessionCharge) -> Iterable[str]:
+    yield _name(charge.unit)
+    yield charge.session_id
+    yield charge.querier or "not known any more"
+    yield charge.mechanism
+    yield charge.enforce or "not known any more"
+    yield charge.bound
+    yield f"{charge.batches}"
+    yield f"{minute(charge.first_unix_ms)} to {minute(charge.last_unix_ms)}"
+    yield f"{charge.epsilon:.4f}"
+    yield f"{charge.epsilon_after:.4f}"
+
+
+def _name(unit: UnitName) -> str:
+    party, group, adjacency = unit
+    return f"{party}/{group} ({adjacency})"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>\n"

@@ -1,0 +1,125 @@
+"""What a data-protection officer files: budgets, who was charged what for whom, and what it was read from."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from common.privacy import budget_rdp, epsilon
+from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+
+UnitName: TypeAlias = tuple[str, str, str]
+BREAKS = frozenset({"raised", "renewed"})
+"""Events after which a budget no longer covers its unit's lifetime."""
+
+
+@dataclass(frozen=True)
+class SessionCharge:
+    """What one session cost one unit at worst.
+
+    Attributes:
+        unit: party, group and adjacency.
+        session_id: the session; its `querier`, `enforce`, `bound` and `mechanism` are as it was granted.
+        batches: how many of its batches were charged, from `first_unix_ms` to `last_unix_ms`.
+        epsilon: worst-case epsilon of these alone.
+        epsilon_after: worst-case epsilon of everything the unit was charged up to the last of them.
+    """
+
+    unit: UnitName
+    session_id: str
+    querier: str
+    enforce: str
+    bound: str
+    mechanism: str
+    batches: int
+    first_unix_ms: int
+    last_unix_ms: int
+    epsilon: float
+    epsilon_after: float
+
+
+@dataclass(frozen=True)
+class Break:
+    """Something after which a unit's budget no longer covers its lifetime."""
+
+    unit: UnitName
+    event: admin_pb2.BudgetEvent
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything on the page; times are unix milliseconds, `to_unix_ms` is not included, zero is open."""
+
+    federation: str
+    made_unix_ms: int
+    from_unix_ms: int
+    to_unix_ms: int
+    policy: admin_pb2.PolicyReply
+    budgets: Sequence[admin_pb2.Budget]
+    breaks: Sequence[Break]
+    charges: Sequence[SessionCharge]
+    head: common_pb2.AuditHead
+
+
+def read_report(
+    stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, from_unix_ms: int, to_unix_ms: int
+) -> Report:
+    """Read a report from a guardian; its head is read last, so that it vouches for everything before."""
+    asked = admin_pb2.ListChargesRequest(from_unix_ms=from_unix_ms, to_unix_ms=to_unix_ms)
+    rows = list(stub.ListCharges(asked))
+    budgets = list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets)
+    return Report(
+        federation=federation,
+        made_unix_ms=now_unix_ms,
+        from_unix_ms=from_unix_ms,
+        to_unix_ms=to_unix_ms,
+        policy=stub.ShowPolicy(admin_pb2.ShowPolicyRequest()),
+        budgets=budgets,
+        breaks=[found for budget in budgets if budget.broken_unix_s for found in _breaks(stub, budget)],
+        charges=by_session(rows, {name_of(budget): budget for budget in budgets}),
+        head=stub.Head(admin_pb2.HeadRequest()),
+    )
+
+
+def name_of(named: admin_pb2.Budget | admin_pb2.ChargeRow) -> UnitName:
+    """The unit of a budget or a charge."""
+    return named.party, named.group, named.adjacency
+
+
+def by_session(
+    rows: Iterable[admin_pb2.ChargeRow], budgets: dict[UnitName, admin_pb2.Budget]
+) -> list[SessionCharge]:
+    """Charges added up by unit and session, in the order of each one's first batch.
+
+    Costs of one unit add up at its budget's order.
+    """
+    found: dict[tuple[UnitName, str, str], list[admin_pb2.ChargeRow]] = {}
+    for row in rows:
+        found.setdefault((name_of(row), row.session_id, row.mechanism), []).append(row)
+    return [_add_up(group, budgets[name_of(group[0])]) for group in found.values()]
+
+
+def _add_up(rows: Sequence[admin_pb2.ChargeRow], budget: admin_pb2.Budget) -> SessionCharge:
+    first, last = rows[0], rows[-1]
+    costs = (budget_rdp(row.epsilon, budget.delta, budget.order) for row in rows if row.epsilon)
+    return SessionCharge(
+        unit=name_of(first),
+        session_id=first.session_id,
+        querier=first.querier,
+        enforce=first.enforce,
+        bound=first.bound,
+        mechanism=first.mechanism,
+        batches=len(rows),
+        first_unix_ms=first.time_unix_ms,
+        last_unix_ms=last.time_unix_ms,
+        epsilon=epsilon(sum(costs), budget.order, budget.delta),
+        epsilon_after=last.epsilon_worst_case,
+    )
+
+
+def _breaks(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget) -> Iterable[Break]:
+    request = admin_pb2.BudgetHistoryRequest(
+        party=budget.party, group=budget.group, adjacency=budget.adjacency
+    )
+    for event in stub.BudgetHistory(request).events:
+        if event.kind in BREAKS:
+            yield Break(name_of(budget), event)

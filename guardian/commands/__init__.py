@@ -1,0 +1,1 @@
+"""`ostraka guardian ...`: one file for each group of commands."""

@@ -1,0 +1,45 @@
+"""Budgets as a table."""
+
+from collections.abc import Iterable
+
+from guardian.admin.times import day
+from guardian.commands.output import tell
+from protos.ostraka.v1 import admin_pb2
+
+COLUMNS = (
+    "party",
+    "group",
+    "adjacency",
+    "epsilon",
+    "delta",
+    "order",
+    "enforce",
+    "worst-case epsilon",
+    "state",
+    "level",
+    "agreements",
+    "broken since",
+)
+
+
+def show_budgets(budgets: Iterable[admin_pb2.Budget], json: str | None) -> None:
+    """Write budgets as JSON where it is asked for, and as a table unless stdout has the JSON."""
+    reply = admin_pb2.ListBudgetsReply(budgets=budgets)
+    tell(reply, COLUMNS, map(_row, reply.budgets), json)
+
+
+def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:
+    return (
+        budget.party,
+        budget.group,
+        budget.adjacency,
+        f"{budget.epsilon:g}",
+        f"{budget.delta:g}",
+        f"{budget.order:g}",
+        budget.enforce,
+        f"{budget.epsilon_worst_case:.4f}",
+        budget.state,
+        budget.level,
+        str(budget.agreements),
+        day(budget.broken_unix_s),
+    )

@@ -1,0 +1,52 @@
+"""Files that commands read and write."""
+
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+
+from common.errors import ErrorCode, OstrakaError
+from protos.ostraka.v1 import common_pb2
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's bytes; raises `data.missing` where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, f"{path} cannot be read ({exc.strerror}); check its path."
+        ) from exc
+
+
+def read_text(path: Path) -> str:
+    """A file's text; raises `data.missing`, or `data.unreadable` where it is none."""
+    try:
+        return read_bytes(path).decode()
+    except UnicodeDecodeError as exc:
+        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{path} is no text in UTF-8; correct it.") from exc
+
+
+def read_signed(path: Path) -> common_pb2.Signed:
+    """A signed message as its signer wrote it; raises `data.missing` or `data.unreadable`."""
+    try:
+        return common_pb2.Signed.FromString(read_bytes(path))
+    except DecodeError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE, f"{path} is no signed message; take the file as its signer wrote it."
+        ) from exc
+
+
+def write(path: Path, data: bytes | str) -> None:
+    """Write a file; raises `config.invalid` where that cannot be done."""
+    try:
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    except OSError as exc:
+        raise unwritable(path, exc) from exc
+
+
+def unwritable(path: Path, error: OSError) -> OstrakaError:
+    """The error of a file that cannot be written."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"Cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable.",
+    )

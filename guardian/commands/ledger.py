@@ -1,0 +1,57 @@
+"""`ostraka guardian ledger`: backups and migrations, on the guardian's own machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.cli import write_json
+from guardian.commands.options import GuardianSite, Json
+from guardian.commands.output import say
+
+app = typer.Typer(help="The guardian's ledger: back it up, restore it, migrate it.", no_args_is_help=True)
+
+
+@app.command()
+def backup(
+    site: GuardianSite,
+    out: Annotated[Path, typer.Option(help="File to write, which must not be there yet.")],
+    json: Json = None,
+) -> None:
+    """Copy the ledger as it stands into one file, also while a guardian serves from it."""
+    from guardian.admin.upkeep import back_up
+
+    entries = back_up(site, out)
+    write_json({"file": str(out), "entries": entries}, json)
+    say(
+        f"Wrote {out}, up to audit row {entries}. The key {site / 'ledger.key'} is not in it: keep it too.",
+        json,
+    )
+
+
+@app.command()
+def restore(
+    site: GuardianSite,
+    source: Annotated[Path, typer.Option("--from", help="A file that `ledger backup` wrote.")],
+    json: Json = None,
+) -> None:
+    """Put a backup into place of a ledger that is gone; every session ends and parties reconcile."""
+    from guardian.admin.upkeep import restore as restore_backup
+
+    epoch = restore_backup(site, source)
+    write_json({"epoch": epoch}, json)
+    say(
+        f"Restored as epoch {epoch}. Sessions have ended; every party sends its receipts when it registers"
+        " again, and votes no sooner.",
+        json,
+    )
+
+
+@app.command()
+def migrate(site: GuardianSite, json: Json = None) -> None:
+    """Bring a ledger of an older Ostraka to this version; back it up before."""
+    from guardian.admin.upkeep import migrate as migrate_ledger
+
+    version = migrate_ledger(site)
+    write_json({"schema_version": version}, json)
+    say(f"The ledger has schema version {version}.", json)

@@ -1,0 +1,46 @@
+"""How replies are shown: as JSON to programs, as a table to people."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from google.protobuf.message import Message
+from rich.console import Console
+from rich.table import Table
+
+from common.cli import write_json
+
+
+def tell(reply: Message, columns: Sequence[str], rows: Iterable[Sequence[str]], json: str | None) -> None:
+    """Write a reply as JSON where it is asked for, and its `rows` as a table unless stdout has the JSON."""
+    write_json(plain(reply), json)
+    if json != "-":
+        show(columns, rows)
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table."""
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def say(text: str, json: str | None) -> None:
+    """Print a sentence unless stdout has the JSON."""
+    if json != "-":
+        Console().print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def plain(message: Message) -> dict[str, Any]:
+    """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects."""
+    return {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return plain(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, str | int | float):
+        return value
+    return [_plain(item) for item in value]

@@ -1,0 +1,70 @@
+"""`ostraka guardian session`: what was asked, and what it cost at worst."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from common.cli import write_json
+from guardian.admin.times import minute
+from guardian.commands.options import Json, Reason, Site
+from guardian.commands.output import plain, say, show, tell
+from protos.ostraka.v1 import admin_pb2
+
+app = typer.Typer(help="Sessions.", no_args_is_help=True)
+
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
+
+
+@app.command("list")
+def list_(site: Site, json: Json = None) -> None:
+    """List sessions with what was asked and answered."""
+    from guardian.admin.client import admin_call
+
+    _show(admin_call(site, lambda stub: stub.ListSessions(admin_pb2.ListSessionsRequest())), json)
+
+
+@app.command("show")
+def show_(site: Site, session: Session, json: Json = None) -> None:
+    """Show a session's terms and its charges."""
+    from guardian.admin.client import admin_call
+
+    request = admin_pb2.ShowSessionRequest(session_id=session)
+    reply = admin_call(site, lambda stub: stub.ShowSession(request))
+    write_json(plain(reply), json)
+    if json == "-":
+        return
+    s = reply.session
+    say(f"{s.session_id} by {s.querier}: {s.state}, {s.answered} of {s.asked} queries answered.", json)
+    say(f"Mechanism {reply.mechanism}; variant {reply.variant}; parties {', '.join(reply.parties)}.", json)
+    say(f"Enforced: {reply.enforce}; bound: {reply.bound}.", json)
+    show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(reply.charges))
+
+
+@app.command()
+def cancel(site: Site, session: Session, reason: Reason, json: Json = None) -> None:
+    """End a session; its batches without answers die uncharged."""
+    from guardian.admin.client import admin_call
+
+    request = admin_pb2.CancelSessionRequest(session_id=session, reason=reason)
+    reply = admin_call(site, lambda stub: stub.CancelSession(request))
+    _show(admin_pb2.ListSessionsReply(sessions=[reply.session]), json)
+
+
+def _show(reply: admin_pb2.ListSessionsReply, json: str | None) -> None:
+    rows = [
+        (s.session_id, s.querier, s.state, str(s.queries), str(s.asked), str(s.answered))
+        for s in reply.sessions
+    ]
+    tell(reply, ("session", "querying party", "state", "queries", "asked", "answered"), rows, json)
+
+
+def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]]:
+    for c in charges:
+        yield (
+            f"{c.party}/{c.group} ({c.adjacency})",
+            str(c.batch_id),
+            minute(c.time_unix_ms),
+            f"{c.epsilon:.4f}",
+            f"{c.epsilon_worst_case:.4f}",
+        )
