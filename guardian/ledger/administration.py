@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 
 from guardian.ledger import budgets, endings, parties, policies, reconcile
 from guardian.ledger.reader import LedgerReader
-from guardian.ledger.transaction import Transaction
+from guardian.ledger.transaction import Transaction, retried
 from guardian.ledger.values import Budget, Owed, Registered, StoredParty, StoredPolicy, UnitKey
 from protos.ostraka.v1 import common_pb2
 
@@ -25,6 +25,7 @@ class Administration(LedgerReader, ABC):
 
     # Budgets
 
+    @retried
     def set_budget(
         self,
         party: str,
@@ -50,6 +51,7 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return budgets.set_budget(tx, key, epsilon, delta, order, enforce, level)
 
+    @retried
     def raise_budget(
         self,
         key: UnitKey,
@@ -86,6 +88,7 @@ class Administration(LedgerReader, ABC):
                 reason=reason,
             )
 
+    @retried
     def consent_again(self, key: UnitKey, *, number: int, agreement: bytes, reason: str) -> Budget:
         """Let a withdrawn unit take part again, by the party's agreement; arguments as in `raise_budget`.
 
@@ -96,6 +99,7 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return budgets.consent_again(tx, key, number=number, agreement=agreement, reason=reason)
 
+    @retried
     def freeze(self, key: UnitKey, *, frozen: bool, reason: str) -> Budget:
         """Keep a unit from taking part in further batches, or let it again.
 
@@ -105,6 +109,7 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return budgets.freeze(tx, key, frozen=frozen, reason=reason)
 
+    @retried
     def withdraw(self, key: UnitKey, *, reason: str) -> Budget:
         """End a unit's participation from the next batch on; only its party can consent again.
 
@@ -114,7 +119,8 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return budgets.withdraw(tx, key, reason=reason)
 
-    def renew(self, keys: Iterable[UnitKey], *, period_ms: int) -> None:
+    @retried
+    def renew(self, keys: Collection[UnitKey], *, period_ms: int) -> None:
         """Start a new period for those units whose last one began `period_ms` or longer ago.
 
         What they spent moves to earlier periods and nothing is spent of the new one; reservations stay and
@@ -128,6 +134,7 @@ class Administration(LedgerReader, ABC):
 
     # Parties
 
+    @retried
     def set_party(self, site: str, state: str, *, reason: str) -> StoredParty:
         """Add, suspend, resume ("active") or remove a party; the same state again changes nothing.
 
@@ -141,6 +148,7 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return parties.set_party(tx, site, state, reason=reason)
 
+    @retried
     def register(
         self,
         site: str,
@@ -167,6 +175,7 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return parties.register(tx, site, manifest, signed, kept_head)
 
+    @retried
     def reconcile(self, site: str, owed: Sequence[Owed]) -> int:
         """Charge, at their worst case, the batches of a party's receipts that a restored ledger forgot.
 
@@ -190,11 +199,13 @@ class Administration(LedgerReader, ABC):
 
     # Policy and sessions
 
+    @retried
     def apply_policy(self, toml: str, *, reason: str) -> StoredPolicy:
         """Put a policy, which the caller has parsed, into force; the same again changes nothing."""
         with self._write() as tx:
             return policies.apply(tx, toml, reason=reason)
 
+    @retried
     def cancel_session(self, session_id: str, *, reason: str) -> None:
         """End an open session; its batches without answers become dead.
 

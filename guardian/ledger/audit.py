@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from guardian.ledger.schema import audit
+from guardian.ledger.schema import audit, meta
 from protos.ostraka.v1 import common_pb2
 
 SignHead = Callable[[bytes], common_pb2.Signed]
@@ -21,6 +21,7 @@ _DOMAIN = b"ostraka/v1/audit/row\0"
 
 def append(connection: Connection, now_ms: int, sign_head: SignHead, kind: str, **details: Any) -> None:
     """Add a row to the log in the caller's transaction. `details` may hold worst-case amounts only."""
+    lock(connection)
     sequence, previous = _last(connection)
     sequence += 1
     payload = json.dumps({"kind": kind, **details}, sort_keys=True, separators=(",", ":"))
@@ -35,6 +36,11 @@ def append(connection: Connection, now_ms: int, sign_head: SignHead, kind: str, 
             signed=sign_head(head_payload(sequence, digest)).SerializeToString(),
         )
     )
+
+
+def lock(connection: Connection) -> None:
+    """Let other transactions wait with their rows until this one ends; what else is locked was before."""
+    connection.execute(select(meta.c.id).with_for_update())
 
 
 def head(connection: Connection) -> common_pb2.AuditHead:

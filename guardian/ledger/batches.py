@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
 
 from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import sessions, units
+from guardian.ledger import limits, sessions, units
 from guardian.ledger.audit import sha256
 from guardian.ledger.schema import batches, charges
 from guardian.ledger.schema import units as unit_table
@@ -28,31 +29,37 @@ def find(connection: Connection, session_id: str, batch_id: int) -> BatchRow | N
 
 def open_batch(
     tx: Transaction,
-    session_id: str,
+    session: StoredSession,
     batch_id: int,
     size: int,
     ticket: bytes,
     reservations: Mapping[UnitKey, int],
+    daily_limit: int | None,
 ) -> bytes:
-    """Reserve for a batch and store its ticket. See `Ledger.open_batch`."""
-    session = sessions.find_session(tx.connection, session_id)
-    row = find(tx.connection, session_id, batch_id)
+    """Reserve for a batch of a session that this replica holds, and store its ticket.
+
+    See `Ledger.open_batch`.
+    """
+    row = find(tx.connection, session.session_id, batch_id)
     if row is not None and row.state != "dead" and row.size == size:
         return bytes(row.ticket)
     sessions.require_open(session)
     if row is not None:
         raise dead(batch_id) if row.state == "dead" else altered(batch_id)
-    _check_limit(tx.connection, session, size)
-    found = _reservable(tx.connection, size, reservations)
-    batch = insert_batch(tx, session_id, batch_id, size=size, ticket=ticket, state="ticketed")
-    reserved = [_reserve(tx, batch, row, reservations[key]) for key, row in found.items()]
+    limits.check_session(tx.connection, session, size)
+    found = _reservable(tx.connection, batch_id, size, reservations)
+    batch = insert_batch(tx, session.session_id, batch_id, size=size, ticket=ticket, state="ticketed")
+    sessions.add_asked(tx, session.session_id, size)
+    _reserve(tx, batch, [(row, reservations[key]) for key, row in found.items()])
+    if daily_limit is not None:
+        limits.check_day(tx, session.querier, size, daily_limit)
     tx.record(
         "batch_opened",
-        session=session_id,
+        session=session.session_id,
         batch=batch_id,
         size=size,
         ticket_sha256=sha256(ticket),
-        reserved=reserved,
+        reserved=[[*key, reservations[key]] for key in found],
     )
     return ticket
 
@@ -61,29 +68,46 @@ def insert_batch(
     tx: Transaction, session_id: str, batch_id: int, *, size: int, ticket: bytes, state: str
 ) -> int:
     """Store a batch without answers and return its row's id."""
-    result = tx.connection.execute(
-        insert(batches)
-        .values(session_id=session_id, batch_id=batch_id, size=size, ticket=ticket, state=state, answered=0)
-        .returning(batches.c.id)
-    )
-    return int(result.scalar_one())
+    row = {
+        "session_id": session_id,
+        "batch_id": batch_id,
+        "size": size,
+        "ticket": ticket,
+        "state": state,
+        "opened_unix_ms": tx.now_ms,
+        "answered": 0,
+    }
+    return int(tx.connection.execute(insert(batches).values(row).returning(batches.c.id)).scalar_one())
+
+
+def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
+    """Make a batch that was not released dead for good, uncharged; its id may be new."""
+    row = find(tx.connection, session_id, batch_id)
+    if row is None:
+        insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
+    else:
+        bury(tx, batches.c.id == row.id)
+    tx.record("batch_dead", session=session_id, batch=batch_id)
 
 
 def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
-    """Mark ticketed batches (those that match) dead, return their reservations, and name them."""
+    """Mark ticketed batches (those that match) dead, return their reservations, and name them.
+
+    The caller has locked their sessions.
+    """
     ticketed = batches.c.state == "ticketed"
     ticketed = ticketed if where is None else ticketed & where
     rows = tx.connection.execute(select(batches).where(ticketed).order_by(batches.c.id)).all()
-    held = (
-        select(charges.c.unit, func.sum(charges.c.reserved).label("reserved"))
-        .join(batches)
-        .where(ticketed)
-        .group_by(charges.c.unit)
-        .subquery()
-    )
-    joined = select(unit_table, held.c.reserved.label("held")).join(held, held.c.unit == unit_table.c.id)
-    for row in tx.connection.execute(joined.order_by(unit_table.c.id)).all():
-        units.give_back(tx, row, int(row.held))
+    if not rows:
+        return []
+    held = _held(tx.connection, ticketed)
+    locked = units.find(tx.connection, held)
+    units.give_back_all(tx, [(row, held[key]) for key, row in locked.items()])
+    asked: Counter[str] = Counter()
+    for row in rows:
+        asked[row.session_id] += row.size
+    for session_id, queries in asked.items():
+        sessions.add_asked(tx, session_id, -queries)
     tx.connection.execute(update(batches).where(ticketed).values(state="dead"))
     return [[row.session_id, row.batch_id] for row in rows]
 
@@ -95,6 +119,12 @@ def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> by
     if row.request_digest != request_digest:
         raise altered(batch_id)
     return bytes(row.answers)
+
+
+def read(connection: Connection, session_id: str, batch_id: int) -> StoredBatch | None:
+    """A batch as stored, or None if its id was never used in the session."""
+    row = find(connection, session_id, batch_id)
+    return None if row is None else stored(row)
 
 
 def stored(row: BatchRow) -> StoredBatch:
@@ -138,32 +168,31 @@ def sealed_row(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int,
     return ("charge", session_id, batch_id, *key)
 
 
-def _check_limit(connection: Connection, session: StoredSession, size: int) -> None:
-    if size < 1:
-        raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"A batch has at least one query, not {size}.")
-    live = (batches.c.session_id == session.session_id) & (batches.c.state != "dead")
-    asked = connection.execute(select(func.coalesce(func.sum(batches.c.size), 0)).where(live)).scalar_one()
-    left = session.queries - int(asked)
-    if size > left:
-        raise OstrakaError(
-            ErrorCode.BATCH_TOO_LARGE,
-            f"The session may ask {left} more of its {session.queries} queries, and this batch has {size};"
-            " send a smaller batch or open another session.",
-        )
+def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    statement: Select[Any] = (
+        select(*key, func.sum(charges.c.reserved).label("reserved"))
+        .select_from(charges.join(batches).join(unit_table))
+        .where(ticketed)
+        .group_by(*key)
+    )
+    return {units.key_of(row): int(row.reserved) for row in connection.execute(statement)}
 
 
 def _reservable(
-    connection: Connection, size: int, reservations: Mapping[UnitKey, int]
+    connection: Connection, batch_id: int, size: int, reservations: Mapping[UnitKey, int]
 ) -> dict[UnitKey, units.UnitRow]:
+    """Lock all units, and return those that must reserve. A unit that left since the ticket was signed would
+    be asked for votes all the same, so the batch is refused and its queries need a new ticket.
+    """
     for amount in reservations.values():
         check_amount("reservations", amount)
-    found = {
-        key: row
-        for key, row in units.require(connection, reservations).items()
-        if row.enforce == "worst_case"
-    }
-    _check_fits(size, [(units.budget(row), reservations[key]) for key, row in found.items()])
-    return found
+    found = units.require(connection, reservations)
+    if any(row.state != "active" for row in found.values()):
+        raise dead(batch_id)
+    held = {key: row for key, row in found.items() if row.enforce == "worst_case"}
+    _check_fits(size, [(units.budget(row), reservations[key]) for key, row in held.items()])
+    return held
 
 
 def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
@@ -179,7 +208,9 @@ def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
     )
 
 
-def _reserve(tx: Transaction, batch: int, row: units.UnitRow, amount: int) -> list[str | int]:
-    units.reserve(tx, row, amount)
-    tx.connection.execute(insert(charges).values(batch=batch, unit=row.id, reserved=amount, worst_case=0))
-    return [*units.key_of(row), amount]
+def _reserve(tx: Transaction, batch: int, amounts: Sequence[tuple[units.UnitRow, int]]) -> None:
+    if not amounts:
+        return
+    units.reserve_all(tx, amounts)
+    rows = [{"batch": batch, "unit": row.id, "reserved": amount, "worst_case": 0} for row, amount in amounts]
+    tx.connection.execute(insert(charges), rows)

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from guardian.ledger import batches
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.schema import meta, sessions
-from guardian.ledger.sessions import find_session, set_state
+from guardian.ledger.sessions import find_row, set_state
 from guardian.ledger.transaction import Transaction
 
 Ended = list[tuple[str, list[int]]]
@@ -16,10 +16,15 @@ Ended = list[tuple[str, list[int]]]
 
 def cancel(tx: Transaction, session_id: str, *, reason: str) -> None:
     """End an open session for an administrator. See `Administration.cancel_session`."""
-    if find_session(tx.connection, session_id).state == "open":
-        dead = batches.bury(tx, batch_table.c.session_id == session_id)
-        set_state(tx, session_id, "ended")
-        tx.record("session_ended", session=session_id, dead=[batch for _, batch in dead], reason=reason)
+    if find_row(tx.connection, session_id, lock=True).state == "open":
+        end(tx, session_id, "ended", reason=reason)
+
+
+def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
+    """Close or end a session that is locked; its batches without answers become dead."""
+    dead = batches.bury(tx, batch_table.c.session_id == session_id)
+    set_state(tx, session_id, state)
+    tx.record(f"session_{state}", session=session_id, dead=[batch for _, batch in dead], **details)
 
 
 def end_all(tx: Transaction) -> Ended:

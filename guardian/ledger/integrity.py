@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row, inspect, select
@@ -38,27 +37,36 @@ def is_empty(connection: Connection) -> bool:
     return not inspect(connection).get_table_names()
 
 
-def check_pages(connection: Connection) -> None:
-    """Raise `ledger.tampered` if SQLite finds its own file inconsistent."""
-    found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
-    if found != "ok":
-        raise tampered(f"the file is damaged ({found})")
-
-
-def check_schema(connection: Connection, path: Path) -> None:
-    """Raise `ledger.newer` or `ledger.tampered` unless this version can read the file."""
-    names = set(inspect(connection).get_table_names())
-    version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
-    if isinstance(version, int) and version > SCHEMA_VERSION:
+def check_schema(connection: Connection, name: str) -> None:
+    """Raise `ledger.newer`, `ledger.older` or `ledger.tampered` unless this version can read the ledger."""
+    if is_empty(connection):
+        raise OstrakaError(
+            ErrorCode.LEDGER_MISSING, f"There is no ledger in {name}; start the guardian once to make one."
+        )
+    version = schema_version(connection)
+    if version is None:
+        raise _no_ledger(name)
+    if version > SCHEMA_VERSION:
         raise OstrakaError(
             ErrorCode.LEDGER_NEWER,
-            f"The ledger {path} was written by a newer Ostraka (schema {version}, this one knows"
+            f"The ledger {name} was written by a newer Ostraka (schema {version}, this one knows"
             f" {SCHEMA_VERSION}); upgrade this one.",
         )
-    if version != SCHEMA_VERSION or not names >= set(metadata.tables):
+    if version < SCHEMA_VERSION:
         raise OstrakaError(
-            ErrorCode.LEDGER_TAMPERED, f"The file {path} is no ledger; check the path, or restore a backup."
+            ErrorCode.LEDGER_OLDER,
+            f"The ledger {name} was written by an older Ostraka (schema {version}, this one needs"
+            f" {SCHEMA_VERSION}); back it up, then run `ostraka guardian ledger migrate`.",
         )
+    if not set(inspect(connection).get_table_names()) >= set(metadata.tables):
+        raise _no_ledger(name)
+
+
+def schema_version(connection: Connection) -> int | None:
+    """The version of a ledger's tables, or None for what is no ledger."""
+    names = inspect(connection).get_table_names()
+    version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
+    return version if isinstance(version, int) else None
 
 
 def chain(connection: Connection) -> Iterator[AuditRow]:
@@ -105,6 +113,13 @@ def tampered(what: str) -> OstrakaError:
         ErrorCode.LEDGER_TAMPERED,
         f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"
         " restore a backup.",
+    )
+
+
+def _no_ledger(name: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_TAMPERED,
+        f"{name} is no ledger, or a part of it is gone; check what it names, or restore a backup.",
     )
 
 
@@ -190,7 +205,7 @@ def _sessions(connection: Connection) -> dict[str, list[Any]]:
     return {
         row.session_id: [
             *(row.querier, row.plan_digest.hex(), sha256(row.plan), sha256(row.grant_bytes)),
-            *(row.queries, row.state),
+            *(row.queries, row.asked, row.state),
         ]
         for row in connection.execute(select(sessions))
     }

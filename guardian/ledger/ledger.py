@@ -2,71 +2,108 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection
 
 from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit, batches, integrity, releases, sessions
+from common.errors import OstrakaError
+from guardian.ledger import audit, batches, creation, endings, integrity, releases, replicas, sessions
 from guardian.ledger.administration import Administration
 from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import SCHEMA_VERSION, meta, metadata
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.storage import Storage
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Charge, StoredSession, UnitKey
+from guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
+from guardian.ledger.transaction import Transaction, retried
+from guardian.ledger.values import Charge, StoredBatch, StoredSession, UnitKey
+
+LEASE_S = 15.0
+T = TypeVar("T")
 
 
 class Ledger(Administration):
-    """The one process that may change a ledger. Every method is one transaction; threads may share it."""
+    """A ledger that this process may change. Every method is one transaction; threads may share it.
+
+    On SQLite there is one such process at a time, on PostgreSQL several, each with its own sessions.
+    """
 
     _cipher: Cipher
 
-    def __init__(self, storage: Storage, clock: Clock, cipher: Cipher, sign_head: audit.SignHead) -> None:
+    def __init__(
+        self, storage: Storage, clock: Clock, cipher: Cipher, sign_head: audit.SignHead, lease_s: float
+    ) -> None:
         """Use `Ledger.open` instead."""
         super().__init__(storage, cipher)
         self._clock = clock
         self._sign_head = sign_head
-        self._fence = 0
+        self._lease_ms = int(lease_s * 1000)
+        self._number = 0
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        where: Path | str,
         *,
         clock: Clock,
         cipher: Cipher,
         sign_head: audit.SignHead,
-        busy_timeout_s: float = 5.0,
+        address: str = "",
+        lease_s: float = LEASE_S,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
     ) -> Ledger:
-        """Open the ledger at `path`, made if there is none, and take it over from whoever held it.
+        """Open the ledger at `where`, made if there is none.
 
-        Batches without stored answers become dead and their reservations void.
+        All tables are compared with the audit log first, which takes time in proportion to its length. A
+        SQLite file is taken over from whoever held it; its batches without stored answers become dead and
+        their reservations void. In a PostgreSQL database that happens to a session when it is next asked
+        for, if its guardian is gone.
 
         Args:
-            path: the SQLite file.
-            clock: times of records.
+            where: a SQLite file, or the URL of a PostgreSQL database (`postgresql+psycopg://...`).
+            clock: times of records and leases.
             cipher: made from the key that belongs to this ledger.
             sign_head: signs audit heads as the guardian.
-            busy_timeout_s: how long to wait for another process's transaction, in seconds.
+            address: where clients reach this guardian; no other guardian may have it.
+            lease_s: for how long others leave this guardian's sessions alone, in seconds. `renew_lease`
+                must be called more often.
+            busy_timeout_s: how long to wait for another transaction, in seconds.
 
         Raises:
-            OstrakaError: `ledger.newer`, `ledger.locked`, `ledger.read_only`, or `ledger.tampered` for a
-                file that is no ledger, whose tables contradict its audit log, or with another key.
+            OstrakaError: `ledger.newer`, `ledger.older`, `ledger.locked`, `ledger.read_only`,
+                `ledger.unreachable`, `config.invalid`; or `ledger.tampered` for what is no ledger, whose
+                tables contradict its audit log, or with another key.
         """
-        storage = Storage(path, busy_timeout_s=busy_timeout_s)
-        ledger = cls(storage, clock, cipher, sign_head)
+        storage = open_storage(where, busy_timeout_s=busy_timeout_s)
+        ledger = cls(storage, clock, cipher, sign_head, lease_s)
         try:
-            ledger._take_over()
+            ledger._create()
+            ledger._check()
+            ledger._enter(address)
         except BaseException:
             storage.close()
             raise
         return ledger
 
+    def close(self) -> None:
+        """Close every connection; another guardian may go on with this one's sessions at once."""
+        if self._storage.shared and self._number:
+            with suppress(OstrakaError), self._storage.write() as connection:
+                replicas.leave(connection, self._number)
+        super().close()
+
+    @retried
+    def renew_lease(self) -> None:
+        """Say that this guardian is still there.
+
+        Raises:
+            OstrakaError: `ledger.fenced` where another one took over; stop serving. `ledger.locked` and
+                `ledger.unreachable`: try again before the lease is over.
+        """
+        with self._storage.write() as connection:
+            replicas.renew(connection, self._number, self._now_ms() + self._lease_ms, self._storage.name)
+
+    @retried
     def open_session(
         self,
         session_id: str,
@@ -77,11 +114,17 @@ class Ledger(Administration):
         *,
         queries: int,
     ) -> StoredSession:
-        """Store a session that may ask `queries` queries, or return the one opened with this plan before."""
+        """Store a session that may ask `queries` queries, or return the one opened with this plan before.
+
+        Raises:
+            OstrakaError: `session.elsewhere` where another guardian serves that one.
+        """
         asked = StoredSession(session_id, querier, plan, plan_digest, grant, "open", queries)
         with self._write() as tx:
-            return sessions.open_session(tx, asked)
+            found = sessions.open_session(tx, asked)
+            return replicas.hold(tx, found.session_id)
 
+    @retried
     def close_session(self, session_id: str) -> None:
         """Close a session; its batches without answers become dead. Closing again changes nothing.
 
@@ -90,10 +133,12 @@ class Ledger(Administration):
         """
         self._leave(session_id, "closed")
 
+    @retried
     def end_session(self, session_id: str) -> None:
         """End a session for reasons that must not be told; otherwise as `close_session`."""
         self._leave(session_id, "ended")
 
+    @retried
     def open_batch(
         self,
         session_id: str,
@@ -101,6 +146,8 @@ class Ledger(Administration):
         size: int,
         ticket: bytes,
         reservations: Mapping[UnitKey, int],
+        *,
+        daily_limit: int | None = None,
     ) -> bytes:
         """Reserve a batch's worst cost from all its units or none, and return the ticket stored for it.
 
@@ -113,15 +160,20 @@ class Ledger(Administration):
             size: queries in the batch.
             ticket: serialized Signed ticket.
             reservations: worst-case amounts for every unit that the release may charge.
+            daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
 
         Raises:
             OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
                 `budget.missing`, `batch.too_large` for more queries than the session may ask,
-                `batch.altered`, `batch.dead`, `session.unknown`, `session.closed`, `session.ended`.
+                `policy.daily_limit` (detail `left`), `batch.altered`, `batch.dead` (also where a unit was
+                frozen or withdrawn: another ticket leaves it out), `session.unknown`, `session.closed`,
+                `session.ended`, `session.elsewhere`.
         """
         with self._write() as tx:
-            return batches.open_batch(tx, session_id, batch_id, size, ticket, reservations)
+            session = replicas.hold(tx, session_id)
+            return batches.open_batch(tx, session, batch_id, size, ticket, reservations, daily_limit)
 
+    @retried
     def release(
         self,
         session_id: str,
@@ -131,12 +183,13 @@ class Ledger(Administration):
         charges: Sequence[Charge],
         *,
         answered: int,
+        vanish: bool = False,
     ) -> bytes:
         """Store a batch's answers with its final charge, and return the answers that may be sent.
 
         The same request again returns what was stored and costs nothing. Units of the ticket that
         `charges` leaves out are charged nothing. If a data-dependent budget has no room, the answers are
-        dropped, that budget is used up and the session ends.
+        dropped, that budget is used up, and the session ends or, with `vanish`, the batch is dead.
 
         Args:
             session_id: the batch's session.
@@ -145,104 +198,124 @@ class Ledger(Administration):
             answers: what is sent, byte for byte.
             charges: the cost to each unit; in the worst case at most what was reserved.
             answered: how many of the batch's queries have an answer.
+            vanish: whether the session goes on without units whose budget is used up.
 
         Raises:
             OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened),
-                `session.unknown`, `session.closed`, `session.ended`, `budget.missing`.
+                `session.unknown`, `session.closed`, `session.ended`, `session.elsewhere`, `budget.missing`.
             ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
         """
         with self._write() as tx:
-            stored = releases.release(tx, session_id, batch_id, request_digest, answers, answered, charges)
+            session = replicas.hold(tx, session_id)
+            stored = releases.release(tx, session, batch_id, request_digest, answers, answered, charges)
             if stored is not None:
                 return stored
-            self._end(tx, session_id, "ended")
-        raise sessions.session_ended(session_id)
+            if vanish:
+                batches.kill(tx, session_id, batch_id)
+            else:
+                endings.end(tx, session_id, "ended")
+        raise batches.dead(batch_id) if vanish else sessions.session_ended(session_id)
 
-    def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
-        """Return what this request was answered with before, or None if nothing was released yet.
-
-        Raises:
-            OstrakaError: `batch.altered` where the batch was released for another request.
-        """
-        with self._read() as connection:
-            row = batches.find(connection, session_id, batch_id)
-            return batches.answers_of(row, batch_id, request_digest)
-
+    @retried
     def settle(self, session_id: str, batch_id: int) -> bytes | None:
         """Return a batch's stored answers, or None and make it dead for good, uncharged.
 
         Raises:
-            OstrakaError: `session.unknown`.
+            OstrakaError: `session.unknown`, `session.elsewhere`.
         """
         with self._write() as tx:
-            sessions.find_session(tx.connection, session_id)
+            replicas.hold(tx, session_id)
             row = batches.find(tx.connection, session_id, batch_id)
             if row is not None and row.state != "ticketed":
                 return None if row.answers is None else bytes(row.answers)
-            if row is None:
-                batches.insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
-            else:
-                batches.bury(tx, batch_table.c.id == row.id)
-            tx.record("batch_dead", session=session_id, batch=batch_id)
+            batches.kill(tx, session_id, batch_id)
             return None
+
+    @retried
+    def session(self, session_id: str) -> StoredSession:
+        """A session that this guardian serves.
+
+        Raises:
+            OstrakaError: `session.unknown`, `session.elsewhere`.
+        """
+        return self._of_session(session_id, lambda found: sessions.find_session(found, session_id))
+
+    @retried
+    def find_session(self, querier: str, plan_digest: bytes) -> StoredSession | None:
+        """The session that `querier` opened with this plan, if there is one; `session.elsewhere`."""
+        found = super().find_session(querier, plan_digest)
+        return None if found is None else self.session(found.session_id)
+
+    @retried
+    def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
+        """A batch as stored, or None if its id was never used in the session.
+
+        Raises:
+            OstrakaError: `session.unknown`, `session.elsewhere`.
+        """
+        return self._of_session(session_id, lambda found: batches.read(found, session_id, batch_id))
+
+    @retried
+    def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
+        """Return what this request was answered with before, or None if nothing was released yet.
+
+        Raises:
+            OstrakaError: `batch.altered` where the batch was released for another request;
+                `session.unknown`, `session.elsewhere`.
+        """
+
+        def find(connection: Connection) -> bytes | None:
+            row = batches.find(connection, session_id, batch_id)
+            return batches.answers_of(row, batch_id, request_digest)
+
+        return self._of_session(session_id, find)
+
+    def _of_session(self, session_id: str, read: Callable[[Connection], T]) -> T:
+        """What `read` finds while this guardian holds the session."""
+        with self._read() as connection:
+            if replicas.is_held(connection, session_id, self._number):
+                return read(connection)
+        with self._write() as tx:
+            replicas.hold(tx, session_id)
+            return read(tx.connection)
 
     def _leave(self, session_id: str, state: str) -> None:
         with self._write() as tx:
-            if sessions.find_session(tx.connection, session_id).state == "open":
-                self._end(tx, session_id, state)
-
-    @staticmethod
-    def _end(tx: Transaction, session_id: str, state: str) -> None:
-        dead = batches.bury(tx, batch_table.c.session_id == session_id)
-        sessions.set_state(tx, session_id, state)
-        tx.record(f"session_{state}", session=session_id, dead=[batch for _, batch in dead])
+            if replicas.hold(tx, session_id).state == "open":
+                endings.end(tx, session_id, state)
 
     @contextmanager
     def _write(self) -> Iterator[Transaction]:
         with self._storage.write() as connection:
-            self._check_fence(connection)
+            replicas.require_current(connection, self._number, self._storage.name)
             yield self._transaction(connection)
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
         with self._storage.read() as connection:
-            self._check_fence(connection)
+            replicas.require_current(connection, self._number, self._storage.name)
             yield connection
 
     def _transaction(self, connection: Connection) -> Transaction:
-        return Transaction(connection, int(self._clock.now() * 1000), self._cipher, self._sign_head)
+        return Transaction(connection, self._now_ms(), self._cipher, self._sign_head, self._number)
 
-    def _check_fence(self, connection: Connection) -> None:
-        if connection.execute(select(meta.c.fence)).scalar_one() != self._fence:
-            raise OstrakaError(
-                ErrorCode.LEDGER_FENCED,
-                f"Another guardian took over the ledger {self._storage.path}; stop this one.",
-            )
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)
 
-    def _take_over(self) -> None:
+    @retried
+    def _create(self) -> None:
+        with self._storage.write() as connection:
+            if integrity.is_empty(connection):
+                creation.create(self._transaction(connection))
+
+    def _check(self) -> None:
+        with self._storage.read() as connection:
+            integrity.check_schema(connection, self._storage.name)
+            creation.check_key(connection, self._cipher)
+            integrity.check_tables(connection, integrity.chain(connection))
+
+    @retried
+    def _enter(self, address: str) -> None:
         with self._storage.write() as connection:
             tx = self._transaction(connection)
-            if integrity.is_empty(connection):
-                self._create(tx)
-            integrity.check_schema(connection, self._storage.path)
-            row = connection.execute(select(meta)).one()
-            self._cipher.unseal(row.key_check, "key", row.ledger_id.hex())
-            integrity.check_tables(connection, integrity.chain(connection))
-            self._fence = row.fence + 1
-            connection.execute(update(meta).values(fence=self._fence))
-            tx.record("opened", fence=self._fence, dead=batches.bury(tx))
-
-    def _create(self, tx: Transaction) -> None:
-        ledger_id = secrets.token_bytes(16)
-        metadata.create_all(tx.connection)
-        tx.connection.execute(
-            insert(meta).values(
-                id=1,
-                schema_version=SCHEMA_VERSION,
-                ledger_id=ledger_id,
-                fence=0,
-                epoch=0,
-                key_check=self._cipher.seal(0, "key", ledger_id.hex()),
-            )
-        )
-        tx.record("created", ledger=ledger_id.hex())
+            self._number = replicas.enter(tx, address, self._lease_ms, shared=self._storage.shared)

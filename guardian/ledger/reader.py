@@ -25,7 +25,7 @@ from guardian.ledger.schema import audit as audit_table
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.schema import charges as charge_table
 from guardian.ledger.schema import units as unit_table
-from guardian.ledger.storage import Storage
+from guardian.ledger.storage import Storage, open_storage
 from guardian.ledger.values import (
     Budget,
     RecordedCharge,
@@ -53,17 +53,17 @@ class LedgerReader:
         self._cipher = cipher
 
     @classmethod
-    def open_read_only(cls, path: Path, *, cipher: Cipher | None = None) -> LedgerReader:
-        """Open `path` for reading; with its `cipher` data-dependent amounts can be read too.
+    def open_read_only(cls, where: Path | str, *, cipher: Cipher | None = None) -> LedgerReader:
+        """Open a file or a database's URL for reading; with its `cipher` data-dependent amounts, too.
 
         Raises:
-            OstrakaError: `ledger.missing`, `ledger.newer`, `ledger.tampered` (not a ledger), or
-                `ledger.locked`.
+            OstrakaError: `ledger.missing`, `ledger.newer`, `ledger.older`, `ledger.tampered` (not a
+                ledger), `ledger.locked` or `ledger.unreachable`.
         """
-        storage = Storage(path, read_only=True)
+        storage = open_storage(where, read_only=True)
         try:
             with storage.read() as connection:
-                integrity.check_schema(connection, path)
+                integrity.check_schema(connection, storage.name)
         except BaseException:
             storage.close()
             raise
@@ -164,8 +164,7 @@ class LedgerReader:
     def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
         """A batch as stored, or None if its id was never used in the session."""
         with self._read() as connection:
-            row = batches.find(connection, session_id, batch_id)
-            return None if row is None else batches.stored(row)
+            return batches.read(connection, session_id, batch_id)
 
     def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
         """The stored answers of this request, or None if the batch was not released.

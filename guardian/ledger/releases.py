@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import batches, sessions, units
@@ -13,12 +14,13 @@ from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.schema import charges as charge_table
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Charge, UnitKey, add
+from guardian.ledger.units import UnitCharge
+from guardian.ledger.values import Charge, StoredSession, UnitKey, add
 
 
 def release(
     tx: Transaction,
-    session_id: str,
+    session: StoredSession,
     batch_id: int,
     request_digest: bytes,
     answers: bytes,
@@ -31,12 +33,14 @@ def release(
     every budget that was too small is used up. The stop depends on the votes, so a unit may cause one stop
     and no more: otherwise a querying party could shift its sums and ask again until one fits, which tells
     the votes for nothing.
+
+    A unit that was frozen or withdrawn since the ticket is charged: its votes are in.
     """
-    found = batches.find(tx.connection, session_id, batch_id)
+    found = batches.find(tx.connection, session.session_id, batch_id)
     before = batches.answers_of(found, batch_id, request_digest)
     if before is not None:
         return before
-    batch = _require_ticketed(tx, found, session_id, batch_id)
+    batch = _require_ticketed(session, found, batch_id)
     held = _held(tx, batch.id)
     costs = _costs(held, charges)
     rows = units.require(tx.connection, costs)
@@ -46,7 +50,7 @@ def release(
         for row in short:
             units.exhaust(tx, row)
         return None
-    charged = [_charge(tx, batch, row, held.get(key), costs[key]) for key, row in rows.items()]
+    _charge(tx, batch, rows, held, costs)
     tx.connection.execute(
         update(batch_table)
         .where(batch_table.c.id == batch.id)
@@ -60,20 +64,20 @@ def release(
     )
     tx.record(
         "batch_released",
-        session=session_id,
+        session=session.session_id,
         batch=batch_id,
         request_sha256=request_digest.hex(),
         answers_sha256=sha256(answers),
         answered=answered,
-        charged=charged,
+        charged=[[*key, add(0, costs[key].worst_case)] for key in rows],
     )
     return answers
 
 
 def _require_ticketed(
-    tx: Transaction, row: batches.BatchRow | None, session_id: str, batch_id: int
+    session: StoredSession, row: batches.BatchRow | None, batch_id: int
 ) -> batches.BatchRow:
-    sessions.require_open(sessions.find_session(tx.connection, session_id))
+    sessions.require_open(session)
     if row is None:
         raise OstrakaError(
             ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
@@ -125,19 +129,34 @@ def _needed(tx: Transaction, row: units.UnitRow, cost: Charge) -> int:
 
 
 def _charge(
-    tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, held: int | None, cost: Charge
-) -> list[str | int]:
-    data_dependent = add(0, cost.data_dependent)
-    units.charge(tx, row, reserved=held or 0, worst_case=cost.worst_case, data_dependent=data_dependent)
-    values = {
+    tx: Transaction,
+    batch: batches.BatchRow,
+    rows: Mapping[UnitKey, units.UnitRow],
+    held: Mapping[UnitKey, int],
+    costs: Mapping[UnitKey, Charge],
+) -> None:
+    units.charge_all(
+        tx,
+        [
+            UnitCharge(row, held.get(key, 0), costs[key].worst_case, add(0, costs[key].data_dependent))
+            for key, row in rows.items()
+        ],
+    )
+    ticketed = [_charge_row(tx, batch, row, costs[key]) for key, row in rows.items() if key in held]
+    if ticketed:
+        this = (charge_table.c.batch == bindparam("of_batch")) & (charge_table.c.unit == bindparam("of_unit"))
+        tx.connection.execute(update(charge_table).where(this), ticketed)
+    added = [_charge_row(tx, batch, row, costs[key]) for key, row in rows.items() if key not in held]
+    if added:
+        new = insert(charge_table).values(batch=bindparam("of_batch"), unit=bindparam("of_unit"), reserved=0)
+        tx.connection.execute(new, added)
+
+
+def _charge_row(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, cost: Charge) -> dict[str, Any]:
+    sealed = batches.sealed_row(batch.session_id, batch.batch_id, cost.unit)
+    return {
+        "of_batch": batch.id,
+        "of_unit": row.id,
         "worst_case": add(0, cost.worst_case),
-        "data_dependent": tx.cipher.seal(
-            data_dependent, *batches.sealed_row(batch.session_id, batch.batch_id, cost.unit)
-        ),
+        "data_dependent": tx.cipher.seal(add(0, cost.data_dependent), *sealed),
     }
-    if held is None:
-        tx.connection.execute(insert(charge_table).values(batch=batch.id, unit=row.id, reserved=0, **values))
-    else:
-        this = (charge_table.c.batch == batch.id) & (charge_table.c.unit == row.id)
-        tx.connection.execute(update(charge_table).where(this).values(**values))
-    return [*cost.unit, add(0, cost.worst_case)]

@@ -19,7 +19,7 @@ class Books:
         head: the ledger's id, fence and epoch.
         accounts: units, parties, policies and forgotten charges.
         manifests: by number: site, digest.
-        sessions: by id: querier, plan digest, digests of plan and grant, queries, state.
+        sessions: by id: querier, plan digest, digests of plan and grant, queries, asked, state.
         batches: by session and id: size, ticket digest, state, request and answers digests, answered.
         charges: by session, batch id and unit: reserved, worst-case charge.
     """
@@ -56,7 +56,10 @@ class Books:
                 self.manifests[len(self.manifests) + 1] = (row["site"], row["manifest_sha256"])
             case "session_opened":
                 names = ("querier", "plan_digest", "plan_sha256", "grant_sha256", "queries")
-                self.sessions[row["session"]] = [*(row[name] for name in names), "open"]
+                self.sessions[row["session"]] = [*(row[name] for name in names), 0, "open"]
+            case "session_adopted":
+                for batch in row["dead"]:
+                    self._bury((row["session"], batch))
             case "session_closed" | "session_ended":
                 self._end(row["session"], row["kind"].removeprefix("session_"), row["dead"])
             case "batch_opened":
@@ -76,6 +79,7 @@ class Books:
     def _open(self, row: dict[str, Any]) -> None:
         batch = (row["session"], row["batch"])
         self.batches[batch] = [row["size"], row["ticket_sha256"], "ticketed", None, None, 0]
+        self.sessions[row["session"]][-2] += row["size"]
         self._units_of[batch] = [tuple(key) for *key, _ in row["reserved"]]
         for *key, amount in row["reserved"]:
             self.accounts.units[tuple(key)].move(reserved=amount)
@@ -96,4 +100,7 @@ class Books:
     def _bury(self, batch: BatchKey) -> None:
         for unit in self._units_of.pop(batch, []):
             self.accounts.units[unit].move(reserved=-self.charges[(*batch, *unit)][0])
-        self.batches.setdefault(batch, [0, sha256(b""), "dead", None, None, 0])[2] = "dead"
+        buried = self.batches.setdefault(batch, [0, sha256(b""), "dead", None, None, 0])
+        if buried[2] == "ticketed":
+            self.sessions[batch[0]][-2] -= buried[0]
+        buried[2] = "dead"

@@ -12,12 +12,15 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     Text,
     UniqueConstraint,
 )
 
 SCHEMA_VERSION = 2
+
+REVISION = f"{SCHEMA_VERSION:04d}"
 
 metadata = MetaData()
 _RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -34,6 +37,9 @@ def _blob(name: str) -> Column[bytes]:
 def _count(name: str, at_least: int = 0) -> Column[int]:
     return Column(name, BigInteger, CheckConstraint(f"{name} >= {at_least}"), nullable=False)
 
+
+alembic_version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
+"""Where Alembic keeps the revision of the tables: the schema version in four digits."""
 
 meta = Table(
     "meta",
@@ -147,12 +153,14 @@ sessions = Table(
     _blob("grant_bytes"),
     Column("state", Text, CheckConstraint("state IN ('open', 'closed', 'ended')"), nullable=False),
     _count("queries", 1),
+    _count("asked"),
     _count("opened_unix_ms"),
     _count("holder"),
     UniqueConstraint("querier", "plan_digest"),
     Index("open_sessions_by_holder", "holder", "state"),
 )
-"""`holder` is the number of the replica that the session is pinned to."""
+"""`asked` is the size of all batches but dead ones, `holder` the number of the replica that the session is
+pinned to while it is open."""
 
 batches = Table(
     "batches",
@@ -163,7 +171,7 @@ batches = Table(
     _count("size"),
     _blob("ticket"),
     Column("state", Text, CheckConstraint("state IN ('ticketed', 'released', 'dead')"), nullable=False),
-    _count("opened_unix_ms"),
+    Column("opened_unix_ms", BigInteger, CheckConstraint("opened_unix_ms >= 0"), nullable=False, index=True),
     Column("request_digest", LargeBinary),
     Column("answers", LargeBinary),
     _count("answered"),

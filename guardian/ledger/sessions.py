@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, case, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger.audit import sha256
@@ -13,24 +13,15 @@ from guardian.ledger.schema import batches, manifests, sessions
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import SessionSummary, StoredManifest, StoredSession
 
-
-def register(tx: Transaction, site: str, manifest: bytes, signed: bytes) -> None:
-    """Keep a party's manifest as its latest; the same one again changes nothing."""
-    latest = latest_manifests(tx.connection, [site]).get(site)
-    if latest == StoredManifest(site, manifest, signed):
-        return
-    tx.connection.execute(
-        insert(manifests).values(site=site, manifest=manifest, signed=signed, registered_unix_ms=tx.now_ms)
-    )
-    tx.record("party_registered", site=site, manifest_sha256=sha256(manifest))
+SessionRow = Row[Any]
 
 
 def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dict[str, StoredManifest]:
     """The latest manifest of each of `sites` (None: of all) that has one."""
     latest = select(func.max(manifests.c.id)).group_by(manifests.c.site)
-    statement = select(manifests).where(manifests.c.id.in_(latest)).order_by(manifests.c.site)
     if sites is not None:
-        statement = statement.where(manifests.c.site.in_(sites))
+        latest = latest.where(manifests.c.site.in_(sites))
+    statement = select(manifests).where(manifests.c.id.in_(latest)).order_by(manifests.c.site)
     return {
         row.site: StoredManifest(row.site, row.manifest, row.signed) for row in connection.execute(statement)
     }
@@ -50,7 +41,9 @@ def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
             grant_bytes=asked.grant,
             state="open",
             queries=asked.queries,
+            asked=0,
             opened_unix_ms=tx.now_ms,
+            holder=tx.replica,
         )
     )
     tx.record(
@@ -67,19 +60,25 @@ def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
 
 def find_session(connection: Connection, session_id: str) -> StoredSession:
     """A session by its id, or `session.unknown`."""
-    row = connection.execute(select(sessions).where(sessions.c.session_id == session_id)).one_or_none()
+    return stored(find_row(connection, session_id))
+
+
+def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> SessionRow:
+    """A session's row, locked if it may change with this transaction, or `session.unknown`."""
+    statement = select(sessions).where(sessions.c.session_id == session_id)
+    row = connection.execute(statement.with_for_update() if lock else statement).one_or_none()
     if row is None:
         raise OstrakaError(
             ErrorCode.SESSION_UNKNOWN, f"There is no session {session_id}; open one with OpenSession."
         )
-    return _session(row)
+    return row
 
 
 def find_by_plan(connection: Connection, querier: str, plan_digest: bytes) -> StoredSession | None:
     """The session that `querier` opened with this plan, if there is one."""
     same = (sessions.c.querier == querier) & (sessions.c.plan_digest == plan_digest)
     row = connection.execute(select(sessions).where(same)).one_or_none()
-    return None if row is None else _session(row)
+    return None if row is None else stored(row)
 
 
 def require_open(session: StoredSession) -> None:
@@ -99,6 +98,12 @@ def session_ended(session_id: str) -> OstrakaError:
     )
 
 
+def add_asked(tx: Transaction, session_id: str, queries: int) -> None:
+    """Count queries of a session's batches, or (below 0) of those that died."""
+    same = sessions.c.session_id == session_id
+    tx.connection.execute(update(sessions).where(same).values(asked=sessions.c.asked + queries))
+
+
 def set_state(tx: Transaction, session_id: str, state: str) -> None:
     """Store a session's state."""
     tx.connection.execute(update(sessions).where(sessions.c.session_id == session_id).values(state=state))
@@ -106,15 +111,14 @@ def set_state(tx: Transaction, session_id: str, state: str) -> None:
 
 def summaries(connection: Connection) -> list[SessionSummary]:
     """All sessions in the order they were opened."""
-    live = case((batches.c.state != "dead", batches.c.size), else_=0)
+    answered = (
+        select(batches.c.session_id, func.sum(batches.c.answered).label("answered"))
+        .group_by(batches.c.session_id)
+        .subquery()
+    )
     statement = (
-        select(
-            sessions,
-            func.coalesce(func.sum(live), 0).label("asked"),
-            func.coalesce(func.sum(batches.c.answered), 0).label("answered"),
-        )
-        .outerjoin(batches)
-        .group_by(sessions.c.session_id)
+        select(sessions, func.coalesce(answered.c.answered, 0).label("answered"))
+        .outerjoin(answered, answered.c.session_id == sessions.c.session_id)
         .order_by(sessions.c.opened_unix_ms, sessions.c.session_id)
     )
     return [
@@ -123,7 +127,7 @@ def summaries(connection: Connection) -> list[SessionSummary]:
             querier=row.querier,
             state=row.state,
             queries=row.queries,
-            asked=int(row.asked),
+            asked=row.asked,
             answered=int(row.answered),
             opened_unix_s=row.opened_unix_ms // 1000,
         )
@@ -131,7 +135,8 @@ def summaries(connection: Connection) -> list[SessionSummary]:
     ]
 
 
-def _session(row: Row[Any]) -> StoredSession:
+def stored(row: SessionRow) -> StoredSession:
+    """The public part of a session's row."""
     return StoredSession(
         session_id=row.session_id,
         querier=row.querier,

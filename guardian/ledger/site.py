@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from common.clock import Clock
+from common.config import load_section
+from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.protocol import AUDIT_CONTEXT
 from guardian.ledger.cipher import Cipher, load_or_create_key
@@ -13,15 +18,60 @@ from guardian.ledger.ledger import Ledger
 LEDGER_FILE = "ledger.db"
 
 
-def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock) -> Ledger:
-    """Take over `folder`/ledger.db, made with its key at the first call; heads are signed by `credentials`.
+class LedgerSettings(BaseModel):
+    """Table `[ledger]` of a guardian's site.toml; without one the ledger is `ledger.db` in the folder.
+
+    Attributes:
+        url: of a PostgreSQL database, `postgresql+psycopg://...`.
+        url_file: a file that holds the URL, for one with a password; relative to the folder.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str | None = None
+    url_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if self.url is not None and self.url_file is not None:
+            raise ValueError("give url or url_file, not both")
+        return self
+
+
+def ledger_location(folder: Path) -> Path | str:
+    """Where the ledger of a guardian's site folder is: a SQLite file, or a database's URL.
 
     Raises:
-        OstrakaError: as `Ledger.open` and `load_or_create_key`.
+        OstrakaError: `config.invalid`.
+    """
+    settings = load_section(folder, "ledger", LedgerSettings)
+    if settings.url_file is not None:
+        return _read(folder / settings.url_file)
+    return settings.url or folder / LEDGER_FILE
+
+
+def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock, address: str = "") -> Ledger:
+    """Open the ledger of a guardian that is reached at `address`; heads are signed by `credentials`.
+
+    The ledger and its key `folder`/ledger.key are made at the first call. Guardians that share a database
+    share the key, too: copy it to each of their folders.
+
+    Raises:
+        OstrakaError: as `Ledger.open`, `ledger_location` and `load_or_create_key`.
     """
     return Ledger.open(
-        folder / LEDGER_FILE,
+        ledger_location(folder),
         clock=clock,
         cipher=Cipher(load_or_create_key(folder)),
         sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
+        address=address,
     )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"Cannot read the ledger's URL from {path} ({exc}); check url_file."
+        ) from exc

@@ -13,18 +13,18 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Role, verify_signed
 from common.protocol import AUDIT_CONTEXT
 from guardian.ledger import audit, integrity
-from guardian.ledger.storage import Storage
+from guardian.ledger.storage import open_storage
 from protos.ostraka.v1 import common_pb2
 
 
 def verify(
-    path: Path,
+    where: Path | str,
     *,
     ca_pem: bytes,
     federation: str,
     heads: Sequence[common_pb2.AuditHead] = (),
 ) -> common_pb2.AuditHead:
-    """Check the whole ledger at `path`, also while a guardian serves from it, and return its head.
+    """Check the whole ledger at `where`, also while a guardian serves from it, and return its head.
 
     Every audit row's place, hash and signature; every table against what the log adds up to; and that
     `heads`, which parties kept from acknowledgements, are on the chain. Signatures are checked as of the
@@ -32,13 +32,14 @@ def verify(
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first bad row, `ledger.missing`, `ledger.newer`,
-            `ledger.locked`; `message.invalid` for a kept head that no guardian signed.
+            `ledger.older`, `ledger.locked`, `ledger.unreachable`;
+            `message.invalid` for a kept head that no guardian signed.
     """
-    storage = Storage(path, read_only=True)
+    storage = open_storage(where, read_only=True)
     try:
         with storage.read() as connection:
-            integrity.check_schema(connection, path)
-            integrity.check_pages(connection)
+            integrity.check_schema(connection, storage.name)
+            storage.check_health(connection)
             rows = _signed_rows(connection, ca_pem, federation, heads)
             integrity.check_tables(connection, rows)
             return audit.head(connection)

@@ -8,7 +8,7 @@ import pytest
 
 from common.errors import ErrorCode
 from guardian.ledger import Charge, Cipher, Ledger, LedgerReader
-from guardian.ledger.storage import Storage
+from guardian.ledger.storage import open_storage
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,
@@ -47,7 +47,7 @@ def test_a_new_ledger_is_its_owners_alone(path: Path) -> None:
 
 
 def test_writes_are_durable_before_they_return(path: Path) -> None:
-    storage = Storage(path)
+    storage = open_storage(path)
     with storage.write() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
@@ -70,7 +70,7 @@ def test_writes_are_durable_before_they_return(path: Path) -> None:
         "UPDATE batches SET state = 'ticketed'",
         "UPDATE batches SET session_id = 'unknown'",
         "UPDATE batches SET answered = 6",
-        "INSERT INTO batches SELECT 2, session_id, batch_id, 0, ticket, 'dead', NULL, NULL, 0, NULL"
+        "INSERT INTO batches SELECT 2, session_id, batch_id, 0, ticket, 'dead', 0, NULL, NULL, 0, NULL"
         " FROM batches",
         "UPDATE charges SET worst_case = -1",
         "UPDATE charges SET unit = 9",
@@ -108,7 +108,7 @@ def test_a_ledger_that_cannot_be_made(tmp_path: Path, place: str) -> None:
 
 
 def test_a_newer_ledger(path: Path, raw: sqlite3.Connection) -> None:
-    raw.execute("UPDATE meta SET schema_version = 2")
+    raw.execute("UPDATE meta SET schema_version = 3")
     refused(ErrorCode.LEDGER_NEWER, lambda: opened(path))
     refused(ErrorCode.LEDGER_NEWER, lambda: LedgerReader.open_read_only(path))
 

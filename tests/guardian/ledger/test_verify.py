@@ -57,6 +57,7 @@ class Site:
 
 def provisioned(folder: Path, role: Role = Role.GUARDIAN) -> Site:
     folder.mkdir()
+    (folder / "site.toml").touch()
     ca = CertificateAuthority.create(FEDERATION, clock())
     return Site(ca, ca.issue(Identity(FEDERATION, "pg", role), folder, clock()))
 

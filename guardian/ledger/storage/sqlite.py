@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 from common.errors import ErrorCode, OstrakaError
+from guardian.ledger.storage.base import Storage
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
@@ -27,12 +28,14 @@ _UNWRITABLE = {
 _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 
-class Storage:
+class SqliteStorage(Storage):
     """Read and write transactions on one SQLite file."""
 
     def __init__(self, path: Path, *, read_only: bool = False, busy_timeout_s: float = 5.0) -> None:
         """Prepare for `path`, which is made (mode 0600) unless `read_only`."""
         self.path = path
+        self.name = str(path)
+        self.shared = False
         if read_only:
             self._require()
         else:
@@ -54,6 +57,12 @@ class Storage:
         """A transaction that sees one state of the ledger while others write."""
         with self._translated(), self._reading_engine.begin() as connection:
             yield connection
+
+    def check_health(self, connection: Connection) -> None:
+        """Raise `ledger.tampered` if SQLite finds its own file inconsistent."""
+        found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+        if found != "ok":
+            raise _damaged(self.path, found)
 
     def close(self) -> None:
         """Close every connection."""
@@ -121,11 +130,15 @@ def _translate(path: Path, error: BaseException | None) -> OstrakaError | None:
     if code in _UNWRITABLE:
         return _unwritable(path, str(error))
     if code in _DAMAGED or str(error).startswith("no such "):
-        return OstrakaError(
-            ErrorCode.LEDGER_TAMPERED,
-            f"The ledger {path} is damaged or no ledger at all ({error}); restore it from a backup.",
-        )
+        return _damaged(path, error)
     return None
+
+
+def _damaged(path: Path, reason: object) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_TAMPERED,
+        f"The ledger {path} is damaged or no ledger at all ({reason}); restore it from a backup.",
+    )
 
 
 def _unwritable(path: Path, reason: str) -> OstrakaError:

@@ -1,0 +1,40 @@
+"""A new ledger, and whether a key belongs to one."""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy import Connection, insert, select
+
+from guardian.ledger.cipher import Cipher
+from guardian.ledger.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
+from guardian.ledger.transaction import Transaction
+
+
+def create(tx: Transaction) -> None:
+    """Make all tables, and a ledger without units in them."""
+    create_tables(tx.connection)
+    ledger_id = secrets.token_bytes(16)
+    tx.connection.execute(
+        insert(meta).values(
+            id=1,
+            schema_version=SCHEMA_VERSION,
+            ledger_id=ledger_id,
+            fence=0,
+            epoch=0,
+            key_check=tx.cipher.seal(0, "key", ledger_id.hex()),
+        )
+    )
+    tx.record("created", ledger=ledger_id.hex())
+
+
+def create_tables(connection: Connection) -> None:
+    """Make all tables, as all migrations after each other would."""
+    metadata.create_all(connection)
+    connection.execute(insert(alembic_version).values(version_num=REVISION))
+
+
+def check_key(connection: Connection, cipher: Cipher) -> None:
+    """Raise `ledger.tampered` unless `cipher` has this ledger's key."""
+    row = connection.execute(select(meta)).one()
+    cipher.unseal(row.key_check, "key", row.ledger_id.hex())

@@ -1,0 +1,159 @@
+"""PostgreSQL as the ledger's storage where several guardians share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine, create_engine, make_url
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger.storage.base import ConflictError, Storage
+
+_DRIVER = "postgresql+psycopg"
+_CONNECT_TIMEOUT_S = 10
+_POOL = 20
+# SQLSTATEs: serialization failure, deadlock, and a row that another transaction made first.
+_CONFLICTS = {"40001", "40P01", "23505"}
+_LOCK_TIMEOUT = "55P03"
+_READ_ONLY = {"25006", "42501", "53100"}
+_DAMAGED = {"XX001", "XX002", "42P01", "42703"}
+
+
+class PostgresStorage(Storage):
+    """READ COMMITTED transactions; what may change is locked row by row.
+
+    The order of locks is: the session, its units in unit order, the row of `meta` before the audit log.
+    """
+
+    def __init__(self, url: str, *, read_only: bool = False, busy_timeout_s: float = 5.0) -> None:
+        """Connect to `url`.
+
+        Raises:
+            OstrakaError: `config.invalid`, `ledger.unreachable`.
+        """
+        parsed = _parse(url)
+        self.name = parsed.render_as_string(hide_password=True)
+        self.shared = True
+        self._engine = _make_engine(parsed, read_only, busy_timeout_s)
+        self._reading_engine = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+        try:
+            self._check_durable()
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is committed, and durable, at the end of the block."""
+        with self._translated(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the ledger while others write."""
+        with self._translated(), self._reading_engine.begin() as connection:
+            yield connection
+
+    def check_health(self, connection: Connection) -> None:
+        """Nothing: PostgreSQL checks pages as it reads them, if its cluster has checksums."""
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    def _check_durable(self) -> None:
+        with self.read() as connection:
+            for setting in ("synchronous_commit", "fsync"):
+                if connection.exec_driver_sql(f"SHOW {setting}").scalar_one() == "off":
+                    raise OstrakaError(
+                        ErrorCode.CONFIG_INVALID,
+                        f"The database {self.name} has {setting} off and may forget charges; set {setting} ="
+                        " on for it.",
+                    )
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as exc:
+            known = _translate(self.name, exc)
+            if known is None:
+                raise
+            raise known from exc
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as exc:
+        raise _not_a_database("is no URL") from exc
+    if parsed.drivername not in ("postgresql", _DRIVER):
+        raise _not_a_database(f"is for {parsed.drivername}")
+    return parsed.set(drivername=_DRIVER)
+
+
+def _not_a_database(what: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"The ledger's URL {what}; write {_DRIVER}://USER:PASSWORD@HOST/DATABASE.",
+    )
+
+
+def _make_engine(url: URL, read_only: bool, busy_timeout_s: float) -> Engine:
+    options = f"-c lock_timeout={max(1, int(busy_timeout_s * 1000))}"
+    if read_only:
+        options += " -c default_transaction_read_only=on"
+    try:
+        return create_engine(
+            url,
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            pool_size=_POOL,
+            hide_parameters=True,
+            connect_args={"options": options, "connect_timeout": _CONNECT_TIMEOUT_S},
+        )
+    except ModuleNotFoundError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "A ledger in PostgreSQL needs psycopg; run: pip install 'ostraka[postgres]'",
+        ) from exc
+
+
+def _translate(name: str, error: DBAPIError) -> OstrakaError | None:
+    state = getattr(error.orig, "sqlstate", None)
+    if state in _CONFLICTS:
+        return ConflictError(name)
+    if state == _LOCK_TIMEOUT:
+        return OstrakaError(
+            ErrorCode.LEDGER_LOCKED, f"Another transaction holds the ledger {name}; try again later."
+        )
+    if isinstance(error, IntegrityError):
+        return None
+    if state in _READ_ONLY:
+        return OstrakaError(
+            ErrorCode.LEDGER_READ_ONLY,
+            f"The ledger {name} cannot be written ({_first_line(error)}); check the rights of its user and"
+            " free space.",
+        )
+    if state in _DAMAGED:
+        return OstrakaError(
+            ErrorCode.LEDGER_TAMPERED,
+            f"The ledger {name} is damaged or no ledger at all ({_first_line(error)}); restore it from a"
+            " backup.",
+        )
+    if error.connection_invalidated or state is None or state[:2] in ("08", "28", "3D", "53", "57"):
+        return OstrakaError(
+            ErrorCode.LEDGER_UNREACHABLE,
+            f"The database {name} cannot be reached ({_first_line(error)}); check that it runs and its URL,"
+            " then try again.",
+        )
+    return None
+
+
+def _first_line(error: DBAPIError) -> str:
+    return str(error.orig).strip().partition("\n")[0] or "no answer"
