@@ -90,6 +90,43 @@ class Policies(Protocol):
         """The policy in force now."""
 
 
+class _Applied(Protocol):
+    """A policy as an administrator applied it."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def toml(self) -> str: ...
+
+
+class _Store(Protocol):
+    """Where the policy that was applied last is kept; a ledger."""
+
+    def policy(self) -> _Applied | None: ...
+
+
+class PolicyInForce:
+    """The policy that was applied last, else the one of the guardian's site.toml. Threads may share it."""
+
+    def __init__(self, store: _Store, fallback: Policy) -> None:
+        """Take where applied policies are, and what holds until one is."""
+        self._store = store
+        self._read = (0, fallback)
+        self._fallback = fallback
+
+    def current(self) -> Policy:
+        """The policy in force now; it is parsed once."""
+        applied = self._store.policy()
+        if applied is None:
+            return self._fallback
+        version, policy = self._read
+        if version != applied.version:
+            policy = parse_policy(applied.toml)
+            self._read = (applied.version, policy)
+        return policy
+
+
 def load_policy(folder: Path) -> Policy:
     """Read the table `[policy]` of `folder`/site.toml; defaults stand for what it leaves out.
 

@@ -1,55 +1,103 @@
-"""Registers what a party declares about its records and teachers."""
+"""Registers what a party declares about its records and teachers, and takes its receipts."""
 
+import re
+from collections.abc import Iterable
+
+import structlog
 from google.protobuf.message import DecodeError
 
 from common.clock import Clock
+from common.datasets.consent import LEVEL
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role, verify_signed
-from common.protocol import MANIFEST_CONTEXT
+from common.identity import Credentials, Identity, Role, verify_signed
+from common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
 from guardian.ledger import Ledger
-from guardian.policy import Policy
-from protos.ostraka.v1 import common_pb2
+from guardian.ledger.values import Registered
+from guardian.policy import Policies
+from guardian.receipts import read_receipts, worst_cases
+from guardian.sessions.checks import not_added
+from protos.ostraka.v1 import common_pb2, guardian_pb2
+
+_NAME = re.compile(LEVEL)
 
 
 class Registrar:
-    """Checks signed manifests and keeps them in the ledger."""
+    """Checks what parties signed and keeps it in the ledger."""
 
-    def __init__(self, ledger: Ledger, ca_pem: bytes, federation: str, policy: Policy, clock: Clock) -> None:
-        """Take the ledger, what a signature is verified against, and who may register."""
-        self._policy = policy
+    def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
+        """Take the ledger, what signatures are verified against, and who may register."""
         self._ledger = ledger
-        self._ca_pem = ca_pem
-        self._federation = federation
+        self._credentials = credentials
+        self._policies = policies
         self._clock = clock
 
-    def register(self, party: Identity, signed: common_pb2.Signed) -> common_pb2.AuditHead:
-        """Keep `party`'s manifest and return the audit head; a new one resets no budget.
+    def register(self, party: Identity, request: guardian_pb2.RegisterRequest) -> Registered:
+        """Keep `party`'s manifest; a new one resets no budget.
+
+        A head that the party kept, and that this ledger's log does not have, proves a lost history.
 
         Raises:
-            OstrakaError: `policy.refused`; `manifest.invalid` where signature, site or contents are wrong.
+            OstrakaError: `policy.refused`, `party.removed`; `manifest.invalid` where signature, site or
+                contents are wrong; `message.invalid` for a head that this guardian did not sign.
         """
-        verify_signed(
-            signed,
-            MANIFEST_CONTEXT,
-            ca_pem=self._ca_pem,
-            clock=self._clock,
-            federation=self._federation,
-            role=Role.PARTY,
-            site=party.site,
-            invalid=ErrorCode.MANIFEST_INVALID,
-        )
-        if not self._policy.allows(party.site):
-            raise OstrakaError(
-                ErrorCode.POLICY_REFUSED,
-                f"The guardian's policy does not list party {party.site}; ask its administrator.",
-            )
+        signed = request.manifest
+        self._verify(signed, MANIFEST_CONTEXT, Role.PARTY, party.site, ErrorCode.MANIFEST_INVALID)
+        if self._policies.current().admission == "added" and not self._ledger.parties(party.site):
+            raise not_added(party.site)
         problem = _problem(signed.payload, party.site)
         if problem is not None:
             raise OstrakaError(
                 ErrorCode.MANIFEST_INVALID,
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
-        return self._ledger.register(party.site, signed.payload, signed.SerializeToString())
+        kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
+        return self._ledger.register(party.site, signed.payload, signed.SerializeToString(), kept_head=kept)
+
+    def reconcile(
+        self, party: Identity, requests: Iterable[guardian_pb2.ReconcileRequest]
+    ) -> guardian_pb2.ReconcileReply:
+        """Charge what a restored ledger forgot of `party`'s batches, once its whole stream is in.
+
+        Raises:
+            OstrakaError: `message.invalid` for receipts that `party` did not sign or that say nothing,
+                `message.too_large`, `budget.missing`.
+        """
+        receipts = read_receipts(requests, party, ca_pem=self._credentials.ca_pem, clock=self._clock)
+        charged = self._ledger.reconcile(party.site, worst_cases(self._ledger, party.site, receipts))
+        return guardian_pb2.ReconcileReply(
+            audit_head=self._ledger.head(), epoch=self._ledger.epoch(), charged=charged
+        )
+
+    def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
+        """A head that this guardian signed; None for one whose certificate has expired since."""
+        guardian = self._credentials.identity.site
+        try:
+            self._verify(head.signed, AUDIT_CONTEXT, Role.GUARDIAN, guardian, ErrorCode.MESSAGE_INVALID)
+        except OstrakaError as exc:
+            if exc.code is not ErrorCode.IDENTITY_EXPIRED:
+                raise
+            structlog.get_logger().warning("kept_head_expired", sequence=head.sequence)
+            return None
+        if head.signed.payload != head.sequence.to_bytes(8, "big") + head.hash:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "The kept audit head is not the one that was signed; send it as it came.",
+            )
+        return head
+
+    def _verify(
+        self, signed: common_pb2.Signed, context: bytes, role: Role, site: str, invalid: ErrorCode
+    ) -> None:
+        verify_signed(
+            signed,
+            context,
+            ca_pem=self._credentials.ca_pem,
+            clock=self._clock,
+            federation=self._credentials.identity.federation,
+            role=role,
+            site=site,
+            invalid=invalid,
+        )
 
 
 def _problem(payload: bytes, site: str) -> str | None:
@@ -57,15 +105,37 @@ def _problem(payload: bytes, site: str) -> str | None:
         manifest = common_pb2.Manifest.FromString(payload)
     except DecodeError:
         return "cannot be read"
-    names = [group.name for group in manifest.groups]
     if manifest.site != site:
         return f"names site {manifest.site!r}"
     if len(manifest.task_digest) != 32:
         return "lacks the digest of its task"
-    if not names or len(set(names)) != len(names) or not all(names):
-        return "needs at least one group, each with a name of its own"
-    if any(group.teachers < 1 or group.records < group.teachers for group in manifest.groups):
-        return "needs at least one teacher a group and one record a teacher"
     if manifest.max_votes_per_person < 1:
         return "must say what one person can change in one query (max_votes_per_person >= 1)"
+    return _problem_of_groups(manifest)
+
+
+def _problem_of_groups(manifest: common_pb2.Manifest) -> str | None:
+    groups = manifest.groups
+    names = [group.name for group in groups]
+    if not names or len(set(names)) != len(names) or not all(_NAME.fullmatch(name) for name in names):
+        return "needs at least one group, each with a name of its own in small letters, digits and hyphens"
+    if any(group.teachers < 1 or group.records < 1 for group in groups):
+        return "needs at least one teacher and one record a group"
+    if any(not 1 <= group.copies <= group.teachers for group in groups):
+        return "must say how many teachers a record of each group touches (copies, one at least)"
+    if manifest.mixed:
+        return _problem_of_mixed(manifest)
+    if any(group.copies != 1 for group in groups):
+        return "has copies of records among teachers of one group; only mixed teachers share records"
+    if any(group.records < group.teachers for group in groups):
+        return "needs at least one record a teacher"
+    return None
+
+
+def _problem_of_mixed(manifest: common_pb2.Manifest) -> str | None:
+    teachers = {group.teachers for group in manifest.groups}
+    if len(teachers) > 1:
+        return "has mixed teachers and not the same number of them for every group"
+    if sum(group.records * group.copies for group in manifest.groups) < max(teachers):
+        return "needs at least one record a teacher"
     return None

@@ -19,7 +19,7 @@ from guardian.admin.service import ROLES as ADMIN_ROLES
 from guardian.admin.service import AdminService
 from guardian.ledger import open_guardian_ledger
 from guardian.noise import Ahead, NoiseSource, OpenDpNoise
-from guardian.policy import load_policy
+from guardian.policy import PolicyInForce, load_policy
 from guardian.registration import Registrar
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
@@ -71,10 +71,11 @@ def running(
         closing(Ahead(noise or OpenDpNoise())) as ahead,
     ):
         schedule = Schedule(time.monotonic, sleep)
-        coordinator = Coordinator(ledger, credentials, policy, clock, ahead, schedule)
-        registrar = Registrar(ledger, credentials.ca_pem, site.federation, policy, clock)
+        policies = PolicyInForce(ledger, policy)
+        coordinator = Coordinator(ledger, credentials, policies, clock, ahead, schedule)
+        registrar = Registrar(ledger, credentials, policies, clock)
         service = GuardianService(coordinator, registrar, ledger)
-        admin = AdminService(ledger, policy)
+        admin = AdminService(ledger, policies, credentials, clock)
         bound = make_server(
             None if insecure else credentials,
             site.listen,

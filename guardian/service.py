@@ -27,7 +27,7 @@ _QUERY = frozenset({Role.QUERY})
 ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
-        (("Register", "SubmitBallots"), _PARTY),
+        (("Register", "Reconcile", "SubmitBallots"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _QUERY),
     )
     for method in methods
@@ -47,8 +47,14 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RegisterReply:
         """Keep a party's signed manifest."""
-        head = self._registrar.register(peer_identity(context), request.manifest)
-        return guardian_pb2.RegisterReply(audit_head=head)
+        kept = self._registrar.register(peer_identity(context), request)
+        return guardian_pb2.RegisterReply(audit_head=kept.head, epoch=kept.epoch, reconcile=kept.reconcile)
+
+    def Reconcile(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.ReconcileRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.ReconcileReply:
+        """Take a party's receipts after the ledger was restored."""
+        return self._registrar.reconcile(peer_identity(context), request_iterator)
 
     def Plan(  # noqa: N802
         self, request: guardian_pb2.PlanRequest, context: grpc.ServicerContext

@@ -15,6 +15,7 @@ from common.sharing.ring import RingArray
 from common.sharing.shares import add
 from guardian.ledger import UnitKey
 from guardian.noise import DrawnNoise
+from guardian.sessions.attendance import Attendance
 from guardian.sessions.outcome import Outcome
 from protos.ostraka.v1 import common_pb2
 
@@ -46,7 +47,8 @@ class Batch:
 
     Attributes:
         ticket: the signed ticket's contents.
-        units: the units that its release is charged to, if their parties are frozen.
+        attendance: who votes on which query by the ticket.
+        units: those that its release is charged to, if their parties are frozen.
         noise: the randomness of its release, drawn ahead.
         ends_at: Unix seconds after which it can no longer be released.
         lock: held while anything below is read or changed.
@@ -57,8 +59,9 @@ class Batch:
     """
 
     ticket: common_pb2.Ticket
+    attendance: Attendance
     noise: DrawnNoise
-    units: tuple[UnitKey, ...] = ()
+    units: frozenset[UnitKey] = frozenset()
     ends_at: float = math.inf
     lock: threading.Lock = field(default_factory=threading.Lock)
     shares: dict[str, Share] = field(default_factory=dict)
@@ -67,9 +70,9 @@ class Batch:
     outcome: Outcome | None = None
 
     @property
-    def scheduled(self) -> dict[str, common_pb2.Participant]:
-        """The participants of the ticket, by site."""
-        return {s.participant.site: s.participant for s in self.ticket.schedule}
+    def scheduled(self) -> frozenset[str]:
+        """The parties of the ticket."""
+        return frozenset(schedule.participant.site for schedule in self.ticket.schedule)
 
     def submit(self, site: str, share: Share) -> None:
         """Keep `site`'s share; the same bytes again are accepted.
@@ -99,7 +102,7 @@ class Batch:
 
         Args:
             held: sites whose shares the querying party holds.
-            quorum: the least number of parties that may be frozen.
+            quorum: the least number of frozen parties that must vote on each query.
             due: whether the ticket's freeze time has come.
 
         Raises:
@@ -107,12 +110,13 @@ class Batch:
         """
         if self.frozen is None:
             both = frozenset(self.shares) & frozenset(held)
-            if both != frozenset(self.scheduled) and not due:
+            if both != self.scheduled and not due:
                 return None
-            if len(both) < quorum:
+            fewest = self.attendance.of(both).fewest_parties()
+            if fewest < quorum:
                 raise OstrakaError(
                     ErrorCode.QUORUM_LOST,
-                    f"Only {len(both)} of the {quorum} parties that the quorum asks for sent this batch;"
+                    f"Some query has votes of only {fewest} of the {quorum} parties that the quorum asks for;"
                     " ask again when more parties are up.",
                 )
             self.frozen = both

@@ -16,21 +16,25 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
 from common.plan import Plan, digest
 from common.sharing.ring import RingArray
-from guardian.ledger import Ledger, UnitKey
+from guardian.ledger import Ledger
 from guardian.noise import Ahead
-from guardian.policy import Policy
-from guardian.sessions.admission import Admission, check_unchanged, participants
+from guardian.policy import Policies
+from guardian.sessions.admission import admit
 from guardian.sessions.batch import Batch, Share
-from guardian.sessions.outcome import Outcome, worst_cost
+from guardian.sessions.opening import Asked, Opened, Opening
+from guardian.sessions.outcome import Outcome
+from guardian.sessions.payers import payers
 from guardian.sessions.planning import plan_reply
-from guardian.sessions.refusals import check_size, not_open, without_smaller
+from guardian.sessions.refusals import not_open
 from guardian.sessions.registry import OpenBatches, Session, load_session
 from guardian.sessions.schedule import Schedule
-from guardian.sessions.tickets import sign_grant, sign_ticket
+from guardian.sessions.tickets import sign_grant
 from guardian.sessions.timed_tally import TimedTally
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
+_GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
+"""Errors after which this process has no more to do with a session."""
 
 
 class Coordinator:
@@ -40,7 +44,7 @@ class Coordinator:
         self,
         ledger: Ledger,
         credentials: Credentials,
-        policy: Policy,
+        policies: Policies,
         clock: Clock,
         noise: Ahead,
         schedule: Schedule,
@@ -48,34 +52,35 @@ class Coordinator:
         """Take what the guardian needs; nothing is read before the first call."""
         self._ledger = ledger
         self._credentials = credentials
-        self._policy = policy
+        self._policies = policies
         self._clock = clock
-        self._admission = Admission(ledger, policy)
-        self._tally = TimedTally(noise, schedule, policy.bound)
+        self._opening = Opening(ledger, credentials, policies, clock)
+        self._tally = TimedTally(noise, schedule)
         self._batches = OpenBatches()
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
         """The signed grant for a plan; the same bytes from the same party give the same grant.
 
         Raises:
-            OstrakaError: `plan.invalid`, `policy.refused`, `party.unknown`, `task.mismatch`,
+            OstrakaError: `plan.invalid`, `policy.refused`, `party.*`, `task.mismatch`, `quorum.lost`,
                 `plan.ring_too_small`, `budget.missing`.
         """
         plan = Plan.parse(plan_bytes)
         before = self._ledger.find_session(querier.uri, digest(plan_bytes))
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
-        chosen, _ = self._admission.admit(plan)
+        policy = self._policies.current()
+        admitted = admit(self._ledger, policy, plan, digest(plan_bytes))
         self._expire()
         session_id = secrets.token_hex(16)
         grant = sign_grant(
             self._credentials,
-            self._policy,
+            policy,
             session_id=session_id,
             plan=plan,
             plan_digest=digest(plan_bytes),
             querier=querier,
-            participants=chosen.values(),
+            participants=admitted.participants.values(),
             now=self._clock.now(),
         )
         record = self._ledger.open_session(
@@ -90,8 +95,8 @@ class Coordinator:
 
     def plan(self, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """What a plan would cost each party at worst; it is refused as `open_session` refuses it."""
-        plan = Plan.parse(plan_bytes)
-        return plan_reply(plan, *self._admission.admit(plan), self._policy)
+        plan, policy = Plan.parse(plan_bytes), self._policies.current()
+        return plan_reply(plan, admit(self._ledger, policy, plan, digest(plan_bytes)), policy)
 
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
@@ -99,43 +104,17 @@ class Coordinator:
         """The signed ticket of a batch, its worst cost reserved under worst-case enforcement.
 
         Raises:
-            OstrakaError: `session.*`, `grant.expired`, `batch.too_large`, `quorum.lost`,
-                `budget.too_small` (whose detail `fits` is the number of queries that would fit).
+            OstrakaError: `session.*`, `grant.expired`, and as `Opening.open`.
         """
         session = self._session(querier, session_id)
         session.check_open(self._clock.now())
         self._expire()
-        current = participants(session.plan, self._ledger.manifests(session.plan.parties))
-        check_unchanged(session.grant.participants, current)
-        check_size(session.plan, size)
-        answers = session.plan.mechanism.answers(session.plan.classes)
-        scheduled = [p for p in session.grant.participants if p.site not in set(unavailable)]
-        if len(scheduled) < session.plan.quorum:
-            raise OstrakaError(
-                ErrorCode.QUORUM_LOST,
-                f"{len(scheduled)} parties are available and the quorum is {session.plan.quorum};"
-                " ask again when more are up.",
-            )
-        ticket = sign_ticket(
-            self._credentials,
-            session_id=session_id,
-            batch_id=batch_id,
-            size=size,
-            participants=scheduled,
-            freeze_at=self._clock.now() + self._policy.freeze_after_s,
-        )
-        sensitivity = {p.site: p.max_votes_per_person for p in scheduled}
-        held = {
-            b.key: worst_cost(session.plan, b, sensitivity[b.key.party]).reservation(size, answers)
-            for b in self._admission.budgets(session.plan, list(sensitivity))
-        }
-        try:
-            stored = self._ledger.open_batch(session_id, batch_id, size, ticket.SerializeToString(), held)
-        except OstrakaError as exc:
-            raise without_smaller(exc, session.plan) from exc
-        signed = common_pb2.Signed.FromString(stored)
-        self._keep(session, batch_id, common_pb2.Ticket.FromString(signed.payload), tuple(held))
-        return signed
+        kept, stored = self._batches.get(session_id, batch_id), self._ledger.batch(session_id, batch_id)
+        if kept is not None and stored is not None and stored.state != "dead" and stored.size == size:
+            return common_pb2.Signed.FromString(stored.ticket)
+        opened = self._opening.open(Asked(session, batch_id, size, unavailable))
+        self._keep(session, batch_id, opened)
+        return opened.signed
 
     def submit(self, party: Identity, session_id: str, batch_id: int, share: Share) -> None:
         """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
@@ -194,8 +173,10 @@ class Coordinator:
         try:
             answers = self._release(session, batch, request)
         except OstrakaError as exc:
-            if exc.code is ErrorCode.SESSION_ENDED:
+            if exc.code in _GONE:
                 self._batches.drop_session(session_id)
+            if exc.code is ErrorCode.BATCH_DEAD:
+                self._batches.drop(session_id, batch_id)
             raise
         self._batches.drop(session_id, batch_id)
         return answers
@@ -204,7 +185,7 @@ class Coordinator:
         with batch.lock:
             total = batch.total(request)
             if batch.outcome is None:
-                batch.outcome = self._outcome(session.plan, batch, total, request.scores)
+                batch.outcome = self._outcome(session, batch, total, request.scores)
             return self._ledger.release(
                 session.session_id,
                 batch.ticket.batch_id,
@@ -212,14 +193,17 @@ class Coordinator:
                 batch.outcome.answers,
                 batch.outcome.charges,
                 answered=batch.outcome.answered,
+                vanish=self._policies.current().on_exhaustion == "vanish",
             )
 
     def _outcome(
-        self, plan: Plan, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None
+        self, session: Session, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None
     ) -> Outcome:
-        frozen = {site: batch.scheduled[site] for site in sorted(batch.frozen or ())}
-        budgets = self._ledger.budgets_of([key for key in batch.units if key.party in frozen])
-        return self._tally.outcome(plan, total, scores, budgets, frozen, batch.noise)
+        attendance = batch.attendance.of(batch.frozen or ())
+        charged = payers(session.plan, attendance, self._ledger.find_budgets(batch.units))
+        return self._tally.outcome(
+            session.plan, total, scores, charged, attendance, batch.noise, session.bound
+        )
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
@@ -249,17 +233,19 @@ class Coordinator:
             raise not_open()
         return batch
 
-    def _keep(
-        self, session: Session, batch_id: int, ticket: common_pb2.Ticket, held: tuple[UnitKey, ...]
-    ) -> None:
+    def _keep(self, session: Session, batch_id: int, opened: Opened) -> None:
         stored = self._ledger.batch(session.session_id, batch_id)
         if stored is not None and stored.state == "ticketed":
-            noise = self._tally.prepare(session.plan, ticket)
-            batch = Batch(ticket, noise, units=held, ends_at=session.ends_at)
+            noise = self._tally.prepare(session.plan, opened.attendance)
+            batch = Batch(opened.ticket, opened.attendance, noise, opened.units, session.ends_at)
             self._batches.add(session.session_id, batch_id, batch)
 
     def _expire(self) -> None:
         """Give back what batches hold whose grant ran out before they were released."""
         for session_id, batch_id in self._batches.ended(self._clock.now()):
-            self._ledger.settle(session_id, batch_id)
+            try:
+                self._ledger.settle(session_id, batch_id)
+            except OstrakaError as exc:
+                if exc.code is not ErrorCode.SESSION_ELSEWHERE:
+                    raise
             self._batches.drop(session_id, batch_id)

@@ -15,6 +15,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
+from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.work import most_terms, terms
 
 _TERM_S = 20e-9
@@ -23,27 +24,41 @@ _LOGARITHM_S, _KIND_S = 50e-6, 1e-3
 _BIT_S, _CLIPPED_S, _CHECKED_S = 20e-6, 0.1e-3, 0.3e-3
 
 
-def accounting_s(mechanism: Mechanism, rows: int, classes: int, voters: int, bound: BOUND) -> float:
+def accounting_s(
+    mechanism: Mechanism,
+    rows: int,
+    classes: int,
+    votes: float,
+    bound: BOUND,
+    influence: Influence = ONE_VOTE,
+    *,
+    weighted: bool = False,
+) -> float:
     """Return the seconds that charging a batch of `rows` queries takes at most, at one order.
 
-    Two or three times what it takes on one core of 2020, whatever the `voters` (teachers, or records of
-    NoiseCluster) vote.
+    Two or three times what it takes on one core of 2020, whatever is voted.
+
+    Args:
+        mechanism: what is released.
+        rows: queries that the unit takes part in.
+        classes: classes, or labels.
+        votes: the largest weight of all votes on a query, in votes; records of NoiseCluster.
+        bound: how votes are charged.
+        influence: what the unit can change in one query.
+        weighted: whether some votes weigh other than one.
     """
-    if bound == "worst_case":
+    if bound == "worst_case" or not rows:
         return 0.0
     if bound == "theorem6":
         return rows * (_THEOREM6_S + mechanism.answers(classes) * _LABEL_THEOREM6_S)
-    return _exact_s(mechanism, rows, classes, voters)
-
-
-def _exact_s(mechanism: Mechanism, rows: int, classes: int, voters: int) -> float:
     match mechanism:
         case GnMax() | Confident() | Interactive():
-            return rows * most_terms(voters, mechanism.sigmas[-1], classes) * _TERM_S
+            return rows * most_terms(votes, mechanism.sigmas[-1], classes, influence) * _TERM_S
         case Powerset(sigma=sigma):
-            return rows * (_KIND_S + 2 * most_terms(voters, sigma) * _TERM_S)
+            most = most_terms(votes, sigma, None, influence, weighted=weighted)
+            return rows * (_KIND_S + 2 * most * _TERM_S)
         case NoiseCluster(sigma=sigma):
-            return _clusters_s(rows, classes, voters, sigma)
+            return _clusters_s(rows, classes, votes, sigma, influence)
         case LnMax():
             return rows * _LOGARITHM_S
         case Binary():
@@ -52,8 +67,9 @@ def _exact_s(mechanism: Mechanism, rows: int, classes: int, voters: int) -> floa
             return rows * classes * (_CLIPPED_S if check is None else _CHECKED_S)
 
 
-def _clusters_s(rows: int, classes: int, records: int, sigma: float) -> float:
+def _clusters_s(rows: int, classes: int, records: float, sigma: float, influence: Influence) -> float:
     """Return the seconds of clusters, whose spreads add up to at most `records`."""
-    widest = most_terms(records, sigma, classes)
-    apart = float(terms(classes, records, sigma)) + rows * float(terms(classes, 0.0, sigma))
+    widest = most_terms(records, sigma, classes, influence)
+    apart = float(terms(classes, records, sigma, influence))
+    apart += rows * float(terms(classes, 0.0, sigma, influence))
     return 3 * min(apart, rows * widest) * _TERM_S

@@ -1,23 +1,25 @@
 """What a tallied batch releases, and what it costs each unit (DESIGN sections 2, 5 and 6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.mechanism import BOUND
 from common.plan import Plan
-from common.privacy import WorstCase, amount, worst_case
+from common.privacy import amount
 from common.sharing.fixed_point import FRACTION_BITS, decode
 from common.sharing.ring import Ring, RingArray
 from guardian.accounting import Tally, charge, largest_charge
-from guardian.ledger import Budget, Charge
+from guardian.ledger import Charge
 from guardian.mechanisms import Answers, release
 from guardian.noise import LATTICE, NoiseSource
-from guardian.sessions.admission import voters
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.payers import Payer, worst_cost
+from protos.ostraka.v1 import guardian_pb2
+
+Kind = tuple[float, object, str, bytes]
 
 
 @dataclass(frozen=True)
@@ -29,78 +31,87 @@ class Outcome:
     charges: tuple[Charge, ...] = field(repr=False)
 
 
-def worst_cost(plan: Plan, budget: Budget, sensitivity: int) -> WorstCase:
-    """The worst cost to a unit of a batch of `plan`, at its budget's order.
-
-    `sensitivity` is what the unit can change in one query, in votes.
-    """
-    return worst_case(plan.mechanism, budget.order, float(sensitivity), classes=plan.classes)
-
-
 def tally(
     plan: Plan,
     total: RingArray,
     scores: NDArray[np.int64] | None,
-    budgets: Sequence[Budget],
-    frozen: Mapping[str, common_pb2.Participant],
+    payers: Sequence[Payer],
+    attendance: Attendance,
     noise: NoiseSource,
     bound: BOUND,
 ) -> Outcome:
-    """Release one batch from its ring sum and charge every unit of the frozen parties.
+    """Release one batch from its ring sum and charge every unit for the queries that its clique voted on.
 
     Args:
         plan: the session's plan.
         total: ring sums of all shares, queries x width; honest or not, they are answered alike.
         scores: the student's probabilities of an interactive plan, queries x classes in units of 2^-16.
-        budgets: the units to charge.
-        frozen: the parties whose shares are in the sum, by site; their scheduled teachers make n.
+        payers: the units to charge.
+        attendance: who votes on what among the parties whose shares are in the sum; it makes n.
         noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
     """
     ring = Ring(plan.ring_bits)
-    teachers = voters(plan.mechanism, frozen.values())
+    totals, voters = attendance.totals(), attendance.voters()
     answers = release(
-        total, plan.mechanism, noise, ring, classes=plan.classes, teachers=teachers, scores=scores
+        total,
+        plan.mechanism,
+        noise,
+        ring,
+        classes=plan.classes,
+        totals=totals,
+        voters=voters,
+        scores=scores,
     )
     released = Tally(
         mechanism=plan.mechanism,
         classes=plan.classes,
-        teachers=teachers,
+        total=np.ldexp(totals.astype(np.float64), -FRACTION_BITS),
+        voters=voters,
         votes=decode(total, ring),
         answered=answers.answered,
         scores=None if scores is None else np.ldexp(scores.astype(np.float64), -FRACTION_BITS),
         adjacency=plan.adjacency,
     )
-
-    @cache
-    def spent(order: float, sensitivity: int) -> int:
-        return amount(charge(released, order, bound, float(sensitivity), lattice=LATTICE))
-
-    @cache
-    def at_most(order: float, sensitivity: int) -> int:
-        return amount(largest_charge(released, order, bound, float(sensitivity), lattice=LATTICE))
-
-    charges = []
-    for budget in budgets:
-        sensitivity = frozen[budget.key.party].max_votes_per_person
-        cost = worst_cost(plan, budget, sensitivity)
-        most = cost.reservation(*answers.answered.shape)
-        needed = at_most(budget.order, sensitivity) if budget.enforce == "data_dependent" else 0
-        charges.append(
-            Charge(
-                budget.key,
-                worst_case=cost.amount(answers.answered),
-                data_dependent=min(most, spent(budget.order, sensitivity)),
-                at_most=min(most, needed),
-            )
-        )
+    costs: dict[Kind, Charge] = {}
+    for payer in payers:
+        if kind_of(payer) not in costs:
+            costs[kind_of(payer)] = _charge(plan, released, payer, bound)
+    charges = [
+        Charge(payer.budget.key, cost.worst_case, cost.data_dependent, cost.at_most)
+        for payer in payers
+        for cost in [costs[kind_of(payer)]]
+    ]
     return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), tuple(charges))
 
 
-def evaluations(budgets: Sequence[Budget], frozen: Mapping[str, common_pb2.Participant]) -> int:
-    """How often `tally` computes the bound for these units: budgets alike share it."""
-    kinds = {(b.order, frozen[b.key.party].max_votes_per_person, b.enforce) for b in budgets}
-    return sum(3 if enforce == "data_dependent" else 1 for _, _, enforce in kinds)
+def kind_of(payer: Payer) -> Kind:
+    """What a unit's charge depends on beside the batch: units alike share its computation."""
+    budget = payer.budget
+    return budget.order, payer.influence, budget.enforce, np.packbits(payer.queries).tobytes()
+
+
+def evaluations(payer: Payer) -> int:
+    """How often `tally` computes the bound for such a unit."""
+    return 3 if payer.budget.enforce == "data_dependent" else 1
+
+
+def _charge(plan: Plan, released: Tally, payer: Payer, bound: BOUND) -> Charge:
+    """What a unit pays for the queries on which its clique voted, and for no other."""
+    budget, influence = payer.budget, payer.influence
+    own = released.rows(payer.queries)
+    cost = worst_cost(plan, budget.order, influence)
+    most = cost.reservation(*own.answered.shape)
+    at_most = 0
+    if budget.enforce == "data_dependent":
+        at_most = amount(largest_charge(own, budget.order, bound, influence, lattice=LATTICE))
+    spent = amount(charge(own, budget.order, bound, influence, lattice=LATTICE))
+    return Charge(
+        budget.key,
+        worst_case=cost.amount(own.answered),
+        data_dependent=min(most, spent),
+        at_most=min(most, at_most),
+    )
 
 
 def encode(answers: Answers) -> bytes:

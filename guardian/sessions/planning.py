@@ -1,75 +1,94 @@
 """What a plan would cost each party at worst: plans, manifests and worst-case charges alone, read only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 
 from common.plan import Plan
-from common.planning.candidate import fits
-from common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
+from common.privacy import AMOUNT_UNIT, Influence, epsilon
 from guardian.ledger import Budget
 from guardian.policy import Policy
-from guardian.sessions.outcome import worst_cost
+from guardian.sessions.admission import Admitted
+from guardian.sessions.payers import worst_cost
+from guardian.sessions.roster import MOST, often, queries_paid, whole_budget
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
-MOST = 2**32 - 1
-"""The largest number of queries that a reply can name."""
+
+@dataclass(frozen=True)
+class _Unit:
+    """A unit's budget, what it changes in one query, and how often its clique votes."""
+
+    budget: Budget
+    influence: Influence
+    frequency: Fraction
 
 
-def plan_reply(
-    plan: Plan,
-    participants: Mapping[str, common_pb2.Participant],
-    budgets: Sequence[Budget],
-    policy: Policy,
-) -> guardian_pb2.PlanReply:
+def plan_reply(plan: Plan, admitted: Admitted, policy: Policy) -> guardian_pb2.PlanReply:
     """The cost of an admitted plan to each party, by site.
 
-    Args:
-        plan: what a querying party thinks of asking.
-        participants: the parties with what their manifests declare.
-        budgets: every budget that the plan's releases would be charged to.
-        policy: under `worst_case` enforcement the reply says what fits; under `data_dependent` the remainder
-            depends on votes, and nothing here depends on it.
+    Under `worst_case` enforcement the reply says what fits; under `data_dependent` the remainder depends on
+    votes, and nothing here depends on it.
     """
-    costs = [
-        _cost(plan, participants[site], [b for b in budgets if b.key.party == site], policy)
-        for site in sorted(participants)
+    frequencies = often(plan, admitted.cliques, admitted.budgets)
+    units = [
+        _Unit(admitted.budgets[key], influence, frequency)
+        for clique, frequency in zip(admitted.cliques, frequencies, strict=True)
+        for key, influence in clique.payers(plan.adjacency).items()
+        if key in admitted.budgets
     ]
-    return guardian_pb2.PlanReply(enforce=policy.enforce, bound=policy.bound, parties=costs)
-
-
-def _cost(
-    plan: Plan, party: common_pb2.Participant, budgets: Sequence[Budget], policy: Policy
-) -> guardian_pb2.PartyCost:
-    """The cost to the unit of a party that pays for the fewest queries."""
-    shown = policy.enforce == "worst_case"
-    votes = party.max_votes_per_person
-    fitting = {b: _fits(plan, b, votes, b.available if shown else _whole(b)) for b in budgets}
-    tightest = min(budgets, key=lambda b: fitting[b])
-    return guardian_pb2.PartyCost(
-        site=party.site,
-        teachers=party.teachers,
-        order=tightest.order,
-        delta=tightest.delta,
-        epsilon=_epsilon(plan, tightest, votes),
-        budget_epsilon=tightest.epsilon,
-        fits=fitting[tightest] if shown else None,
+    participants = admitted.participants
+    teachers = sum(party.teachers for party in participants.values())
+    messages = [clique for party in participants.values() for clique in party.cliques]
+    voters = sum(clique.teachers * f for clique, f in zip(messages, frequencies, strict=True))
+    return guardian_pb2.PlanReply(
+        enforce=policy.enforce,
+        bound=policy.bound,
+        parties=[
+            _cost(plan, participants[site], [u for u in units if u.budget.key.party == site], policy)
+            for site in sorted(participants)
+        ],
+        teachers=teachers,
+        voters=float(voters),
+        scale=float(voters / teachers * _upsampled(admitted.manifests.values())),
     )
 
 
-def _fits(plan: Plan, budget: Budget, votes: int, available: int) -> int:
-    """How many queries like the plan's `available` amounts pay for, each of them answered.
-
-    A mechanism whose batch costs the same whatever its size fits whole or not at all.
-    """
-    cost = worst_cost(plan, budget, votes)
-    found = fits(cost, plan.mechanism.answers(plan.classes), available)
-    return plan.queries if found is None else min(found, MOST)
+def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
+    """Records with their copies over records, of all parties: N'/N (003, Appendix B)."""
+    groups = [group for manifest in manifests for group in manifest.groups]
+    copied = sum(group.records * max(1, group.copies) for group in groups)
+    return Fraction(copied, sum(group.records for group in groups))
 
 
-def _whole(budget: Budget) -> int:
-    return budget_amount(budget_rdp(budget.epsilon, budget.delta, budget.order))
+def _cost(
+    plan: Plan, party: common_pb2.Participant, units: list[_Unit], policy: Policy
+) -> guardian_pb2.PartyCost:
+    """The cost to the unit of a party that pays for the fewest queries of the session."""
+    shown = policy.enforce == "worst_case"
+    fitting = [_fits(plan, u, u.budget.available if shown else whole_budget(u.budget)) for u in units]
+    fits, tightest = min(zip(fitting, units, strict=True), key=lambda found: found[0])
+    return guardian_pb2.PartyCost(
+        site=party.site,
+        teachers=party.teachers,
+        order=tightest.budget.order,
+        delta=tightest.budget.delta,
+        epsilon=_epsilon(plan, tightest),
+        budget_epsilon=tightest.budget.epsilon,
+        fits=fits if shown else None,
+        group=tightest.budget.key.group,
+    )
 
 
-def _epsilon(plan: Plan, budget: Budget, votes: int) -> float:
-    answers = plan.mechanism.answers(plan.classes)
-    cost = worst_cost(plan, budget, votes).reservation(plan.queries, answers)
-    return epsilon(cost * AMOUNT_UNIT, budget.order, budget.delta)
+def _fits(plan: Plan, unit: _Unit, available: int) -> int:
+    """How many of the session's queries `available` amounts pay for, of which its clique votes on some."""
+    if not unit.frequency:
+        return MOST
+    paid = queries_paid(plan, unit.budget, unit.influence, available)
+    return min(int(paid / unit.frequency), MOST)
+
+
+def _epsilon(plan: Plan, unit: _Unit) -> float:
+    queries = -int(-plan.queries * unit.frequency // 1)
+    cost = worst_cost(plan, unit.budget.order, unit.influence)
+    amount = cost.reservation(queries, plan.mechanism.answers(plan.classes))
+    return epsilon(amount * AMOUNT_UNIT, unit.budget.order, unit.budget.delta)

@@ -36,3 +36,18 @@ def not_open() -> OstrakaError:
         "This batch is not open (unknown, settled, or from before a restart of the guardian);"
         " settle it and ask its queries again under a new batch id.",
     )
+
+
+def used_up() -> OstrakaError:
+    """The error where too few parties are left that can pay for one query more."""
+    return OstrakaError(
+        ErrorCode.BUDGET_TOO_SMALL,
+        "So many budgets are used up that the others are fewer parties than the quorum asks for; no query"
+        " fits any more.",
+        fits="0",
+    )
+
+
+def session_ended() -> OstrakaError:
+    """The error of an ended session, which must not say more than that it ended."""
+    return OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")

@@ -2,12 +2,15 @@
 
 import threading
 from dataclasses import dataclass
+from typing import cast
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
+from common.mechanism import BOUND
 from common.plan import Plan
 from guardian.ledger import Ledger
 from guardian.sessions.batch import Batch
+from guardian.sessions.refusals import session_ended
 from protos.ostraka.v1 import common_pb2
 
 
@@ -26,6 +29,11 @@ class Session:
         """Unix seconds after which the grant is refused."""
         return float(self.grant.expires_unix_s + self.grant.allowed_skew_s)
 
+    @property
+    def bound(self) -> BOUND:
+        """How its data-dependent charges are computed, as the grant says."""
+        return cast(BOUND, self.grant.bound)
+
     def check_querier(self, querier: Identity) -> None:
         """Raise `session.unknown` for anyone but the party that opened the session."""
         if querier.uri != self.querier:
@@ -34,7 +42,7 @@ class Session:
     def check_open(self, now: float) -> None:
         """Raise `session.ended`, `session.closed` or `grant.expired` unless batches may be asked."""
         if self.state == "ended":
-            raise OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")
+            raise session_ended()
         if self.state == "closed":
             raise OstrakaError(ErrorCode.SESSION_CLOSED, "The session is closed; open a new one.")
         if now > self.ends_at:

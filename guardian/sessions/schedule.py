@@ -13,13 +13,13 @@ _BATCH_S = 0.1
 _DRAWN_S, _COUNTED_S, _LARGEST_S = 20e-6, 0.5e-6, 1e-3
 
 
-def slot_s(mechanism: Mechanism, rows: int, classes: int, teachers: int, accounting_s: float) -> float:
+def slot_s(mechanism: Mechanism, rows: int, classes: int, voters: int, accounting_s: float) -> float:
     """Return the seconds in which a batch of `rows` queries is released, a function of public values alone.
 
     Two or three times what the work takes on one core of 2020: noise drawn on the spot, sums, `accounting_s`
     (`guardian.sessions.effort`), and a start for the rest.
     """
-    drawn = sum(draw.values for draw in draws_of(mechanism, rows, classes, teachers))
+    drawn = sum(draw.values for draw in draws_of(mechanism, rows, classes, voters))
     counted = rows * mechanism.width(classes)
     largest = rows * isinstance(mechanism, Powerset) * _LARGEST_S
     return _BATCH_S + drawn * _DRAWN_S + counted * _COUNTED_S + largest + accounting_s

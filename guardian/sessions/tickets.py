@@ -47,15 +47,15 @@ def sign_ticket(
     session_id: str,
     batch_id: int,
     size: int,
-    participants: Iterable[common_pb2.Participant],
+    schedule: Iterable[common_pb2.Schedule],
     freeze_at: float,
 ) -> common_pb2.Signed:
-    """The signed ticket of one batch in which every participant votes on every query."""
+    """The signed ticket of one batch; `freeze_at` is in unix seconds."""
     ticket = common_pb2.Ticket(
         session_id=session_id,
         batch_id=batch_id,
         size=size,
-        schedule=[common_pb2.Schedule(participant=p) for p in participants],
+        schedule=schedule,
         freeze_unix_ms=int(freeze_at * 1000),
     )
     return credentials.sign(TICKET_CONTEXT, ticket.SerializeToString(deterministic=True))

@@ -1,47 +1,68 @@
 """Tallies whose noise is drawn ahead and whose outcome nobody knows before the end of a public slot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.mechanism import BOUND
 from common.plan import Plan
+from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import RingArray
-from guardian.ledger import Budget
 from guardian.noise import Ahead, DrawnNoise, draws_of
-from guardian.sessions.admission import voters
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.cliques import ONE_VOTE_STEPS
 from guardian.sessions.effort import accounting_s
-from guardian.sessions.outcome import Outcome, evaluations, tally
+from guardian.sessions.outcome import Outcome, evaluations, kind_of, tally
+from guardian.sessions.payers import Payer
 from guardian.sessions.schedule import Schedule, slot_s
-from protos.ostraka.v1 import common_pb2
 
 
 class TimedTally:
-    """Prepares and releases batches, charging them by one bound."""
+    """Prepares and releases batches."""
 
-    def __init__(self, noise: Ahead, schedule: Schedule, bound: BOUND) -> None:
-        """Take the source of noise, what holds a release, and how data-dependent charges are computed."""
+    def __init__(self, noise: Ahead, schedule: Schedule) -> None:
+        """Take the source of noise, and what holds a release."""
         self._noise = noise
         self._schedule = schedule
-        self._bound = bound
 
-    def prepare(self, plan: Plan, ticket: common_pb2.Ticket) -> DrawnNoise:
+    def prepare(self, plan: Plan, attendance: Attendance) -> DrawnNoise:
         """The noise source of a batch, which begins to draw."""
-        scheduled = voters(plan.mechanism, (entry.participant for entry in ticket.schedule))
-        return self._noise.prepare(draws_of(plan.mechanism, ticket.size, plan.classes, scheduled))
+        rows = attendance.present.shape[1]
+        return self._noise.prepare(draws_of(plan.mechanism, rows, plan.classes, attendance.voters()))
 
     def outcome(
         self,
         plan: Plan,
         total: RingArray,
         scores: NDArray[np.int64] | None,
-        budgets: Sequence[Budget],
-        frozen: Mapping[str, common_pb2.Participant],
+        payers: Sequence[Payer],
+        attendance: Attendance,
         noise: DrawnNoise,
+        bound: BOUND,
     ) -> Outcome:
         """What `tally` makes of a batch, at the end of a slot that no vote decides."""
-        batch = plan.mechanism, len(total), plan.classes, voters(plan.mechanism, frozen.values())
-        charged_s = accounting_s(*batch, self._bound) * evaluations(budgets, frozen)
-        with self._schedule.hold(slot_s(*batch, charged_s)):
-            return tally(plan, total, scores, budgets, frozen, noise, self._bound)
+        charged_s = charging_s(plan, payers, attendance, bound)
+        slot = slot_s(plan.mechanism, len(total), plan.classes, attendance.voters(), charged_s)
+        with self._schedule.hold(slot):
+            return tally(plan, total, scores, payers, attendance, noise, bound)
+
+
+def charging_s(plan: Plan, payers: Sequence[Payer], attendance: Attendance, bound: BOUND) -> float:
+    """The seconds that charging all units of a batch takes at most, a function of public values alone."""
+    votes = float(np.ldexp(float(attendance.totals().max(initial=0)), -FRACTION_BITS))
+    weighted = any(clique.weight != ONE_VOTE_STEPS for clique in attendance.cliques)
+    alike = {kind_of(payer): payer for payer in payers}
+    return sum(
+        evaluations(payer)
+        * accounting_s(
+            plan.mechanism,
+            int(payer.queries.sum()),
+            plan.classes,
+            votes,
+            bound,
+            payer.influence,
+            weighted=weighted,
+        )
+        for payer in alike.values()
+    )

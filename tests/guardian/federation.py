@@ -15,7 +15,7 @@ from common.config import SiteConfig, write_site
 from common.identity import CertificateAuthority, Credentials, Identity, Role
 from common.mechanism import Confident
 from common.plan import Plan
-from common.protocol import MANIFEST_CONTEXT
+from common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from common.rpc import call_error, open_channel, split
 from common.sharing.fixed_point import encode
 from common.sharing.ring import Ring, RingArray
@@ -64,6 +64,11 @@ def plan(**changes: Any) -> Plan:
         "adjacency": "record",
     }
     return Plan(**values | changes)
+
+
+def group(name: str, **changes: int) -> common_pb2.Group:
+    """A group of a manifest; for separate teachers, unless said otherwise."""
+    return common_pb2.Group(name=name, **{"records": 100, "teachers": TEACHERS, "copies": 1} | changes)
 
 
 @dataclass
@@ -139,11 +144,13 @@ class Calls:
     def admin(self) -> admin_pb2_grpc.AdminStub:
         return admin_pb2_grpc.AdminStub(self._channels["ops", Role.ADMIN])
 
-    def register(self, sender: str, **changes: Any) -> guardian_pb2.RegisterReply:
+    def register(
+        self, sender: str, *, kept: common_pb2.AuditHead | None = None, **changes: Any
+    ) -> guardian_pb2.RegisterReply:
         fields: dict[str, Any] = {
             "site": sender,
             "task_digest": TASK,
-            "groups": [common_pb2.Group(name="all", records=100, teachers=TEACHERS)],
+            "groups": [group("all")],
             "max_votes_per_person": 1,
             "training": "test",
         }
@@ -151,7 +158,8 @@ class Calls:
         signed = self._federation.credentials[sender, Role.PARTY].sign(
             MANIFEST_CONTEXT, manifest.SerializeToString()
         )
-        return self.stub(sender, Role.PARTY).Register(guardian_pb2.RegisterRequest(manifest=signed))
+        request = guardian_pb2.RegisterRequest(manifest=signed, kept_head=kept)
+        return self.stub(sender, Role.PARTY).Register(request)
 
     def budget(self, site: str, epsilon: float, **changes: Any) -> admin_pb2.Budget:
         request: dict[str, Any] = {
@@ -163,14 +171,42 @@ class Calls:
         }
         return self.admin.SetBudget(admin_pb2.SetBudgetRequest(**request | changes)).budget
 
+    def set_party(self, site: str, state: str) -> admin_pb2.PartyInfo:
+        request = admin_pb2.SetPartyRequest(party=site, state=state, reason="a test")
+        return self.admin.SetParty(request).party
+
+    def freeze(self, site: str, group: str, *, frozen: bool = True) -> None:
+        named = {"party": site, "group": group, "adjacency": "record", "reason": "a test"}
+        self.admin.FreezeBudget(admin_pb2.FreezeBudgetRequest(**named, frozen=frozen))
+
+    def withdraw(self, site: str, group: str) -> None:
+        named = {"party": site, "group": group, "adjacency": "record", "reason": "a test"}
+        self.admin.WithdrawConsent(admin_pb2.WithdrawConsentRequest(**named))
+
+    def apply_policy(self, toml: str) -> None:
+        self.admin.ApplyPolicy(admin_pb2.ApplyPolicyRequest(toml=toml, reason="a test"))
+
+    def reconcile(self, site: str, receipts: Sequence[common_pb2.Receipt]) -> guardian_pb2.ReconcileReply:
+        """Send each receipt in a message of its own."""
+        parts = [common_pb2.Receipts(site=site, receipts=[receipt]) for receipt in receipts]
+        signer = self._federation.credentials[site, Role.PARTY]
+        signed = [signer.sign(RECEIPTS_CONTEXT, part.SerializeToString()) for part in parts]
+        requests = iter([guardian_pb2.ReconcileRequest(receipts=part) for part in signed])
+        return self.stub(site, Role.PARTY).Reconcile(requests)
+
     def prepare_all(self, epsilon: float = 1000.0) -> None:
         """Register every party and give it a budget."""
         for site in PARTIES:
             self.register(site)
             self.budget(site, epsilon)
 
+    def budgets(self, site: str) -> dict[str, admin_pb2.Budget]:
+        """A party's record budgets by group."""
+        found = self.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+        return {budget.group: budget for budget in found if budget.adjacency == "record"}
+
     def spent(self, site: str = "a") -> float:
-        (found,) = self.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+        (found,) = self.budgets(site).values()
         return found.epsilon_worst_case
 
     def open(self, asked: Plan | None = None) -> common_pb2.Grant:

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
-from guardian.policy import Policy, load_policy
+from guardian.ledger.values import StoredPolicy
+from guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
 
 SITE = 'federation = "f"\nsite = "g"\nrole = "guardian"\nlisten = "127.0.0.1:0"\n'
 
@@ -23,15 +24,21 @@ def test_defaults_are_the_strict_choices(tmp_path: Path) -> None:
 
 def test_what_site_toml_says_counts(tmp_path: Path) -> None:
     policy = load_policy(
-        written(tmp_path, 'enforce = "data_dependent"', "min_quorum = 3", 'parties = ["athens"]')
+        written(tmp_path, 'enforce = "data_dependent"', "min_quorum = 3", "[policy.consent]", "low = 0.7")
     )
     assert (policy.enforce, policy.bound, policy.min_quorum) == ("data_dependent", "exact", 3)
-    assert policy.allows("athens")
-    assert not policy.allows("sparta")
+    assert policy.epsilon_of("low") == 0.7
 
 
-def test_without_a_list_every_certified_party_may_answer() -> None:
-    assert Policy().allows("anyone")
+def test_a_consent_level_that_the_policy_lacks_is_refused() -> None:
+    with pytest.raises(OstrakaError) as caught:
+        Policy(consent={"low": 1.0}).epsilon_of("high")
+    assert caught.value.code == ErrorCode.CONSENT_UNKNOWN
+
+
+def test_a_year_of_renewal_is_in_milliseconds() -> None:
+    assert Policy().renewal_ms is None
+    assert Policy(renewal_days=365).renewal_ms == 365 * 86_400_000
 
 
 @pytest.mark.parametrize(
@@ -51,6 +58,13 @@ def test_without_a_list_every_certified_party_may_answer() -> None:
         "allowed_skew_s = -1",
         "freeze_after_s = 0",
         "budget = 3",
+        'on_exhaustion = "wait"',
+        'admission = "anyone"',
+        'mechanisms = ["gnmax", "guess"]',
+        "max_queries_per_day = 0",
+        "renewal_days = 0",
+        "consent = { low = 0 }",
+        "consent = { LOW = 1 }",
     ],
 )
 def test_a_value_out_of_range_is_named(tmp_path: Path, line: str) -> None:
@@ -58,3 +72,33 @@ def test_a_value_out_of_range_is_named(tmp_path: Path, line: str) -> None:
         load_policy(written(tmp_path, line))
     assert caught.value.code == ErrorCode.CONFIG_INVALID
     assert line.split(maxsplit=1)[0] in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["enforce", 'enforce = "never"', "max_batch = 0"])
+def test_a_policy_file_that_is_off_says_where(text: str) -> None:
+    with pytest.raises(OstrakaError) as caught:
+        parse_policy(text)
+    assert caught.value.code == ErrorCode.POLICY_INVALID
+    assert caught.value.message.endswith("correct the file.")
+
+
+class Applied:
+    """A ledger that only has policies."""
+
+    stored: StoredPolicy | None = None
+
+    def apply(self, version: int, toml: str) -> None:
+        self.stored = StoredPolicy(version, toml, "a reason", 0)
+
+    def policy(self) -> StoredPolicy | None:
+        return self.stored
+
+
+def test_the_policy_applied_last_is_in_force() -> None:
+    applied, fallback = Applied(), Policy(max_batch=7)
+    policies = PolicyInForce(applied, fallback)
+    assert policies.current() is fallback
+    for version in (1, 2):
+        applied.apply(version, f"max_batch = {version}")
+        assert policies.current() == Policy(max_batch=version)
+    assert policies.current() is policies.current()

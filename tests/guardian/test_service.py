@@ -22,6 +22,7 @@ from tests.guardian.federation import (
     RING,
     Calls,
     Federation,
+    group,
     plan,
     refusal,
     unanimous,
@@ -318,9 +319,11 @@ def test_what_is_held_back_is_returned_when_the_grant_runs_out(tmp_path: Path) -
         assert budget.epsilon_reserved == 0
 
 
-def test_only_listed_parties_take_part(tmp_path: Path) -> None:
-    policy = 'enforce = "worst_case"\nmin_sigma = 0.5\nparties = ["a", "b"]\n'
+def test_only_added_parties_take_part(tmp_path: Path) -> None:
+    policy = 'enforce = "worst_case"\nmin_sigma = 0.5\nadmission = "added"\n'
     with Federation(tmp_path, policy=policy).guardian() as guardian:
+        for site in "ab":
+            guardian.set_party(site, "added")
         assert refusal(lambda: guardian.register("c")) == "policy.refused"
         for site in "ab":
             guardian.register(site)
@@ -419,7 +422,21 @@ def test_an_expired_grant_asks_nothing_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"site": "b"}, {"groups": []}, {"max_votes_per_person": 0}, {"task_digest": b"short"}],
+    [
+        {"site": "b"},
+        {"groups": []},
+        {"groups": [group("all"), group("all")]},
+        {"groups": [group("Everybody!")]},
+        {"groups": [group("all", copies=0)]},
+        {"groups": [group("all", copies=2)]},
+        {"groups": [group("all", teachers=0)]},
+        {"groups": [group("all", records=9)]},
+        {"groups": [group("low"), group("high", teachers=9)], "mixed": True},
+        {"groups": [group("low", copies=11)], "mixed": True},
+        {"groups": [group("low", records=9)], "mixed": True},
+        {"max_votes_per_person": 0},
+        {"task_digest": b"short"},
+    ],
 )
 def test_refused_manifests(guardian: Calls, changes: dict[str, object]) -> None:
     assert refusal(lambda: guardian.register("a", **changes)) == "manifest.invalid"
@@ -429,4 +446,4 @@ def test_budgets_are_set_once_or_lowered(guardian: Calls) -> None:
     assert guardian.budget("a", 500.0).epsilon == 500.0
     assert refusal(lambda: guardian.budget("a", 501.0)) == "budget.raise_refused"
     assert refusal(lambda: guardian.budget("a", 400.0, order=3.0)) == "budget.already_set"
-    assert refusal(lambda: guardian.budget("a", 400.0, delta=0.0)) == "message.invalid"
+    assert refusal(lambda: guardian.budget("a", 400.0, delta=1.0)) == "message.invalid"

@@ -6,8 +6,10 @@ import pytest
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ring import RingArray
 from guardian.noise import DrawnNoise, OpenDpNoise
+from guardian.sessions.attendance import Attendance
 from guardian.sessions.batch import Batch, Share
 from protos.ostraka.v1 import common_pb2
+from tests.guardian.sessions.people import clique, everybody
 
 SITES = ("a", "b", "c")
 
@@ -18,13 +20,14 @@ def share(value: int) -> Share:
 
 @pytest.fixture
 def batch() -> Batch:
-    schedule = [
-        common_pb2.Schedule(participant=common_pb2.Participant(site=site, teachers=2)) for site in SITES
-    ]
-    return Batch(
-        common_pb2.Ticket(session_id="s", batch_id=1, size=2, schedule=schedule),
-        DrawnNoise(OpenDpNoise(), {}),
-    )
+    return batch_of(everybody([clique(site) for site in SITES], 2))
+
+
+def batch_of(attendance: Attendance) -> Batch:
+    parties = [common_pb2.Participant(site=site, cliques=[common_pb2.Clique()]) for site in SITES]
+    schedule = attendance.schedule(parties)
+    ticket = common_pb2.Ticket(session_id="s", batch_id=1, size=2, schedule=schedule)
+    return Batch(ticket, attendance, DrawnNoise(OpenDpNoise(), {}))
 
 
 def total(batch: Batch, request: int) -> RingArray:
@@ -71,6 +74,20 @@ def test_quorum_lost(batch: Batch) -> None:
     with pytest.raises(OstrakaError) as refused:
         batch.freeze(SITES, 2, due=True)
     assert refused.value.code is ErrorCode.QUORUM_LOST
+
+
+def test_every_query_keeps_its_quorum() -> None:
+    """Two parties are in, but only one of them votes on the second query."""
+    present = np.array([[1, 1], [1, 0], [1, 1]], dtype=np.bool_)
+    batch = batch_of(Attendance(tuple(clique(site) for site in SITES), present))
+    for site in "ab":
+        batch.submit(site, share(1))
+    with pytest.raises(OstrakaError) as refused:
+        batch.freeze(SITES, 2, due=True)
+    assert refused.value.code is ErrorCode.QUORUM_LOST
+    assert batch.frozen is None
+    batch.submit("c", share(1))
+    assert batch.freeze(SITES, 2, due=False) == frozenset(SITES)
 
 
 def test_no_sum_before_the_freeze(batch: Batch) -> None:

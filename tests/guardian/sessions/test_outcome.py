@@ -1,6 +1,5 @@
 """What a batch releases and costs: whatever sums arrive, nothing is refused, and no charge is unreserved."""
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,17 @@ from common.mechanism import (
 )
 from common.plan import ENFORCE, Plan
 from common.plan_limits import check_ring
+from common.privacy import Influence
 from common.sharing.ring import Ring, RingArray
-from guardian.ledger import Budget, UnitKey
+from guardian.ledger import Charge, UnitKey
 from guardian.noise import OpenDpNoise
-from guardian.sessions.outcome import Outcome, evaluations, tally, worst_cost
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.effort import accounting_s
+from guardian.sessions.outcome import Outcome, tally
+from guardian.sessions.payers import Payer, payers, reservation
+from guardian.sessions.timed_tally import charging_s
+from protos.ostraka.v1 import guardian_pb2
+from tests.guardian.sessions.people import budget, clique, everybody
 
 BOUNDS: list[BOUND] = ["worst_case", "theorem6", "exact"]
 ENFORCES: list[ENFORCE] = ["worst_case", "data_dependent"]
@@ -111,22 +116,24 @@ def shifted(sums: Steps, how: str, half: int, draws: np.random.Generator) -> Ste
 
 
 def outcome_of(
-    plan: Plan, sums: RingArray, budgets: list[Budget], teachers: int, votes: int, bound: BOUND, seed: int
-) -> Outcome:
+    plan: Plan, sums: RingArray, attendance: Attendance, bound: BOUND, seed: int, **budgeted: Any
+) -> tuple[Outcome, list[Payer]]:
     scores = np.random.default_rng(seed).integers(0, VOTE + 1, (plan.queries, plan.classes))
-    frozen = {
-        site: common_pb2.Participant(
-            site=site, teachers=teachers, records=teachers, max_votes_per_person=votes
-        )
-        for site in SITES
-    }
     asked = scores if isinstance(plan.mechanism, Interactive) else None
-    return tally(plan, sums, asked, budgets, frozen, OpenDpNoise(), bound)
+    units = {key for clique in attendance.cliques for key in clique.payers(plan.adjacency)}
+    charged = payers(plan, attendance, {key: budget(*key, **budgeted) for key in units})
+    return tally(plan, sums, asked, charged, attendance, OpenDpNoise(), bound), charged
 
 
-def budgets_of(order: float, enforce: ENFORCE) -> list[Budget]:
-    keys = [UnitKey(site, "g", adjacency) for site, adjacency in product(SITES, ("label", "record"))]
-    return [Budget(key, 1.0, 1e-5, order, enforce, 10**12, 0, 0) for key in keys]
+def attended(plan: Plan, teachers: int, votes: int, draws: np.random.Generator) -> Attendance:
+    """Cliques of two parties; weighted, and on some queries alone, where the mechanism lets them be."""
+    weights = draws.choice([VOTE, 24_247, 104_858, 1], 3)
+    present = draws.random((3, plan.queries)) < draws.choice([0.5, 1.0])
+    if isinstance(plan.mechanism, NoiseCluster):
+        weights, present = np.full(3, VOTE), np.ones_like(present)
+    named = [("a", "low"), ("a", "high"), ("b", "all")]
+    cliques = [clique(*name, teachers, int(w), votes) for name, w in zip(named, weights, strict=True)]
+    return Attendance(tuple(cliques), present)
 
 
 @settings(deadline=None, max_examples=400)
@@ -135,7 +142,7 @@ def budgets_of(order: float, enforce: ENFORCE) -> list[Budget]:
     how=st.sampled_from(["honest", "random", "half", "steps", "moved", "zero"]),
     ring_bits=st.sampled_from([32, 64]),
     shape=st.tuples(st.integers(1, 4), st.integers(2, 4)),
-    teachers=st.sampled_from([1, 2, 10, 60]),
+    teachers=st.sampled_from([1, 2, 10, 40]),
     votes=st.integers(1, 3),
     bound=st.sampled_from(BOUNDS),
     enforce=st.sampled_from(ENFORCES),
@@ -160,17 +167,19 @@ def test_any_sum_is_answered_and_charged_within_its_reservation(
     """Neither an exception nor a warning: both would say something about votes (warnings are errors here)."""
     draws = np.random.default_rng(seed)
     plan = plan_of(mechanism, *shape, ring_bits, adjacency)
-    check_ring(plan, 2 * teachers)
-    sums = shifted(honest(plan, 2 * teachers, draws), how, 2 ** (ring_bits - 1), draws)
-    budgets = budgets_of(order, enforce)
-    outcome = outcome_of(plan, Ring(ring_bits).wrap(sums), budgets, teachers, votes, bound, seed)
+    attendance = attended(plan, teachers, votes, draws)
+    check_ring(plan, 5 * teachers)
+    sums = shifted(honest(plan, 3 * teachers, draws), how, 2 ** (ring_bits - 1), draws)
+    outcome, charged = outcome_of(
+        plan, Ring(ring_bits).wrap(sums), attendance, bound, seed, order=order, enforce=enforce
+    )
 
     answers = guardian_pb2.ReleaseReply.FromString(outcome.answers).answers
     assert len(answers) == plan.queries
     assert outcome.answered == sum(answer.answered for answer in answers)
-    most = worst_cost(plan, budgets[0], votes).reservation(plan.queries, mechanism.answers(plan.classes))
-    assert [charge.unit for charge in outcome.charges] == [budget.key for budget in budgets]
-    for charge in outcome.charges:
+    assert [charge.unit for charge in outcome.charges] == [payer.budget.key for payer in charged]
+    for payer, charge in zip(charged, outcome.charges, strict=True):
+        most = reservation(plan, payer)
         assert 0 <= charge.worst_case <= most
         assert 0 <= charge.data_dependent <= most
         if enforce == "data_dependent":
@@ -178,29 +187,69 @@ def test_any_sum_is_answered_and_charged_within_its_reservation(
             assert charge.at_most <= most
 
 
-@pytest.mark.parametrize("votes", [1, 2, 5])
-@pytest.mark.parametrize("mechanism", MECHANISMS[:1] + MECHANISMS[-2:-1], ids=lambda m: m.kind)
-def test_a_unit_that_changes_more_votes_pays_for_their_square(mechanism: Mechanism, votes: int) -> None:
-    plan = plan_of(mechanism, 3, 4, 64, "record")
-    sums = Ring(64).wrap(honest(plan, 20, np.random.default_rng(1)))
-    outcomes = [
-        outcome_of(plan, sums, budgets_of(8.0, "worst_case"), 10, each, "exact", 1) for each in (1, votes)
-    ]
-    one, many = (outcome.charges[0].worst_case for outcome in outcomes)
-    assert many == pytest.approx(votes**2 * one, rel=1e-9)
+def costs(attendance: Attendance, bound: BOUND = "exact", **budgeted: Any) -> dict[UnitKey, Charge]:
+    """What each unit pays for four queries on which all that vote are of one mind."""
+    plan = plan_of(GnMax(sigma=3), 4, 4, 64, "record")
+    votes = np.zeros((4, 4), dtype=np.int64)
+    votes[:, 1] = attendance.totals()
+    outcome, _ = outcome_of(plan, Ring(64).wrap(votes), attendance, bound, 1, **budgeted)
+    return {charge.unit: charge for charge in outcome.charges if charge.unit.adjacency == "record"}
 
 
-def test_units_alike_share_their_accounting() -> None:
-    frozen = {
-        site: common_pb2.Participant(site=site, max_votes_per_person=votes)
-        for site, votes in (("a", 1), ("b", 2))
-    }
-    for enforce, times in (("worst_case", 1), ("data_dependent", 3)):
-        assert evaluations(budgets_of(8.0, enforce), frozen) == 2 * times  # type: ignore[arg-type]
+LOW, HIGH = UnitKey("a", "low", "record"), UnitKey("a", "high", "record")
+
+
+@pytest.mark.parametrize("votes", [2, 5])
+def test_a_unit_that_changes_more_votes_pays_for_their_square(votes: int) -> None:
+    low, high = (clique("a", "low"), clique("a", "high", votes=votes))
+    cost = costs(everybody([low, high], 4))
+    assert cost[HIGH].worst_case == pytest.approx(votes**2 * cost[LOW].worst_case, rel=1e-9)
+    assert cost[HIGH].data_dependent > cost[LOW].data_dependent
+
+
+def test_a_weighted_vote_pays_for_the_square_of_its_weight() -> None:
+    cost = costs(everybody([clique("a", "low", weight=VOTE // 2), clique("a", "high", weight=2 * VOTE)], 4))
+    assert cost[HIGH].worst_case == pytest.approx(16 * cost[LOW].worst_case, rel=1e-9)
+    assert cost[HIGH].data_dependent > 10 * cost[LOW].data_dependent > 0
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_only_queries_that_a_clique_votes_on_are_charged_to_it(bound: BOUND) -> None:
+    """A quarter of the queries at a quarter of the cost, votes being the same on all of them."""
+    low, high = clique("a", "low", 0), clique("a", "high")
+    cost = costs(
+        Attendance((low, high), np.array([[0, 1, 0, 0], [1, 1, 1, 1]], dtype=np.bool_)),
+        bound,
+        enforce="data_dependent",
+    )
+    for field in ("worst_case", "data_dependent", "at_most"):
+        one, four = getattr(cost[LOW], field), getattr(cost[HIGH], field)
+        assert four == pytest.approx(4 * one, abs=4)
+
+
+def test_who_votes_on_nothing_pays_nothing() -> None:
+    low, high = clique("a", "low"), clique("a", "high")
+    assert list(costs(everybody([low, high], 4).without({low}))) == [HIGH]
+
+
+@pytest.mark.parametrize(("enforce", "times"), [("worst_case", 1), ("data_dependent", 3)])
+def test_units_alike_share_their_accounting(enforce: ENFORCE, times: int) -> None:
+    plan = plan_of(GnMax(sigma=3), 4, 4, 64, "record")
+    cliques = [clique("a"), clique("b"), clique("c", votes=2), clique("d")]
+    present = np.ones((4, 4), dtype=np.bool_)
+    present[3, :2] = False
+    attendance = Attendance(tuple(cliques), present)
+    budgets = [budget(site, adjacency=a, enforce=enforce) for site in "abcd" for a in ("label", "record")]
+    charged = payers(plan, attendance, {b.key: b for b in budgets})
+    one, twice = (accounting_s(plan.mechanism, 4, 4, 40, "exact", Influence(votes)) for votes in (1, 2))
+    half = accounting_s(plan.mechanism, 2, 4, 40, "exact")
+    assert len(charged) == 8
+    assert charging_s(plan, charged, attendance, "exact") == pytest.approx(times * (one + twice + half))
 
 
 def test_nothing_private_is_printed() -> None:
     plan = plan_of(GnMax(sigma=3), 3, 4, 64, "record")
     sums = Ring(64).wrap(honest(plan, 20, np.random.default_rng(1)))
-    outcome: Any = outcome_of(plan, sums, budgets_of(8.0, "worst_case"), 10, 1, "exact", 1)
-    assert repr(outcome) == "Outcome()"
+    outcome, _ = outcome_of(plan, sums, everybody([clique("a"), clique("b")], 3), "exact", 1)
+    printed: Any = outcome
+    assert repr(printed) == "Outcome()"

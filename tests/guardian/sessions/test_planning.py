@@ -10,8 +10,18 @@ from common.identity import Role
 from common.mechanism import Binary, Confident, GnMax, NoiseCluster
 from common.plan import Plan
 from common.privacy import AMOUNT_UNIT, epsilon, worst_case
-from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
-from tests.guardian.federation import PARTIES, TASK, TEACHERS, Calls, Federation, plan, refusal, unanimous
+from protos.ostraka.v1 import admin_pb2, guardian_pb2
+from tests.guardian.federation import (
+    PARTIES,
+    TASK,
+    TEACHERS,
+    Calls,
+    Federation,
+    group,
+    plan,
+    refusal,
+    unanimous,
+)
 
 
 @pytest.fixture
@@ -82,11 +92,11 @@ def test_a_persons_votes_and_lowered_budgets_show_in_their_party_alone(guardian:
 
 
 def test_the_unit_with_room_for_the_fewest_speaks_for_its_party(guardian: Calls) -> None:
-    groups = [common_pb2.Group(name=name, records=50, teachers=5) for name in ("all", "old")]
-    guardian.register("a", groups=groups)
+    guardian.register("a", groups=[group(name, records=50, teachers=5) for name in ("all", "old")])
     assert refusal(lambda: ask(guardian)) == "budget.missing"
     guardian.budget("a", 20.0, group="old")
-    assert ask(guardian).parties[0].budget_epsilon == 20.0
+    tightest = ask(guardian).parties[0]
+    assert (tightest.budget_epsilon, tightest.group) == (20.0, "old")
     guardian.budget("a", 10.0, adjacency="label")
     assert ask(guardian).parties[0].budget_epsilon == 10.0
 

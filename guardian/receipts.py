@@ -1,0 +1,120 @@
+"""What parties' receipts say that a restored ledger owes, costed by the guardian itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, read_signed
+from common.mechanism import AnyMechanism
+from common.mechanism.message import mechanism_of
+from common.privacy import worst_case
+from common.protocol import RECEIPTS_CONTEXT
+from guardian.ledger import LedgerReader, UnitKey
+from guardian.ledger.values import Owed
+from protos.ostraka.v1 import common_pb2, guardian_pb2
+
+MOST_RECEIPTS = 2_000_000
+"""More than this is no journal of a party."""
+
+
+def read_receipts(
+    requests: Iterable[guardian_pb2.ReconcileRequest], party: Identity, *, ca_pem: bytes, clock: Clock
+) -> list[common_pb2.Receipt]:
+    """All receipts of a stream, each message signed by `party`.
+
+    Raises:
+        OstrakaError: `message.invalid`, `message.too_large`, `identity.*`.
+    """
+    receipts: list[common_pb2.Receipt] = []
+    for request in requests:
+        part = read_signed(
+            request.receipts,
+            RECEIPTS_CONTEXT,
+            common_pb2.Receipts(),
+            signer=party,
+            ca_pem=ca_pem,
+            clock=clock,
+            invalid=ErrorCode.MESSAGE_INVALID,
+        )
+        if part.site != party.site:
+            raise _invalid(f"are of site {part.site!r}")
+        receipts += part.receipts
+        if len(receipts) > MOST_RECEIPTS:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"At most {MOST_RECEIPTS} receipts are taken at once; send fewer.",
+            )
+    return receipts
+
+
+def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
+    """What each receipt costs each unit that its batch is charged to, at worst and at the unit's order.
+
+    Raises:
+        OstrakaError: `message.invalid` for a receipt that says no cost, `budget.missing` for a group without
+            a budget: without its order nothing can be charged.
+    """
+    kept = list(receipts)
+    for receipt in kept:
+        _check(receipt)
+    needed = {UnitKey(site, receipt.group, receipt.adjacency) for receipt in kept}
+    orders = {budget.key: budget.order for budget in ledger.budgets_of(needed)}
+    labels = {UnitKey(site, key.group, "label") for key in needed}
+    orders |= {key: budget.order for key, budget in ledger.find_budgets(labels).items()}
+
+    @cache
+    def cost(mechanism: bytes, order: float, sensitivity: float, classes: int, queries: int) -> int:
+        parsed = _mechanism(mechanism)
+        worst = worst_case(parsed, order, sensitivity, classes=classes)
+        return worst.reservation(queries, parsed.answers(classes))
+
+    return [
+        Owed(
+            receipt.session_id,
+            receipt.batch_id,
+            key,
+            cost(
+                receipt.mechanism.SerializeToString(deterministic=True),
+                orders[key],
+                receipt.sensitivity,
+                receipt.classes,
+                receipt.queries,
+            ),
+        )
+        for receipt in kept
+        for key in _units(site, receipt)
+        if key in orders
+    ]
+
+
+def _units(site: str, receipt: common_pb2.Receipt) -> Iterator[UnitKey]:
+    """A record's charge debits its label budget too."""
+    yield UnitKey(site, receipt.group, receipt.adjacency)
+    if receipt.adjacency == "record":
+        yield UnitKey(site, receipt.group, "label")
+
+
+def _check(receipt: common_pb2.Receipt) -> None:
+    if receipt.adjacency not in ("record", "label"):
+        raise _invalid(f"name adjacency {receipt.adjacency!r}")
+    if not (receipt.classes >= 2 and 0 < receipt.sensitivity < math.inf):
+        raise _invalid("need at least two classes and a sensitivity above 0")
+    if not receipt.session_id or receipt.batch_id >= 2**63:
+        raise _invalid("must name the batch that they are of")
+
+
+def _mechanism(message: bytes) -> AnyMechanism:
+    try:
+        return mechanism_of(common_pb2.Mechanism.FromString(message))
+    except OstrakaError as exc:
+        raise _invalid(f"name a mechanism that is none ({exc.message})") from exc
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.MESSAGE_INVALID, f"The receipts {problem}; send them as this version's party keeps them."
+    )

@@ -1,0 +1,75 @@
+"""Which cliques vote on which queries of one batch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.schedules import scheduled
+from guardian.sessions.cliques import Clique
+from protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Attendance:
+    """Cliques in the order of their participants, and the queries each votes on, bool (cliques, Q)."""
+
+    cliques: tuple[Clique, ...]
+    present: NDArray[np.bool_] = field(repr=False)
+
+    @classmethod
+    def of_ticket(cls, ticket: common_pb2.Ticket, cliques: Iterable[Clique]) -> Attendance:
+        """What a ticket says about those of `cliques` whose parties are in it, in the ticket's order."""
+        by_site: dict[str, list[Clique]] = defaultdict(list)
+        for clique in cliques:
+            by_site[clique.site].append(clique)
+        chosen = [clique for schedule in ticket.schedule for clique in by_site[schedule.participant.site]]
+        return cls(tuple(chosen), np.concatenate([scheduled(s, ticket.size) for s in ticket.schedule]))
+
+    @property
+    def sites(self) -> set[str]:
+        """Parties with a vote on some query."""
+        return {self.cliques[row].site for row in np.flatnonzero(self.present.any(axis=1))}
+
+    def of(self, sites: Collection[str]) -> Attendance:
+        """The same with no vote from any other party than `sites`."""
+        return self.without({clique for clique in self.cliques if clique.site not in sites})
+
+    def without(self, absent: Collection[Clique]) -> Attendance:
+        """The same with no vote from the cliques that are `absent`."""
+        kept = np.array([clique not in absent for clique in self.cliques])
+        return Attendance(self.cliques, self.present & kept[:, None])
+
+    def totals(self) -> NDArray[np.int64]:
+        """Weight of all votes on each query, int64 (Q,) in steps of 2^-16 vote."""
+        return np.array([c.total for c in self.cliques], dtype=np.int64) @ self.present.astype(np.int64)
+
+    def voters(self) -> int:
+        """The most teachers (or records) that vote on one query."""
+        each = np.array([c.voters for c in self.cliques], dtype=np.int64)
+        return int((each @ self.present.astype(np.int64)).max(initial=0))
+
+    def fewest_parties(self) -> int:
+        """How many parties vote on the query with the fewest."""
+        by_site: dict[str, list[int]] = defaultdict(list)
+        for row, clique in enumerate(self.cliques):
+            by_site[clique.site].append(row)
+        voting = np.array([self.present[rows].any(axis=0) for rows in by_site.values()])
+        return int(voting.sum(axis=0).min())
+
+    def schedule(self, participants: Iterable[common_pb2.Participant]) -> list[common_pb2.Schedule]:
+        """A ticket's messages for those of `participants` that vote, every clique of which is here."""
+        rows, voting = iter(self.present), self.sites
+        messages = [
+            common_pb2.Schedule(participant=party, queries=[_packed(next(rows)) for _ in party.cliques])
+            for party in participants
+        ]
+        return [message for message in messages if message.participant.site in voting]
+
+
+def _packed(queries: NDArray[np.bool_]) -> bytes:
+    return b"" if queries.all() else np.packbits(queries).tobytes()

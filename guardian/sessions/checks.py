@@ -1,0 +1,97 @@
+"""What a federation's policy and administrators do not allow, found before anything is granted."""
+
+from collections.abc import Iterable
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+from guardian.ledger import Budget
+from guardian.ledger.values import StoredParty
+from guardian.policy import Policy
+from protos.ostraka.v1 import common_pb2
+
+
+def check_policy(plan: Plan, policy: Policy) -> None:
+    """Raise `policy.refused` naming what of `plan` the federation's policy does not allow."""
+    kinds = policy.mechanisms
+    limits = [
+        (plan.quorum >= policy.min_quorum, f"a quorum of at least {policy.min_quorum} parties"),
+        (min(plan.mechanism.sigmas) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
+        (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
+        (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
+        (kinds is None or plan.mechanism.kind in kinds, f"a mechanism out of {', '.join(kinds or ())}"),
+    ]
+    for holds, wanted in limits:
+        if not holds:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED, f"The guardian's policy asks for {wanted}; change the plan."
+            )
+
+
+def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) -> None:
+    """Raise where the administrators let a party of `plan` answer nobody now.
+
+    `party.suspended`, `party.removed`, `party.unreconciled`, or `policy.refused` for a party that nobody
+    added where the policy's admission asks for that.
+    """
+    known = {party.site: party for party in parties}
+    for site in plan.parties:
+        if site in known:
+            _check_standing(known[site])
+        elif policy.admission == "added":
+            raise not_added(site)
+
+
+def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
+    """Raise `policy.refused` for a budget made under another enforcement than the policy's."""
+    for budget in budgets:
+        if budget.enforce != enforce:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The budget of {budget.key} is enforced as {budget.enforce} and the guardian's policy says"
+                f" {enforce}; restore the policy that the budget was made under.",
+            )
+
+
+def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> None:
+    """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
+    check_policy(plan, policy)
+    if grant.enforce != policy.enforce:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"The guardian's policy now enforces {policy.enforce} costs and this session was opened under"
+            f" {grant.enforce}; keep what was released and open a new session.",
+        )
+
+
+def may_answer(party: StoredParty | None) -> bool:
+    """Whether a party is in good standing."""
+    return party is not None and party.state == "active" and party.reconciled
+
+
+def not_added(site: str) -> OstrakaError:
+    """The error for a party that an administrator must add first."""
+    return OstrakaError(
+        ErrorCode.POLICY_REFUSED,
+        f"The guardian's policy admits parties that were added, and {site} was not; its administrator adds it"
+        f" with `ostraka guardian party add {site}`.",
+    )
+
+
+def _check_standing(party: StoredParty) -> None:
+    site = party.site
+    if party.state == "removed":
+        raise OstrakaError(
+            ErrorCode.PARTY_REMOVED,
+            f"Party {site} was removed from the federation; leave it out of the plan.",
+        )
+    if party.state == "suspended":
+        raise OstrakaError(
+            ErrorCode.PARTY_SUSPENDED,
+            f"Party {site} is suspended; leave it out of the plan, or have it resumed.",
+        )
+    if party.state == "active" and not party.reconciled:
+        raise OstrakaError(
+            ErrorCode.PARTY_UNRECONCILED,
+            f"The guardian's ledger was restored and lacks the receipts of party {site}; restart its"
+            " `ostraka party serve`, which sends them.",
+        )

@@ -1,0 +1,102 @@
+"""Cliques: teachers of one party that take part together, and the units that pay for their votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from common.mechanism import AnyMechanism, NoiseCluster
+from common.privacy import Influence
+from common.sharing.fixed_point import FRACTION_BITS
+from guardian.ledger import UnitKey
+from protos.ostraka.v1 import common_pb2
+
+ONE_VOTE_STEPS = 2**FRACTION_BITS
+"""Weight of a whole vote, in steps of the ballots' lattice."""
+
+
+@dataclass(frozen=True)
+class Clique:
+    """Teachers of one party that vote on the same queries.
+
+    Attributes:
+        site: the party.
+        groups: whose records they were trained on, each with what one record or person changes in a query.
+        voters: how many they are; for NoiseCluster the records, which vote themselves.
+        weight: of each vote, in steps of 2^-16 vote.
+    """
+
+    site: str
+    groups: tuple[tuple[str, Influence], ...]
+    voters: int
+    weight: int
+
+    @property
+    def total(self) -> int:
+        """Weight of all its votes on one query, in steps of 2^-16 vote."""
+        return self.voters * self.weight
+
+    def units(self, adjacency: str) -> dict[UnitKey, Influence]:
+        """What each of its units under `adjacency` changes in one query."""
+        return {UnitKey(self.site, group, adjacency): influence for group, influence in self.groups}
+
+    def payers(self, adjacency: str) -> dict[UnitKey, Influence]:
+        """The units that its votes are charged to: a record's charge debits its label budget too."""
+        if adjacency == "label":
+            return self.units("label")
+        return self.units("record") | self.units("label")
+
+
+def declared(manifest: common_pb2.Manifest) -> list[common_pb2.Clique]:
+    """The cliques of a party's manifest, each vote weighing one: mixed teachers are one clique."""
+    if manifest.mixed:
+        return [_message(manifest.groups, manifest.groups[0].teachers)]
+    return [_message([group], group.teachers) for group in manifest.groups]
+
+
+def cliques_of(
+    participant: common_pb2.Participant, manifest: common_pb2.Manifest, mechanism: AnyMechanism
+) -> tuple[Clique, ...]:
+    """The cliques of a participant in the order of its message.
+
+    What a record changes is its copies, times what a person's records change in one vote. Under NoiseCluster
+    records vote themselves, and each of them once.
+    """
+    groups = {group.name: group for group in manifest.groups}
+    by_record = isinstance(mechanism, NoiseCluster)
+
+    def influence(name: str, weight: int) -> tuple[str, Influence]:
+        copies = 1 if by_record else max(1, groups[name].copies)
+        return name, Influence(copies * participant.max_votes_per_person, weight / ONE_VOTE_STEPS)
+
+    return tuple(
+        Clique(
+            site=participant.site,
+            groups=tuple(influence(name, clique.weight) for name in clique.groups),
+            voters=sum(groups[name].records for name in clique.groups) if by_record else clique.teachers,
+            weight=clique.weight,
+        )
+        for clique in participant.cliques
+    )
+
+
+def weights(epsilons: Mapping[Clique, float]) -> dict[Clique, int]:
+    """Weight of a vote of each clique: its budget's epsilon over the mean of all teachers' (003, App. B).
+
+    In steps of 2^-16 vote, rounded down so that all votes together weigh no more than the teachers are, and
+    at least one.
+    """
+    mean = sum(clique.voters * epsilon for clique, epsilon in epsilons.items())
+    teachers = sum(clique.voters for clique in epsilons)
+    return {
+        clique: max(1, int(epsilon * teachers / mean * ONE_VOTE_STEPS))
+        for clique, epsilon in epsilons.items()
+    }
+
+
+def _message(groups: Iterable[common_pb2.Group], teachers: int) -> common_pb2.Clique:
+    clique = common_pb2.Clique(teachers=teachers, weight=ONE_VOTE_STEPS)
+    for group in groups:
+        clique.groups.append(group.name)
+        clique.copies.append(max(1, group.copies))
+    return clique

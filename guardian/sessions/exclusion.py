@@ -1,0 +1,81 @@
+"""Whom a batch goes without: decided before its ticket is signed, never after."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from common.mechanism import NoiseCluster
+from common.plan import Plan
+from guardian.ledger import Budget, LedgerReader, UnitKey
+from guardian.ledger.values import StoredParty
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.checks import may_answer
+from guardian.sessions.cliques import Clique
+from guardian.sessions.payers import worst_cost
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What decides who takes part in a batch.
+
+    Attributes:
+        parties: the federation's parties by site.
+        budgets: of all units that may pay.
+        unavailable: sites that the querying party cannot reach.
+        exhausted: units whose data-dependent budget is used up.
+    """
+
+    parties: Mapping[str, StoredParty]
+    budgets: Mapping[UnitKey, Budget]
+    unavailable: Collection[str]
+    exhausted: Collection[UnitKey]
+
+    @classmethod
+    def now(
+        cls, ledger: LedgerReader, budgets: Mapping[UnitKey, Budget], unavailable: Collection[str]
+    ) -> Standing:
+        """As the ledger has it; data-dependent exhaustion is looked up only where it is enforced."""
+        sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
+        exhausted = ledger.exhausted(sealed) if sealed else set()
+        parties = {party.site: party for party in ledger.parties()}
+        return cls(parties, budgets, set(unavailable), exhausted)
+
+
+def willing(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
+    """Those whose party answers and none of whose units is withdrawn or frozen."""
+    return _without(plan, attendance, {c for c in attendance.cliques if not _willing(plan, c, standing)})
+
+
+def solvent(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
+    """Those all of whose units can pay for one query more."""
+    return _without(plan, attendance, {c for c in attendance.cliques if not _solvent(plan, c, standing)})
+
+
+def _willing(plan: Plan, clique: Clique, standing: Standing) -> bool:
+    answers = clique.site not in standing.unavailable and may_answer(standing.parties.get(clique.site))
+    return answers and all(budget.state == "active" for budget in _budgets(plan, clique, standing).values())
+
+
+def _solvent(plan: Plan, clique: Clique, standing: Standing) -> bool:
+    influences = clique.payers(plan.adjacency)
+    for key, budget in _budgets(plan, clique, standing).items():
+        if key in standing.exhausted:
+            return False
+        one = worst_cost(plan, budget.order, influences[key])
+        if budget.enforce == "worst_case" and budget.available < one.reservation(
+            1, plan.mechanism.answers(plan.classes)
+        ):
+            return False
+    return True
+
+
+def _budgets(plan: Plan, clique: Clique, standing: Standing) -> dict[UnitKey, Budget]:
+    keys = clique.payers(plan.adjacency)
+    return {key: standing.budgets[key] for key in keys if key in standing.budgets}
+
+
+def _without(plan: Plan, attendance: Attendance, out: Collection[Clique]) -> Attendance:
+    """Without the cliques that are `out`; a party's records count together or not at all."""
+    sites = {clique.site for clique in out} if isinstance(plan.mechanism, NoiseCluster) else set()
+    return attendance.without({c for c in attendance.cliques if c in out or c.site in sites})

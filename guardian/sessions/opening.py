@@ -1,0 +1,151 @@
+"""Opens batches: who takes part in which query, what is held back for it, and the ticket that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials
+from guardian.ledger import Budget, Ledger, UnitKey
+from guardian.policy import Policies, Policy
+from guardian.sessions.admission import all_cliques, check_unchanged, parsed
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.checks import check_still_allowed
+from guardian.sessions.cliques import Clique
+from guardian.sessions.exclusion import Standing, solvent, willing
+from guardian.sessions.payers import budgets_of, payers, reservation
+from guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
+from guardian.sessions.registry import Session
+from guardian.sessions.roster import check_quorum, planned
+from guardian.sessions.tickets import sign_ticket
+from protos.ostraka.v1 import common_pb2
+
+ATTEMPTS = 3
+"""How often a batch is put together while other sessions take the budgets that it counted on."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A batch that a querying party asks for, which cannot reach the `unavailable` parties."""
+
+    session: Session
+    batch_id: int
+    size: int
+    unavailable: Collection[str]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A batch's signed ticket, who votes by it, and the units that pay."""
+
+    signed: common_pb2.Signed
+    ticket: common_pb2.Ticket
+    attendance: Attendance
+    units: frozenset[UnitKey]
+
+
+class Opening:
+    """Puts batches together from what the ledger holds, and stores them."""
+
+    def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
+        """Take what a ticket is made of."""
+        self._ledger = ledger
+        self._credentials = credentials
+        self._policies = policies
+        self._clock = clock
+
+    def open(self, asked: Asked) -> Opened:
+        """Store the batch with its reservations and return its ticket; the same again gets the same ticket.
+
+        Raises:
+            OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `batch.too_large`,
+                `quorum.lost`, `budget.too_small`, `session.ended`, and as `Ledger.open_batch`.
+        """
+        policy, plan = self._policies.current(), asked.session.plan
+        check_still_allowed(plan, asked.session.grant, policy)
+        check_size(plan, asked.size)
+        cliques = self._cliques(asked.session)
+        for attempt in range(1, ATTEMPTS + 1):
+            budgets = self._budgets(asked.session, cliques, policy)
+            attendance = self._attendance(asked, cliques, budgets, policy)
+            held = {p.budget.key: reservation(plan, p) for p in payers(plan, attendance, budgets)}
+            ticket = self._ticket(asked, attendance, policy)
+            try:
+                stored = self._ledger.open_batch(
+                    asked.session.session_id,
+                    asked.batch_id,
+                    asked.size,
+                    ticket.SerializeToString(),
+                    held,
+                    daily_limit=policy.max_queries_per_day,
+                )
+            except OstrakaError as exc:
+                if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
+                    continue
+                raise without_smaller(exc, plan) from exc
+            return _opened(stored, cliques, frozenset(held))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _cliques(self, session: Session) -> tuple[Clique, ...]:
+        stored = self._ledger.manifests(session.plan.parties)
+        check_unchanged(session.grant.participants, stored)
+        manifests = {site: parsed(manifest) for site, manifest in stored.items()}
+        return all_cliques(session.plan, session.grant.participants, manifests)
+
+    def _budgets(
+        self, session: Session, cliques: tuple[Clique, ...], policy: Policy
+    ) -> dict[UnitKey, Budget]:
+        budgets = budgets_of(self._ledger, session.plan, cliques)
+        if policy.renewal_ms is None:
+            return budgets
+        self._ledger.renew(list(budgets), period_ms=policy.renewal_ms)
+        return self._ledger.find_budgets(list(budgets))
+
+    def _attendance(
+        self,
+        asked: Asked,
+        cliques: tuple[Clique, ...],
+        budgets: dict[UnitKey, Budget],
+        policy: Policy,
+    ) -> Attendance:
+        """Who takes part; where the used up are left out, a quorum lost by that is a budget used up."""
+        plan, session = asked.session.plan, asked.session
+        everyone = planned(
+            plan, session.grant.plan_digest, cliques, budgets, batch_id=asked.batch_id, size=asked.size
+        )
+        standing = Standing.now(self._ledger, budgets, asked.unavailable)
+        able = willing(plan, everyone, standing)
+        check_quorum(plan, able)
+        if policy.on_exhaustion == "stop":
+            return able
+        paying = solvent(plan, able, standing)
+        if paying.fewest_parties() < plan.quorum:
+            if session.grant.enforce == "worst_case":
+                raise used_up()
+            self._ledger.end_session(session.session_id)
+            raise session_ended()
+        return paying
+
+    def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.Signed:
+        return sign_ticket(
+            self._credentials,
+            session_id=asked.session.session_id,
+            batch_id=asked.batch_id,
+            size=asked.size,
+            schedule=attendance.schedule(asked.session.grant.participants),
+            freeze_at=self._clock.now() + policy.freeze_after_s,
+        )
+
+
+def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
+    """Whether a unit was used up after it was looked at, whose clique is now to be left out."""
+    nothing = error.code is ErrorCode.BUDGET_TOO_SMALL and error.details.get("fits") == "0"
+    return nothing and policy.on_exhaustion == "vanish"
+
+
+def _opened(stored: bytes, cliques: tuple[Clique, ...], units: frozenset[UnitKey]) -> Opened:
+    signed = common_pb2.Signed.FromString(stored)
+    ticket = common_pb2.Ticket.FromString(signed.payload)
+    return Opened(signed, ticket, Attendance.of_ticket(ticket, cliques), units)

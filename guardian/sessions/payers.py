@@ -1,0 +1,60 @@
+"""Who pays for a batch: units, with what they can change and the queries on which they can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.plan import Plan
+from common.privacy import Influence, WorstCase, worst_case
+from guardian.ledger import Budget, LedgerReader, UnitKey
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.cliques import Clique
+
+
+@dataclass(frozen=True)
+class Payer:
+    """A unit's budget, what it changes in one query, and the queries (Q,) on which its clique votes."""
+
+    budget: Budget
+    influence: Influence
+    queries: NDArray[np.bool_] = field(repr=False)
+
+
+def payers(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> list[Payer]:
+    """The payers of a batch, in unit order: units with a budget whose clique votes on some query."""
+    found = [
+        Payer(budgets[key], influence, queries)
+        for clique, queries in zip(attendance.cliques, attendance.present, strict=True)
+        for key, influence in clique.payers(plan.adjacency).items()
+        if key in budgets and queries.any()
+    ]
+    return sorted(found, key=lambda payer: payer.budget.key)
+
+
+def budgets_of(ledger: LedgerReader, plan: Plan, cliques: Iterable[Clique]) -> dict[UnitKey, Budget]:
+    """The budgets that votes of `cliques` are charged to.
+
+    Raises:
+        OstrakaError: `budget.missing` for a unit without one under the plan's adjacency; a label budget that
+            is not set pays nothing for records.
+    """
+    chosen = list(cliques)
+    charged = {key for clique in chosen for key in clique.units(plan.adjacency)}
+    others = [key for clique in chosen for key in clique.payers(plan.adjacency) if key not in charged]
+    budgets = {budget.key: budget for budget in ledger.budgets_of(charged)}
+    return budgets | ledger.find_budgets(others)
+
+
+def worst_cost(plan: Plan, order: float, influence: Influence) -> WorstCase:
+    """The worst cost of a batch of `plan` to a unit, at the order of its budget."""
+    return worst_case(plan.mechanism, order, influence.sensitivity, classes=plan.classes)
+
+
+def reservation(plan: Plan, payer: Payer) -> int:
+    """What a unit pays for a batch at most, in amounts: every query that its clique votes on is answered."""
+    cost = worst_cost(plan, payer.budget.order, payer.influence)
+    return cost.reservation(int(payer.queries.sum()), plan.mechanism.answers(plan.classes))

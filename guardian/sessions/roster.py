@@ -1,0 +1,85 @@
+"""Who is planned to vote on which query under a plan's variant, before anybody is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+from common.planning.candidate import fits
+from common.privacy import Influence, budget_amount, budget_rdp
+from guardian.ledger import Budget, UnitKey
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.cliques import Clique
+from guardian.sessions.payers import worst_cost
+from guardian.sessions.vanishing import frequencies, timetable
+
+MOST = 2**32 - 1
+"""The largest number of queries that is told apart from more."""
+
+
+def often(plan: Plan, cliques: Sequence[Clique], budgets: Mapping[UnitKey, Budget]) -> list[Fraction]:
+    """How often each clique votes: by its tightest unit's whole budget under vanishing, else on every query.
+
+    A function of the plan, the manifests and the budgets' epsilons, which are all public.
+    """
+    if plan.variant != "vanishing":
+        return [Fraction(1)] * len(cliques)
+    return frequencies([_whole_budget_fits(plan, clique, budgets) for clique in cliques])
+
+
+def planned(
+    plan: Plan,
+    plan_digest: bytes,
+    cliques: Sequence[Clique],
+    budgets: Mapping[UnitKey, Budget],
+    *,
+    batch_id: int,
+    size: int,
+) -> Attendance:
+    """Who votes on which query of a batch if nobody is left out."""
+    if plan.variant != "vanishing":
+        return Attendance(tuple(cliques), np.ones((len(cliques), size), dtype=np.bool_))
+    present = timetable(often(plan, cliques, budgets), size, plan_digest, batch_id)
+    return Attendance(tuple(cliques), present)
+
+
+def check_quorum(plan: Plan, attendance: Attendance) -> None:
+    """Raise `quorum.lost` where some query of a batch is left to fewer parties than the quorum asks for."""
+    fewest = attendance.fewest_parties()
+    if fewest >= plan.quorum:
+        return
+    advice = "ask again when more of them can"
+    if plan.variant == "vanishing":
+        advice = "name more parties, ask for a smaller quorum, or choose a variant without vanishing votes"
+    raise OstrakaError(
+        ErrorCode.QUORUM_LOST,
+        f"Only {fewest} parties can vote on some query of this batch and the quorum is {plan.quorum};"
+        f" {advice}.",
+    )
+
+
+def queries_paid(plan: Plan, budget: Budget, influence: Influence, available: int) -> int:
+    """How many queries like the plan's `available` amounts of a unit pay for, each of them answered.
+
+    A mechanism whose batch costs the same whatever its size fits whole or not at all.
+    """
+    cost = worst_cost(plan, budget.order, influence)
+    found = fits(cost, plan.mechanism.answers(plan.classes), available)
+    return plan.queries if found is None else min(found, MOST)
+
+
+def whole_budget(budget: Budget) -> int:
+    """A budget in amounts, before anything was spent of it."""
+    return budget_amount(budget_rdp(budget.epsilon, budget.delta, budget.order))
+
+
+def _whole_budget_fits(plan: Plan, clique: Clique, budgets: Mapping[UnitKey, Budget]) -> int:
+    return min(
+        queries_paid(plan, budgets[key], influence, whole_budget(budgets[key]))
+        for key, influence in clique.payers(plan.adjacency).items()
+        if key in budgets
+    )

@@ -1,0 +1,35 @@
+"""Cliques, attendances and payers for tests of what a session is made of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from common.privacy import Influence
+from guardian.ledger import Budget, UnitKey
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique
+
+
+def clique(
+    site: str, group: str = "g", voters: int = 10, weight: int = ONE_VOTE_STEPS, votes: int = 1
+) -> Clique:
+    influence = Influence(votes, weight / ONE_VOTE_STEPS)
+    return Clique(site, ((group, influence),), voters, weight)
+
+
+def everybody(cliques: Sequence[Clique], queries: int) -> Attendance:
+    return Attendance(tuple(cliques), np.ones((len(cliques), queries), dtype=np.bool_))
+
+
+def budget(site: str, group: str = "g", adjacency: str = "record", **changes: Any) -> Budget:
+    values: dict[str, Any] = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "order": 8.0,
+        "enforce": "worst_case",
+        "budget": 10**12,
+        "spent": 0,
+        "reserved": 0,
+    }
+    return Budget(UnitKey(site, group, adjacency), **values | changes)
