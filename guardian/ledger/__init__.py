@@ -1,8 +1,10 @@
 """Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
 
+from guardian.ledger.backup import backup
 from guardian.ledger.cipher import Cipher, load_or_create_key
 from guardian.ledger.ledger import Ledger
 from guardian.ledger.reader import LedgerReader
+from guardian.ledger.restore import restore
 from guardian.ledger.site import open_guardian_ledger
 from guardian.ledger.values import (
     Budget,
@@ -40,7 +42,9 @@ __all__ = [
     "StoredSession",
     "UnitEvent",
     "UnitKey",
+    "backup",
     "load_or_create_key",
     "open_guardian_ledger",
+    "restore",
     "verify",
 ]
