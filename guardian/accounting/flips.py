@@ -17,10 +17,14 @@ from guardian.accounting.labels import LabelVotes, Release, top
 
 
 def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Influence) -> Floats:
-    """Return the rdp (Q, R) where so many votes may change at every label."""
+    """Return the rdp (Q, R) where so many votes may change at every label.
+
+    Of a bit alone all of them cost most; a check near an even split may cost most where fewer change.
+    """
     labels, index = votes.distinct()
     costs = np.zeros((2, len(orders), len(labels.positives)))
-    for votes_moved in range(1, influence.votes + 1):
+    fewest = influence.votes if release.check is None else 1
+    for votes_moved in range(fewest, influence.votes + 1):
         for by in (-votes_moved * influence.weight, votes_moved * influence.weight):
             costs = np.maximum(costs, _moved(labels, release, orders, by))
     total: Floats = costs[:, :, index].sum(axis=-1).max(axis=0).T

@@ -9,6 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from common.privacy import Influence
 from guardian.accounting import gnmax_rdp, threshold_rdp
 from guardian.accounting.confident import log_q_check
 from guardian.accounting.gnmax import log_q_argmax
@@ -173,3 +174,14 @@ def test_what_the_rings_lattice_adds_to_exact_is_beyond_notice() -> None:
 def test_noise_too_narrow_for_the_lattice_is_charged_the_worst_case() -> None:
     worst = gnmax_rdp([[9, 0]], 4.0, [8.0], bound="worst_case")
     assert gnmax_rdp([[9, 0]], 4.0, [8.0], bound="exact", lattice=0.5) == worst
+
+
+@pytest.mark.parametrize("votes", [[10, 6, 2], [8, 8, 8]])
+@pytest.mark.parametrize("move", [[-2, 2, 0], [-2, 1, 1], [1, 1, -2]])
+def test_exact_holds_on_the_lattice_for_two_votes_of_one_unit(votes: list[int], move: list[int]) -> None:
+    orders = [1.5, 3.0, 8.0]
+    bounds = gnmax_rdp([votes], 4.0, orders, influence=Influence(2), lattice=1 / FINE)[0]
+    here = argmax([v * FINE for v in votes], 4.0 * FINE)
+    there = argmax([(v + by) * FINE for v, by in zip(votes, move, strict=True)], 4.0 * FINE)
+    for order, bound in zip(orders, bounds, strict=True):
+        assert max(divergence(here, there, order), divergence(there, here, order)) <= bound

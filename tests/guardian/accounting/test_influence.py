@@ -225,6 +225,13 @@ def test_bits_and_checks_equal_many_digit_arithmetic_over_every_number_of_votes(
     worst = checked_binary_rdp(*args, bound="worst_case", influence=influence)[0]
     exact = [labels.flipped(released, label, order, moves) for order in SOME.tolist()]
     oracle.assert_equal(rdp, np.minimum(exact, worst))
+    bits = binary_rdp([positives], n, 11.0, SOME, influence=influence)[0]
+    every = [(p, n, True) for p in positives]
+    exact = [labels.flipped(labels.vote(11.0), every, order, moves) for order in SOME.tolist()]
+    oracle.assert_equal(
+        bits,
+        np.minimum(exact, binary_rdp([positives], n, 11.0, SOME, bound="worst_case", influence=influence)[0]),
+    )
 
 
 @given(st.integers(0, 2**32), st.sampled_from([Influence(weight=1.5), Influence(3, 0.5), Influence(2)]))
