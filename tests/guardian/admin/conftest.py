@@ -1,0 +1,19 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.guardian.federation import Calls, Federation
+
+
+@pytest.fixture
+def federation(tmp_path: Path) -> Federation:
+    return Federation(tmp_path)
+
+
+@pytest.fixture
+def guardian(federation: Federation) -> Iterator[Calls]:
+    """A guardian with which every party registered and has a budget of epsilon 1000."""
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        yield calls

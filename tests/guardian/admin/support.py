@@ -1,0 +1,58 @@
+"""What tests of the admin service have in common."""
+
+from typing import Any
+
+import grpc
+
+from common.errors import OstrakaError
+from common.identity import Role
+from common.protocol import AGREEMENT_CONTEXT
+from common.rpc import call_error
+from protos.ostraka.v1 import admin_pb2, common_pb2
+from tests.guardian.federation import Calls, Federation, unanimous
+
+UNIT: dict[str, Any] = {"party": "a", "group": "all", "adjacency": "record"}
+
+
+def refused(call: Any) -> OstrakaError:
+    """What `call` is refused with."""
+    try:
+        call()
+    except grpc.RpcError as exc:
+        return call_error(exc)
+    raise AssertionError("the call was not refused")
+
+
+def agree(
+    federation: Federation, signer: str = "a", role: Role = Role.PARTY, **fields: Any
+) -> common_pb2.Signed:
+    """An agreement of a party as it signs it; a raise of 1000 to 2000 unless fields say otherwise."""
+    raises = fields.get("action", "raise") == "raise"
+    raised = {"epsilon_before": 1000.0, "epsilon": 2000.0} if raises else {}
+    agreed: dict[str, Any] = {
+        "site": "a",
+        "group": "all",
+        "adjacency": "record",
+        "action": "raise",
+        **raised,
+    } | fields
+    payload = common_pb2.Agreement(**agreed).SerializeToString()
+    return federation.credentials[signer, role].sign(AGREEMENT_CONTEXT, payload)
+
+
+def grant(guardian: Calls, agreement: common_pb2.Signed, reason: str = "we agreed") -> admin_pb2.Budget:
+    request = admin_pb2.GrantBudgetRequest(agreement=agreement, reason=reason)
+    return guardian.admin.GrantBudget(request).budget
+
+
+def budget(guardian: Calls, party: str = "a") -> admin_pb2.Budget:
+    (found,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=party)).budgets
+    return found
+
+
+def label(guardian: Calls, batch: int = 1) -> str:
+    """Open a session (the same one again), release a batch of it, and return the session's id."""
+    session = guardian.open().session_id
+    guardian.ticket(session, batch, 20)
+    guardian.release(session, batch, guardian.vote(session, batch, unanimous(20)))
+    return session

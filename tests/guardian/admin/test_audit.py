@@ -1,0 +1,40 @@
+"""The audit log through the admin service."""
+
+from common.identity import Role, verify_signed
+from common.protocol import AUDIT_CONTEXT
+from guardian.ledger.audit import GENESIS, row_hash
+from protos.ostraka.v1 import admin_pb2
+from tests.guardian.admin.support import label
+from tests.guardian.federation import FEDERATION, Calls, Federation
+
+
+def export(guardian: Calls, first: int = 0) -> list[admin_pb2.AuditRow]:
+    return list(guardian.admin.ExportAudit(admin_pb2.ExportAuditRequest(first=first)))
+
+
+def test_exported_rows_are_a_chain_that_anybody_can_check(guardian: Calls, federation: Federation) -> None:
+    label(guardian)
+    rows = export(guardian)
+    assert [row.sequence for row in rows] == list(range(1, len(rows) + 1))
+    previous = GENESIS
+    for row in rows:
+        assert row.previous == previous
+        assert row.hash == row_hash(row.sequence, row.time_unix_ms, row.previous, row.payload)
+        signer = verify_signed(
+            row.signed,
+            AUDIT_CONTEXT,
+            ca_pem=federation.credentials["q", Role.QUERY].ca_pem,
+            clock=federation.clock,
+            federation=FEDERATION,
+            role=Role.GUARDIAN,
+        )
+        assert signer.site == "guardian"
+        previous = row.hash
+    assert export(guardian, first=3) == rows[2:]
+
+
+def test_the_head_is_the_last_row(guardian: Calls) -> None:
+    head = guardian.admin.Head(admin_pb2.HeadRequest())
+    last = export(guardian)[-1]
+    assert (head.sequence, head.hash, head.signed) == (last.sequence, last.hash, last.signed)
+    assert export(guardian, first=head.sequence + 1) == []

@@ -1,0 +1,102 @@
+"""The page that a data-protection officer files."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from guardian.admin.page import render
+from guardian.admin.report import BREAKS, Report, read_report
+from protos.ostraka.v1 import admin_pb2
+from tests.guardian.admin.support import agree, budget, grant, label
+from tests.guardian.federation import Calls, Federation
+
+NOW = 1_700_000_000_000
+
+
+class Tags(HTMLParser):
+    """Every tag and attribute of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def read(guardian: Calls, first: int = 0, last: int = 0) -> Report:
+    return read_report(guardian.admin, "test", NOW, first, last)
+
+
+def test_sessions_are_added_up_by_unit(guardian: Calls) -> None:
+    session = label(guardian)
+    label(guardian, batch=2)
+    report = read(guardian)
+    assert [charge.unit for charge in report.charges] == [(p, "all", "record") for p in ("a", "b", "c")]
+    charge = report.charges[0]
+    assert (charge.session_id, charge.batches, charge.bound) == (session, 2, "exact")
+    assert charge.epsilon == pytest.approx(guardian.spent("a"), rel=1e-9)
+    assert charge.epsilon_after == guardian.spent("a")
+    assert report.head == guardian.admin.Head(admin_pb2.HeadRequest())
+
+
+def test_a_report_of_another_time_has_no_charges(guardian: Calls) -> None:
+    label(guardian)
+    assert read(guardian, last=1).charges == []
+
+
+def test_broken_guarantees_are_told_with_their_reason(guardian: Calls, federation: Federation) -> None:
+    grant(guardian, agree(federation), reason="the ethics board agreed")
+    report = read(guardian)
+    assert [(found.unit[0], found.event.kind) for found in report.breaks] == [("a", "raised")]
+    page = render(report)
+    assert "the ethics board agreed" in page
+    assert page.count("broken since") == 1
+    assert "raised" in BREAKS
+
+
+def test_the_page_says_what_it_was_made_from(guardian: Calls) -> None:
+    session = label(guardian)
+    report = read(guardian)
+    text = " ".join(Tags(render(report)).texts)
+    left = budget(guardian).epsilon - budget(guardian).epsilon_worst_case
+    for expected in (
+        session,
+        "ostraka://test/q/query",
+        "confident: sigma1 2, sigma2 1, threshold 15",
+        "min_quorum = 2",
+        f"{left:.4f}",
+        report.head.hash.hex(),
+        "2023-11-14 22:13",
+        "audit verify",
+    ):
+        assert expected in text
+
+
+def test_the_page_loads_and_runs_nothing(guardian: Calls) -> None:
+    label(guardian)
+    page = render(read(guardian))
+    found = Tags(page)
+    assert not {"script", "link", "img", "iframe", "object", "form"} & set(found.tags)
+    assert found.attributes <= {"lang", "charset", "name", "content", "class"}
+    assert not re.search(r"url\(|@import|https?:", page)
+
+
+def test_what_comes_from_outside_is_escaped(guardian: Calls, federation: Federation) -> None:
+    evil = "<script>alert('x')</script>"
+    guardian.budget("a", 10, group=evil)
+    agreement = agree(federation)
+    grant(guardian, agreement, reason=evil)
+    toml = f"# {evil}\nmin_sigma = 0.5\n"
+    guardian.admin.ApplyPolicy(admin_pb2.ApplyPolicyRequest(toml=toml, reason="a comment"))
+    page = render(read(guardian))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") == 3
