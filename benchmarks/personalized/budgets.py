@@ -1,0 +1,72 @@
+"""When a budget is exceeded: which divergence, which conversion, and the queries paid for until then."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.personalized.data import DELTA
+from common.privacy import budget_rdp
+from guardian.accounting.checks import Bound, Floats
+
+ORDERS = np.arange(2, 51, dtype=np.float64)
+"""The whole orders from which 003 takes the best one after every query."""
+
+
+@dataclass(frozen=True)
+class Notion:
+    """How costs are counted.
+
+    Attributes:
+        name: as tables say it.
+        bound: of each query's divergence.
+        classic: whether epsilon is rdp + log(1/delta)/(order - 1) (003, Lemma 4), not the tight conversion.
+    """
+
+    name: str
+    bound: Bound
+    classic: bool
+
+    def limits(self, epsilon: float) -> Floats:
+        """Returns the largest rdp (R,) at ORDERS that a budget allows; below 0 where it allows none."""
+        if self.classic:
+            return epsilon - math.log(1 / DELTA) / (ORDERS - 1)
+        limits = np.array([budget_rdp(epsilon, DELTA, order) for order in ORDERS])
+        return np.where(limits > 0, limits, -1.0)
+
+
+PAPER = Notion("theorem6, classic", "theorem6", True)
+OURS = Notion("exact, tight", "exact", False)
+WORST = Notion("worst case, tight", "worst_case", False)
+NOTIONS = (PAPER, OURS, WORST)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Units of one budget.
+
+    Attributes:
+        charges: rdp (Q, R) of each query for a unit that takes part.
+        took_part: whether each unit took part in each query, bool (Q, U).
+        limits: the largest rdp (R,) of each unit; at one order suffices.
+    """
+
+    charges: Floats
+    took_part: NDArray[np.bool_]
+    limits: Floats
+
+    def affords(self, queries: int) -> bool:
+        """Whether no unit has exceeded its budget after the first `queries`."""
+        spent = self.took_part[:queries].T.astype(np.float64) @ self.charges[:queries]
+        return bool((spent <= self.limits).any(axis=1).all())
+
+
+def affordable(accounts: Sequence[Account]) -> int:
+    """Returns how many queries all accounts afford: up to the first that makes any unit exceed its budget."""
+    asked = len(accounts[0].charges)
+    return bisect_left(
+        range(1, asked + 1), True, key=lambda queries: not all(one.affords(queries) for one in accounts)
+    )

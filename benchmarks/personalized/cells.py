@@ -1,0 +1,103 @@
+"""Which ensembles the tables need, and how often a record is copied in each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FACTORS = (2, 3, 4)
+"""Higher budgets log 4, log 8 and log 16, in units of the lower one, log 2."""
+RATIOS = (25, 50, 75)
+SKEWED_RATIOS = (*RATIOS, 100)
+SHORT_EPOCHS = 10
+"""Passes after which MNIST's teachers are as accurate as 003's seem to have been, not as they can be."""
+RARE = 1
+"""The rarer class of Adult: incomes above $50k."""
+MNIST_ORDER = ((2, 50), (2, 25), (2, 75), (3, 50), (4, 25), (3, 25), (4, 50), (3, 75), (4, 75))
+"""Upsampling's cells of MNIST, the costly ones, in the order in which they are trained."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One ensemble.
+
+    Attributes:
+        dataset: whose records.
+        kind: "plain" copies no record; "random" copies records of any class, "skewed" of the rarer one alone.
+        factor: copies of a record with the higher budget; of others there is one.
+        ratio: percentage of records, or of the rarer class's, with the higher budget.
+        epochs: passes of a network over its records; none: as many as the project's models take.
+    """
+
+    dataset: str
+    kind: Literal["plain", "random", "skewed"]
+    factor: int = 1
+    ratio: int = 0
+    epochs: int | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The cell's name in the cache."""
+        return self.name if self.epochs is None else f"{self.name}-{self.epochs}-epochs"
+
+    @property
+    def name(self) -> str:
+        """What seeds the choice of each teacher's records."""
+        if self.kind == "plain":
+            return f"{self.dataset}-plain"
+        return f"{self.dataset}-{self.kind}-{self.factor}x-{self.ratio}"
+
+    def copies(self, y: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+        """Returns how many teachers learn each record, int64 (N,), for classes `y` (N,)."""
+        copies = np.ones(len(y), dtype=np.int64)
+        entitled = np.flatnonzero(y == RARE) if self.kind == "skewed" else np.arange(len(y))
+        higher = random.permutation(entitled)[: round(len(entitled) * self.ratio / 100)]
+        copies[higher] = self.factor
+        return copies
+
+    def mean_copies(self, y: NDArray[np.int64]) -> float:
+        """Returns s = N'/N of 003, Appendix B, which is also the mean budget in units of the lower one."""
+        return float(self.copies(y, np.random.default_rng(0)).mean())
+
+
+def cells(dataset: str) -> list[Cell]:
+    """Returns the ensembles of a dataset's tables, in the order in which they are trained."""
+    plain = [Cell(dataset, "plain")]
+    if dataset == "mnist":
+        short = [Cell(dataset, "plain", epochs=SHORT_EPOCHS)]
+        return plain + short + [Cell(dataset, "random", *pair) for pair in MNIST_ORDER]
+    random = [Cell(dataset, "random", factor, ratio) for factor in FACTORS for ratio in RATIOS]
+    skewed = [Cell(dataset, "skewed", factor, ratio) for factor in FACTORS for ratio in SKEWED_RATIOS]
+    return plain + random + skewed
+
+
+def deal(
+    copies: NDArray[np.int64], teachers: int, random: np.random.Generator
+) -> Sequence[NDArray[np.int64]]:
+    """Returns each teacher's records, as indices: all equally many, up to one, and no record twice.
+
+    Records are dealt out in rounds, a record's copies one after the other, each round to the teachers in a
+    new order; one that would give a teacher a second copy of a record is drawn again.
+    """
+    shuffled = random.permutation(len(copies))
+    dealt = np.repeat(shuffled, copies[shuffled])
+    holders = np.empty(len(dealt), dtype=np.int64)
+    for start in range(0, len(dealt), teachers):
+        turn = slice(start, min(start + teachers, len(dealt)))
+        order = random.permutation(teachers)[: turn.stop - start]
+        while _repeats(dealt, holders, start, order):
+            order = random.permutation(teachers)[: turn.stop - start]
+        holders[turn] = order
+    return [dealt[holders == teacher] for teacher in range(teachers)]
+
+
+def _repeats(
+    dealt: NDArray[np.int64], holders: NDArray[np.int64], start: int, order: NDArray[np.int64]
+) -> bool:
+    """Whether a record split between two rounds would meet a teacher again."""
+    before = max(0, start - len(order))
+    earlier = holders[before:start][dealt[before:start] == dealt[start]]
+    here = order[dealt[start : start + len(order)] == dealt[start]]
+    return bool(np.isin(here, earlier).any())

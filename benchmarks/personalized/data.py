@@ -1,0 +1,112 @@
+"""MNIST and Adult, divided as 003 divides them: private, public and test records."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.published import DATA
+
+SEED = 3
+
+
+@dataclass(frozen=True)
+class Records:
+    """Labelled records.
+
+    Attributes:
+        X: float32, shape (N, *shape), values in [0, 1].
+        y: class indices, int64, shape (N,).
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The records of one dataset: teachers learn the private ones and label the public ones."""
+
+    private: Records
+    public: Records
+    test: Records
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """003, Table 2, and which model the teachers are.
+
+    Attributes:
+        teachers: how many without upsampling.
+        classes: how many classes.
+        public: records of the public part.
+        test: records of the test part.
+        threshold: of the check, in votes.
+        sigma1: deviation of the check's noise, in votes.
+        sigma2: deviation of the labels' noise, in votes.
+        model: as `services.teachers.config.TrainingConfig` names it.
+    """
+
+    teachers: int
+    classes: int
+    public: int
+    test: int
+    threshold: float
+    sigma1: float
+    sigma2: float
+    model: str
+
+
+PARAMETERS: Mapping[str, Parameters] = {
+    "mnist": Parameters(250, 10, 9000, 1000, 200.0, 150.0, 40.0, "cnn"),
+    "adult": Parameters(250, 2, 7000, 1000, 300.0, 200.0, 40.0, "benchmarks.personalized.forest:forest"),
+}
+DELTA = 1e-5
+
+
+def path(dataset: str) -> Path:
+    """Where the dataset's file lies, if it is there: ../shared/data beside the checkout."""
+    return DATA / f"{dataset}.npz"
+
+
+def load(dataset: str) -> Split:
+    """Returns the dataset's records, shuffled by a fixed seed and divided as Table 2 says."""
+    every = _READERS[dataset](path(dataset))
+    sizes = PARAMETERS[dataset]
+    order = np.random.default_rng(SEED).permutation(len(every.y))
+    ends = [sizes.test, sizes.test + sizes.public]
+    test, public, private = (Records(every.X[rows], every.y[rows]) for rows in np.split(order, ends))
+    return Split(private, public, test)
+
+
+def _mnist(file: Path) -> Records:
+    with np.load(file) as arrays:
+        X = np.concatenate([arrays["X_train"], arrays["X_test"]])
+        y = np.concatenate([arrays["y_train"], arrays["y_test"]])
+    return Records(X.astype(np.float32) / np.float32(255), y.astype(np.int64))
+
+
+def _adult(file: Path) -> Records:
+    """Records without missing values, categories as one number each, every column scaled to [0, 1]."""
+    with np.load(file) as arrays:
+        X = np.concatenate([arrays["X_train"], arrays["X_test"]])
+        y = np.concatenate([arrays["y_train"], arrays["y_test"]])
+        names = [str(name).partition("_")[0] for name in arrays["feature_names"]]
+    whole = np.ones(len(y), dtype=bool)
+    columns = []
+    for name in dict.fromkeys(names):
+        indicators = X[:, [other == name for other in names]]
+        if indicators.shape[1] == 1:
+            columns.append(indicators[:, 0])
+        else:
+            whole &= indicators.sum(axis=1) == 1
+            columns.append(indicators.argmax(axis=1))
+    values = np.stack(columns, axis=1)[whole].astype(np.float32)
+    low, high = values.min(axis=0), values.max(axis=0)
+    scaled: NDArray[np.float32] = (values - low) / (high - low)
+    return Records(scaled, y[whole].astype(np.int64))
+
+
+_READERS: Mapping[str, Callable[[Path], Records]] = {"mnist": _mnist, "adult": _adult}

@@ -1,0 +1,40 @@
+"""Which teachers take part in which query under vanishing (003, Appendix B), and votes' weights."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guardian.accounting.checks import Floats
+
+_STEPS = 2**16
+
+
+def participation(
+    higher: NDArray[np.bool_], period: int, queries: int, random: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Returns who takes part, bool (queries, teachers).
+
+    Teachers of the higher budget always do. The others are shuffled into as many cliques as a period has
+    queries, one clique a query, and anew every period: as many teachers in every query, up to one.
+    """
+    took_part = np.tile(higher, (queries, 1))
+    lower = np.flatnonzero(~higher)
+    turns = np.arange(len(lower)) * period // len(lower)
+    for start in range(0, queries, period):
+        rows = start + turns
+        now = rows < queries
+        took_part[rows[now], random.permutation(lower)[now]] = True
+    return took_part
+
+
+def weights(higher: NDArray[np.bool_], epsilons: tuple[float, float]) -> Floats:
+    """Returns each teacher's weight (teachers,): its budget over the mean, floored to steps of 2^-16."""
+    budgets: Floats = np.where(higher, epsilons[1], epsilons[0])
+    return np.asarray(np.floor(budgets / budgets.mean() * _STEPS) / _STEPS)
+
+
+def higher_teachers(teachers: int, ratio: int) -> NDArray[np.bool_]:
+    """Returns which teachers (teachers,) learn records of the higher budget, `ratio` percent of all records.
+
+    Records lie with teachers at random, so that it may be the first ones.
+    """
+    return np.arange(teachers) < round(teachers * ratio / 100)

@@ -1,0 +1,41 @@
+"""How good teachers are on the public records."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.personalized.cells import RARE
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Teachers on average, and their plurality.
+
+    Attributes:
+        teachers: how many.
+        accuracy: of one teacher.
+        plurality: accuracy of the class with most votes.
+        precision: how many of a teacher's votes for the rarer class of Adult are right.
+        recall: how many of that class's records a teacher votes for.
+    """
+
+    teachers: int
+    accuracy: float
+    plurality: float
+    precision: float
+    recall: float
+
+
+def quality(votes: NDArray[np.uint8], y: NDArray[np.int64]) -> Quality:
+    """Returns it for votes (teachers, Q) on records of classes `y` (Q,)."""
+    counts = np.stack([(votes == label).sum(axis=0) for label in range(y.max() + 1)])
+    said, true = votes == RARE, y == RARE
+    hits = (said & true).sum(axis=1)
+    return Quality(
+        teachers=len(votes),
+        accuracy=float((votes == y).mean()),
+        plurality=float((counts.argmax(axis=0) == y).mean()),
+        precision=float((hits / np.maximum(said.sum(axis=1), 1)).mean()),
+        recall=float((hits / true.sum()).mean()),
+    )

@@ -1,0 +1,133 @@
+"""The variants of 003 over one ensemble's votes: what a voting process gives before it must stop."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.personalized.budgets import ORDERS, Account, Notion, affordable
+from benchmarks.personalized.data import PARAMETERS
+from benchmarks.personalized.participation import participation
+from benchmarks.personalized.voting import Answers, Ballots, answer, charges, histogram
+from common.privacy import ONE_VOTE, Influence
+from guardian.accounting.checks import Floats
+
+FIRST_QUERIES = 256
+"""Queries charged at first; twice as many until a budget runs out."""
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What a voting process gave before any budget was exceeded.
+
+    Attributes:
+        rows: public records that were labelled, int64 (L,).
+        labels: their labels, int64 (L,).
+        whole_pool: whether the public records ran out before a budget did.
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    whole_pool: bool
+
+
+@dataclass(frozen=True)
+class Side:
+    """Units of one budget that all take part in every query: what each can change, and its epsilon."""
+
+    influence: Influence
+    epsilon: float
+
+
+class Pool:
+    """One ensemble's ballots on the public records where all teachers take part; charges are kept."""
+
+    def __init__(self, votes: NDArray[np.uint8], dataset: str, weights: Floats) -> None:
+        """Takes votes (teachers, pool) and each teacher's weight (teachers,)."""
+        self._parameters = PARAMETERS[dataset]
+        counts = histogram(votes, self._parameters.classes, weights)
+        scale = np.full(len(counts), weights.sum() / self._parameters.teachers)
+        self._ballots = Ballots(counts, scale)
+        self._charged: dict[tuple[Influence, Notion], Floats] = {}
+
+    def run(self, sides: Sequence[Side], notion: Notion, random: np.random.Generator) -> Produced:
+        """Asks in a random order until any side's budget is exceeded."""
+        order = random.permutation(len(self._ballots.scale))
+        answers = answer(self._ballots.rows(order), self._parameters, random)
+
+        def accounts(queries: int) -> list[Account]:
+            rows, answered = order[:queries], answers.answered[:queries]
+            everyone = np.ones((len(rows), 1), dtype=bool)
+            return [
+                Account(
+                    self._charges(rows, answered, side.influence, notion),
+                    everyone,
+                    notion.limits(side.epsilon),
+                )
+                for side in sides
+            ]
+
+        return _until_exceeded(order, answers, accounts)
+
+    def _charges(
+        self, rows: NDArray[np.int64], answered: NDArray[np.bool_], influence: Influence, notion: Notion
+    ) -> Floats:
+        """Returns the rdp (Q, R) of records by their check's outcome; each is worked out once."""
+        shape = (2, len(self._ballots.scale), len(ORDERS))
+        known = self._charged.setdefault((influence, notion), np.full(shape, np.nan))
+        outcome = answered.astype(np.int64)
+        new = np.isnan(known[outcome, rows, 0])
+        known[outcome[new], rows[new]] = charges(
+            self._ballots.rows(rows[new]), self._parameters, answered[new], influence, notion.bound
+        )
+        return known[outcome, rows]
+
+
+def vanishing(
+    votes: NDArray[np.uint8],
+    dataset: str,
+    higher: NDArray[np.bool_],
+    period: int,
+    epsilons: tuple[float, float],
+    notion: Notion,
+    random: np.random.Generator,
+) -> Produced:
+    """Asks in a random order until any teacher's budget is exceeded.
+
+    Args:
+        votes: (teachers, pool).
+        dataset: whose parameters; threshold and deviations scale with the teachers that take part.
+        higher: teachers (teachers,) of the higher budget, which take part in every query.
+        period: queries of which every other teacher takes part in one.
+        epsilons: the lower and the higher budget.
+        notion: how costs are counted.
+        random: draws order, cliques and noise.
+    """
+    parameters = PARAMETERS[dataset]
+    order = random.permutation(votes.shape[1])
+    took_part = participation(higher, period, len(order), random)
+    counts = histogram(votes[:, order], parameters.classes, took_part.astype(np.float64))
+    ballots = Ballots(counts, took_part.sum(axis=1) / parameters.teachers)
+    answers = answer(ballots, parameters, random)
+
+    def accounts(queries: int) -> list[Account]:
+        first = slice(0, queries)
+        spent = charges(ballots.rows(first), parameters, answers.answered[first], ONE_VOTE, notion.bound)
+        return [
+            Account(spent, took_part[first, chosen], notion.limits(epsilon))
+            for chosen, epsilon in zip((~higher, higher), epsilons, strict=True)
+        ]
+
+    return _until_exceeded(order, answers, accounts)
+
+
+def _until_exceeded(
+    order: NDArray[np.int64], answers: Answers, accounts: Callable[[int], Sequence[Account]]
+) -> Produced:
+    """Charges more and more of the first queries, until they are more than the accounts afford."""
+    queries = min(FIRST_QUERIES, len(order))
+    while (asked := affordable(accounts(queries))) == queries < len(order):
+        queries = min(2 * queries, len(order))
+    chosen = np.flatnonzero(answers.answered[:asked])
+    return Produced(order[chosen], answers.labels[chosen], asked == len(order))

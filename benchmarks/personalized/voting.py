@@ -1,0 +1,85 @@
+"""One voting process: Confident GNMax on a shuffled pool, with NumPy's noise, which is no release's."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.personalized.budgets import ORDERS
+from benchmarks.personalized.data import Parameters
+from common.privacy import Influence
+from guardian.accounting import confident_rdp
+from guardian.accounting.checks import Bound, Floats
+
+
+@dataclass(frozen=True)
+class Ballots:
+    """What teachers voted on queries.
+
+    Attributes:
+        counts: weighted votes (Q, k).
+        scale: what Table 2's threshold and deviations are multiplied by, (Q,): the votes per 250.
+    """
+
+    counts: Floats
+    scale: Floats
+
+    def rows(self, chosen: NDArray[np.int64] | slice) -> "Ballots":
+        """Returns the chosen queries."""
+        return Ballots(self.counts[chosen], self.scale[chosen])
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was said about queries.
+
+    Attributes:
+        answered: whether the check passed, bool (Q,).
+        labels: noisy argmax, int64 (Q,).
+    """
+
+    answered: NDArray[np.bool_]
+    labels: NDArray[np.int64]
+
+
+def histogram(votes: NDArray[np.uint8], classes: int, weights: Floats) -> Floats:
+    """Returns each class's weight (Q, classes) of `votes` (teachers, Q).
+
+    `weights` are the teachers', (teachers,), or also the queries', (Q, teachers).
+    """
+    by_query = np.broadcast_to(weights, (votes.shape[1], len(votes)))
+    return np.stack([(by_query * (label == votes.T)).sum(axis=1) for label in range(classes)], axis=1)
+
+
+def answer(ballots: Ballots, parameters: Parameters, random: np.random.Generator) -> Answers:
+    """Checks every query and labels it, with fresh noise."""
+    counts, scale = ballots.counts, ballots.scale
+    check = counts.max(axis=1) + scale * parameters.sigma1 * random.standard_normal(len(counts))
+    noisy = counts + scale[:, None] * parameters.sigma2 * random.standard_normal(counts.shape)
+    return Answers(check >= scale * parameters.threshold, noisy.argmax(axis=1))
+
+
+def charges(
+    ballots: Ballots, parameters: Parameters, answered: NDArray[np.bool_], influence: Influence, bound: Bound
+) -> Floats:
+    """Returns the rdp (Q, R) at ORDERS of queries for a unit of this influence.
+
+    Histograms that differ in the order of their classes alone cost the same, and are worked out once.
+    """
+    rdp = np.empty((len(answered), len(ORDERS)))
+    for scale in np.unique(ballots.scale):
+        rows = ballots.scale == scale
+        alike = np.column_stack([np.sort(ballots.counts[rows]), answered[rows]])
+        kinds, kind = np.unique(alike, axis=0, return_inverse=True)
+        costs = confident_rdp(
+            kinds[:, :-1],
+            scale * parameters.threshold,
+            scale * parameters.sigma1,
+            scale * parameters.sigma2,
+            ORDERS,
+            kinds[:, -1] == 1,
+            bound=bound,
+            influence=influence,
+        )
+        rdp[rows] = costs[kind]
+    return rdp
