@@ -15,6 +15,7 @@ from client.permissions import Permissions
 from client.voting import Votes, collect
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
+from common.schedules import scheduled
 from common.sharing.ring import Ring
 from protos.ostraka.v1 import common_pb2
 
@@ -67,6 +68,29 @@ class Granted:
     grant: common_pb2.Grant
 
 
+@dataclass(frozen=True)
+class Ticketed:
+    """A batch's ticket, as the guardian signed it and as it reads."""
+
+    signed: common_pb2.Signed
+    read: common_pb2.Ticket
+
+    @property
+    def schedule(self) -> dict[str, tuple[str, ...]]:
+        """By site, the queries of each of its cliques as the ticket says them, in hex."""
+        return {one.participant.site: tuple(map(bytes.hex, one.queries)) for one in self.read.schedule}
+
+    @property
+    def voters(self) -> frozenset[tuple[str, int]]:
+        """The cliques that vote on any query: site and place."""
+        return frozenset(
+            (one.participant.site, place)
+            for one in self.read.schedule
+            for place, votes in enumerate(scheduled(one, self.read.size))
+            if votes.any()
+        )
+
+
 class BatchRound:
     """Puts batches of a session to the parties and the guardian."""
 
@@ -76,19 +100,17 @@ class BatchRound:
         self._session = session
         self._availability = availability
 
-    def run(self, batch_id: int, signed: common_pb2.Signed, queries: Queries, *, patient: bool) -> Released:
-        """Have a batch voted on and released under its signed ticket.
+    def run(self, ticket: Ticketed, queries: Queries, *, patient: bool) -> Released:
+        """Have a batch voted on and released under its ticket.
 
         Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
         ends the batch with `batch.restarted` instead, so that it can vote on the next.
         """
         session, plan = self._session, self._session.plan
         size, width = len(queries), plan.mechanism.width(plan.classes)
-        ticket = self._peers.permissions.ticket(
-            signed, session.grant, batch_id=batch_id, size=size, quorum=plan.quorum
-        )
-        asked = VoteBatch(session.plan_bytes, width, session.signed, signed, queries.features)
-        sites = [schedule.participant.site for schedule in ticket.schedule]
+        batch_id = ticket.read.batch_id
+        asked = VoteBatch(session.plan_bytes, width, session.signed, ticket.signed, queries.features)
+        sites = [schedule.participant.site for schedule in ticket.read.schedule]
         votes = collect(self._peers.parties, sites, asked, self._peers.pool)
         self._note(votes, patient)
         frozen = self._frozen(batch_id, votes)

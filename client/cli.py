@@ -70,6 +70,8 @@ def label_command(
     adjacency: Annotated[
         AdjacencyName, typer.Option(help="What is charged; label for noise_cluster alone.")
     ] = AdjacencyName.RECORD,
+    variant: given.Variant = given.VariantName.NONE,
+    align: given.Align = False,
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
     batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
     queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
@@ -91,7 +93,9 @@ def label_command(
         confidence=confidence,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    options = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency.charged)
+    options = PlanOptions(
+        chosen, quorum, batch_size, queries, names, adjacency.charged, variant.planned, align
+    )
     try:
         with progress() as display:
             result = labelling.label(

@@ -1,15 +1,16 @@
 """The privacy guardian as a querying party calls it. Every call may be repeated at no cost."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-import grpc
 import numpy as np
 from numpy.typing import NDArray
 
 from client.retry import Retry
 from common.rpc.chunks import split
+from common.rpc.redirect import Replicas
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 
@@ -17,6 +18,8 @@ CALL_S = 60.0
 RELEASE_S = 600.0
 """Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
 LEAST_WAIT_MS = 10
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,22 @@ class Sum:
 
 
 class GuardianPeer:
-    """Calls of one session over one channel; each raises OstrakaError with the guardian's code."""
+    """Calls to whichever replica has the session; each raises OstrakaError with the guardian's code."""
 
-    def __init__(self, channel: grpc.Channel, retry: Retry) -> None:
-        """Take an open channel, which the caller closes."""
-        self._stub = GuardianStub(channel)
+    def __init__(self, replicas: Replicas, retry: Retry) -> None:
+        """Take where the guardian is; the caller closes it."""
+        self._replicas = replicas
         self._retry = retry
+
+    def plan(self, plan: bytes) -> guardian_pb2.PlanReply:
+        """What a serialized plan would cost; nothing is opened."""
+        request = guardian_pb2.PlanRequest(plan=plan)
+        return self._call(lambda stub: stub.Plan(request, timeout=CALL_S))
 
     def open_session(self, plan: bytes) -> common_pb2.Signed:
         """The signed grant for a serialized plan."""
         request = guardian_pb2.OpenSessionRequest(plan=plan)
-        return self._retry.call(lambda: self._stub.OpenSession(request, timeout=CALL_S)).grant
+        return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S)).grant
 
     def open_batch(
         self, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
@@ -64,13 +72,13 @@ class GuardianPeer:
         request = guardian_pb2.OpenBatchRequest(
             session_id=session_id, batch_id=batch_id, size=size, unavailable=unavailable
         )
-        return self._retry.call(lambda: self._stub.OpenBatch(request, timeout=CALL_S)).ticket
+        return self._call(lambda stub: stub.OpenBatch(request, timeout=CALL_S), session_id).ticket
 
     def prepare(self, session_id: str, batch_id: int, parties: Sequence[str]) -> tuple[str, ...]:
         """The frozen party set, waited for as long as the guardian says."""
         request = guardian_pb2.PrepareRequest(session_id=session_id, batch_id=batch_id, parties=parties)
         while True:
-            reply = self._retry.call(lambda: self._stub.Prepare(request, timeout=CALL_S))
+            reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
             if reply.frozen:
                 return tuple(reply.frozen)
             self._retry.sleep(max(reply.retry_after_ms, LEAST_WAIT_MS) / 1000)
@@ -92,19 +100,24 @@ class GuardianPeer:
             for chunk in split(data):
                 yield guardian_pb2.ReleaseRequest(chunk=chunk)
 
-        def answers() -> list[guardian_pb2.Answer]:
-            replies = self._stub.Release(requests(), timeout=RELEASE_S)
+        def answers(stub: GuardianStub) -> list[guardian_pb2.Answer]:
+            replies = stub.Release(requests(), timeout=RELEASE_S)
             return [answer for reply in replies for answer in reply.answers]
 
-        return self._retry.call(answers)
+        return self._call(answers, session_id)
 
     def settle(self, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
         """The stored answers of a batch, or None if it was not released; then it never will be."""
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
-        reply = self._retry.call(lambda: self._stub.SettleBatch(request, timeout=CALL_S))
+        reply = self._call(lambda stub: stub.SettleBatch(request, timeout=CALL_S), session_id)
         return list(reply.answers) if reply.released else None
 
     def close_session(self, session_id: str) -> None:
         """End the session."""
         request = guardian_pb2.CloseSessionRequest(session_id=session_id)
-        self._retry.call(lambda: self._stub.CloseSession(request, timeout=CALL_S))
+        self._call(lambda stub: stub.CloseSession(request, timeout=CALL_S), session_id)
+
+    def _call(self, call: Callable[[GuardianStub], T], session_id: str = "") -> T:
+        return self._retry.call(
+            lambda: self._replicas.call(lambda channel: call(GuardianStub(channel)), session_id)
+        )

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,15 @@ from client.options import PlanOptions, make_plan
 from client.retry import Retry
 from client.run_folder import held, open_run, write_labels
 from client.session import Session
-from client.site import connect, load_query_site, load_site_task
+from client.site import connect, connect_guardian, load_query_site, load_site_task
 from client.state import RunState, Stop, Student
 from client.students.scores import Beliefs, read_beliefs
 from common.clock import Clock, SystemClock
+from common.config import SiteConfig
 from common.errors import OstrakaError
 from common.mechanism import AnyMechanism, Interactive, invalid_plan
-from common.plan import NONCE_BYTES
+from common.plan import NONCE_BYTES, Plan
+from common.task import Task
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,31 @@ class LabelResult:
         return self.queries - self.asked
 
 
+@dataclass(frozen=True)
+class _Planner:
+    """Makes the plan of a site's options for a pool, and asks the guardian what to scale it by."""
+
+    options: PlanOptions
+    task: Task
+    pool_size: int
+    site: SiteConfig
+    clock: Clock
+    retry: Retry
+
+    @property
+    def align(self) -> bool:
+        return self.options.align
+
+    def scale(self, nonce: bytes) -> float:
+        asked = self.plan(nonce, None).serialize()
+        with connect_guardian(self.site, self.clock, self.retry) as guardian:
+            return guardian.plan(asked).scale
+
+    def plan(self, nonce: bytes, scale: float | None) -> Plan:
+        options = self.options if scale is None else self.options.aligned(scale)
+        return make_plan(options, self.task, self.pool_size, self.site.parties, nonce)
+
+
 def label(
     site_folder: Path,
     pool: Path,
@@ -79,23 +105,24 @@ def label(
     where the guardian does not answer, its own label stands if it is confident.
 
     labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
-    grant.expired) is told as `stopped`; what needs somebody (server.unreachable, quorum.lost, data.*,
-    run.mismatch, ...) is raised as OstrakaError, and calling again goes on.
+    grant.expired, policy.daily_limit) is told as `stopped`; what needs somebody (server.unreachable,
+    quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again goes on.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     features = task.prepare(task.load(pool).X)
-    plan_of = partial(make_plan, options, task, len(features), site.parties)
+    clock, retry = clock or SystemClock(), retry or Retry()
+    planner = _Planner(options, task, len(features), site, clock, retry)
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
     asked = Queries(features, None if beliefs is None else beliefs.scores)
     with held(run_folder):
         own = _student(options.mechanism, beliefs)
-        store = open_run(run_folder, task, features, own, plan_of, random(NONCE_BYTES))
+        store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
         parties = store.state.parsed_plan().parties
         left_out: Mapping[str, OstrakaError] = {}
         try:
             if not store.state.closed:
-                with connect(site, parties, clock or SystemClock(), retry or Retry()) as peers:
+                with connect(site, parties, clock, retry) as peers:
                     session = Session.open(
                         peers, store, asked, lambda state: on_progress(_result(run_folder, state))
                     )

@@ -1,13 +1,14 @@
 """What a querying party may choose, turned into a plan."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
-from common.plan import Plan
+from common.mechanism.scaling import scaled
+from common.plan import VARIANT, Plan
 from common.task import Task
 
 BATCH_SIZE = 100
@@ -37,6 +38,9 @@ class PlanOptions:
         queries: how many of the pool to ask, from its first row; None: all.
         parties: who answers; None: every party of the site's configuration.
         adjacency: what is charged, a record or, for noise_cluster, a record's label alone.
+        variant: how budgets that differ are used.
+        align: whether the mechanism's noise and thresholds suit as many teachers with one record each in one
+            of them, and are to be scaled to how many vote.
     """
 
     mechanism: AnyMechanism
@@ -45,6 +49,12 @@ class PlanOptions:
     queries: int | None = None
     parties: tuple[str, ...] | None = None
     adjacency: Adjacency = "record"
+    variant: VARIANT = "none"
+    align: bool = False
+
+    def aligned(self, scale: float) -> "PlanOptions":
+        """The same with the mechanism scaled; raises `plan.invalid` for a scale that is no number above 0."""
+        return replace(self, mechanism=scaled(self.mechanism, scale))
 
 
 def make_plan(options: PlanOptions, task: Task, pool_size: int, known: Collection[str], nonce: bytes) -> Plan:
@@ -75,4 +85,5 @@ def make_plan(options: PlanOptions, task: Task, pool_size: int, known: Collectio
         queries=queries,
         batch_size=queries if at_once else min(options.batch_size, queries),
         adjacency=options.adjacency,
+        variant=options.variant,
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 from google.protobuf.message import Message
 
 from common.clock import Clock
@@ -10,6 +11,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from common.schedules import scheduled
 from protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)
@@ -37,6 +39,7 @@ class Permissions:
             and grant.max_batch > 0
             and len(set(sites)) == len(sites) >= plan.quorum
             and set(sites) <= set(plan.parties)
+            and all(_whole(participant) for participant in grant.participants)
         )
         if not fits:
             raise OstrakaError(
@@ -64,13 +67,18 @@ class Permissions:
     def ticket(
         self, signed: common_pb2.Signed, grant: common_pb2.Grant, *, batch_id: int, size: int, quorum: int
     ) -> common_pb2.Ticket:
-        """The ticket of a batch; raises `ticket.invalid` or `identity.*` where it is none of that."""
+        """The ticket of a batch, in which `quorum` parties vote on every query at least.
+
+        Raises `ticket.invalid` or `identity.*` where it is none of that.
+        """
         ticket = self._read(signed, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
+        granted = {participant.site: participant for participant in grant.participants}
         sites = [schedule.participant.site for schedule in ticket.schedule]
         fits = (
             (ticket.session_id, ticket.batch_id, ticket.size) == (grant.session_id, batch_id, size)
             and len(set(sites)) == len(sites) >= quorum
-            and set(sites) <= {participant.site for participant in grant.participants}
+            and all(granted.get(one.participant.site) == one.participant for one in ticket.schedule)
+            and _fewest_parties(ticket) >= quorum
         )
         if not fits:
             raise OstrakaError(
@@ -89,3 +97,16 @@ class Permissions:
             clock=self.clock,
             invalid=code,
         )
+
+
+def _whole(participant: common_pb2.Participant) -> bool:
+    """Whether the cliques are all of a party's teachers, and say their groups' copies."""
+    cliques = participant.cliques
+    named = all(clique.groups and len(clique.groups) == len(clique.copies) for clique in cliques)
+    return named and sum(clique.teachers for clique in cliques) == participant.teachers
+
+
+def _fewest_parties(ticket: common_pb2.Ticket) -> int:
+    """Parties that vote on the query that fewest vote on."""
+    voting = [scheduled(one, ticket.size).any(axis=0) for one in ticket.schedule]
+    return int(np.sum(voting, axis=0).min())

@@ -1,37 +1,29 @@
 """What labelling a pool would cost each party at worst, asked of the guardian: nothing is charged."""
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from client.guardian_peer import CALL_S
 from client.options import PlanOptions, make_plan
 from client.retry import Retry
-from client.site import load_query_site, load_site_task
+from client.site import connect_guardian, load_query_site, load_site_task
 from common.clock import Clock, SystemClock
-from common.config import SiteConfig
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
 from common.plan import NONCE_BYTES, Plan
 from common.planning.curves import Curve, queries_up_to
-from common.rpc import open_channel
 from protos.ostraka.v1 import guardian_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 
-Ask = Callable[[Plan], guardian_pb2.PlanReply]
 POINTS = 12
 """Plans of different sizes that a plot asks for."""
 
 
 @dataclass(frozen=True)
 class PlanResult:
-    """A plan with the guardian's reply to it, and its lines of a plot where one was asked for."""
+    """A plan, aligned if that was asked for, with the guardian's reply to it and the lines of a plot."""
 
     plan: Plan
     reply: guardian_pb2.PlanReply
@@ -57,9 +49,17 @@ def plan(
     task = load_site_task(site_folder, task_file)
     size = _size(options) if pool is None else len(task.load(pool))
     nonce = secrets.token_bytes(NONCE_BYTES)
-    asked = make_plan(options, task, size, site.parties, nonce)
-    with _guardian(site, clock or SystemClock(), retry or Retry()) as ask:
+    with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
+
+        def ask(asked: Plan) -> guardian_pb2.PlanReply:
+            return guardian.plan(asked.serialize())
+
+        asked = make_plan(options, task, size, site.parties, nonce)
         reply = ask(asked)
+        if options.align:
+            options = options.aligned(reply.scale)
+            asked = make_plan(options, task, size, site.parties, nonce)
+            reply = ask(asked)
         if not curves:
             return PlanResult(asked, reply)
         counts = queries_up_to(asked.queries, POINTS).tolist()
@@ -72,13 +72,18 @@ def as_json(result: PlanResult) -> dict[str, Any]:
     """The result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
     return {
         "mechanism": result.plan.mechanism.model_dump(),
+        "variant": result.plan.variant,
         "queries": result.plan.queries,
+        "teachers": result.reply.teachers,
+        "voters": result.reply.voters,
+        "scale": result.reply.scale,
         "enforce": result.reply.enforce,
         "bound": result.reply.bound,
         "epsilon_is": "worst_case, of this plan alone with every query answered",
         "parties": [
             {
                 "site": party.site,
+                "group": party.group,
                 "teachers": party.teachers,
                 "order": party.order,
                 "delta": party.delta,
@@ -97,20 +102,6 @@ def _size(options: PlanOptions) -> int:
             ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
         )
     return options.queries
-
-
-@contextmanager
-def _guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[Ask]:
-    credentials = Credentials.load(site.folder)
-    credentials.check_valid(clock)
-    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
-    with open_channel(credentials, site.guardian, guardian, clock=clock) as channel:
-        yield partial(_ask, GuardianStub(channel), retry)
-
-
-def _ask(stub: GuardianStub, retry: Retry, asked: Plan) -> guardian_pb2.PlanReply:
-    request = guardian_pb2.PlanRequest(plan=asked.serialize())
-    return retry.call(lambda: stub.Plan(request, timeout=CALL_S))
 
 
 def _curves(counts: Sequence[int], replies: Sequence[guardian_pb2.PlanReply]) -> list[Curve]:

@@ -32,6 +32,8 @@ def plan(
     adjacency: Annotated[
         AdjacencyName, typer.Option(help="What is charged; label for noise_cluster alone.")
     ] = AdjacencyName.RECORD,
+    variant: options.Variant = options.VariantName.NONE,
+    align: options.Align = False,
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
     batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
@@ -59,7 +61,7 @@ def plan(
         max_positives=max_positives,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    asked = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency.charged)
+    asked = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency.charged, variant.planned, align)
     result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}
@@ -71,15 +73,22 @@ def plan(
 
 def _show(figures: Mapping[str, Any], console: Console) -> None:
     shown = figures["enforce"] == "worst_case"
-    table = Table("party", "teachers", "order", "delta", "epsilon of this plan", "budget")
+    table = Table("party", "group", "teachers", "order", "delta", "epsilon of this plan", "budget")
     table.title = f"{figures['queries']:,} queries, worst case, every query answered"
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:
-        cells = [f"{party['order']:g}", f"{party['delta']:g}", f"{party['epsilon']:.3f}"]
+        numbers = [f"{party['order']:g}", f"{party['delta']:g}", f"{party['epsilon']:.3f}"]
+        cells = [party["group"], str(party["teachers"]), *numbers, f"{party['budget_epsilon']:g}"]
         fits = [f"{party['fits']:,}"] if shown else []
-        table.add_row(party["site"], str(party["teachers"]), *cells, f"{party['budget_epsilon']:g}", *fits)
+        table.add_row(party["site"], *cells, *fits)
     console.print(table)
+    console.print(
+        f"Variant {figures['variant']}: of {figures['teachers']} teachers {figures['voters']:g} vote on a "
+        f"query on average; --align scales noise that suits teachers without shared records by "
+        f"{figures['scale']:g}.",
+        soft_wrap=True,
+    )
     if not shown:
         console.print(
             "The federation enforces data-dependent costs, so how many queries fit depends on votes and is "

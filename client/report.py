@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from client.answers import answered_mask, label_matrix
 from client.retraining import STUDENT_FILE
-from client.state import Batch, Party, RunState, load_state
+from client.state import Batch, Clique, Party, RunState, load_state
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import NoiseCluster
 from common.plan import Plan
 from common.privacy import ORDERS, epsilon, worst_case
 
@@ -22,10 +23,11 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     """A run's figures in JSON's types.
 
     `parties` has, for each, what this run's releases cost one of its records at worst: epsilon at `delta` and
-    the order it is least at; its `answered` counts queries with any answer. A batch whose outcome or party
-    set an interruption has hidden is counted as answered whole by every party. `labels` has what each label
-    of a multi-label task got. Raises `data.missing` or `run.mismatch` where there is no run, and
-    `config.invalid` for a delta outside (0, 1).
+    the order it is least at, for each of its groups and for the one that it is largest for; `asked` counts
+    the queries that the group's teachers voted on, `answered` those with any answer. A batch whose
+    outcome or party set an interruption has hidden is counted as answered whole by every party. `labels` has
+    what each label of a multi-label task got. Raises `data.missing` or `run.mismatch` where there is no run,
+    and `config.invalid` for a delta outside (0, 1).
     """
     if not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
@@ -46,6 +48,8 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         "labels": _labels(state, plan),
         "stopped": state.stopped.model_dump() if state.stopped else None,
         "mechanism": plan.mechanism.model_dump(),
+        "variant": plan.variant,
+        "scale": state.scale,
         "quorum": plan.quorum,
         "adjacency": plan.adjacency,
         "delta": delta,
@@ -69,20 +73,64 @@ def _labels(state: RunState, plan: Plan) -> list[dict[str, Any]]:
 
 
 def _party(party: Party, state: RunState, plan: Plan, delta: float) -> dict[str, Any]:
-    batches = [_answered(batch, plan) for batch in state.batches if _may_have_cost(batch, party)]
-    value, order = _least_epsilon(plan, batches, float(party.max_votes_per_person), delta)
+    """What the party's records cost, by group, and the group that cost most."""
+    batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
+    groups = [
+        _group(group, place, sensitivity, batches, party, plan, delta)
+        for place, clique in enumerate(party.cliques or [_whole(party)])
+        for group, sensitivity in _sensitivities(clique, party, plan).items()
+    ]
+    costliest = max(groups, key=lambda group: float(group["epsilon_worst_case"]))
+    return {"site": party.site, "teachers": party.teachers, **costliest, "groups": groups}
+
+
+def _group(
+    group: str,
+    place: int,
+    sensitivity: float,
+    batches: list[Batch],
+    party: Party,
+    plan: Plan,
+    delta: float,
+) -> dict[str, Any]:
+    """What one group's records cost, whose teachers are the clique at `place`."""
+    answers = [_answered(batch, plan)[_votes(batch, party.site, place)] for batch in batches]
+    value, order = _least_epsilon(plan, [one for one in answers if len(one)], sensitivity, delta)
     return {
-        "site": party.site,
-        "teachers": party.teachers,
-        "asked": sum(len(answered) for answered in batches),
-        "answered": sum(int(answered.any(axis=1).sum()) for answered in batches),
+        "group": group,
+        "asked": sum(len(answered) for answered in answers),
+        "answered": sum(int(answered.any(axis=1).sum()) for answered in answers),
         "epsilon_worst_case": value,
         "order": order,
     }
 
 
+def _whole(party: Party) -> Clique:
+    """The one clique of a party in a run that kept none."""
+    return Clique(groups={"all": 1}, teachers=party.teachers, weight=1.0)
+
+
+def _sensitivities(clique: Clique, party: Party, plan: Plan) -> dict[str, float]:
+    """What a person of each group changes in one query, in votes; records of NoiseCluster vote once."""
+    by_record = isinstance(plan.mechanism, NoiseCluster)
+    return {
+        group: party.max_votes_per_person * (1 if by_record else copies) * clique.weight
+        for group, copies in clique.groups.items()
+    }
+
+
+def _votes(batch: Batch, site: str, place: int) -> NDArray[np.bool_]:
+    """On which of a batch's queries a party's clique voted; on all where no ticket was kept."""
+    bits = bytes.fromhex(batch.schedule[site][place]) if batch.schedule else b""
+    if not bits:
+        return np.ones(len(batch.queries), np.bool_)
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=len(batch.queries)).astype(np.bool_)
+
+
 def _may_have_cost(batch: Batch, party: Party) -> bool:
-    return batch.status != "dead" and (not batch.parties or party.site in batch.parties)
+    if batch.status == "dead" or (batch.schedule and party.site not in batch.schedule):
+        return False
+    return not batch.parties or party.site in batch.parties
 
 
 def _answered(batch: Batch, plan: Plan) -> NDArray[np.bool_]:

@@ -4,9 +4,10 @@ import csv
 import fcntl
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,20 @@ from common.task import Task
 LABELS_FILE = "labels.csv"
 LOCK_FILE = "session.lock"
 ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
+
+
+class Planner(Protocol):
+    """Makes the plan that is asked for now."""
+
+    @property
+    def align(self) -> bool:
+        """Whether it is to be aligned with how many teachers vote."""
+
+    def scale(self, nonce: bytes) -> float:
+        """What its noise is to be scaled by, asked of the guardian."""
+
+    def plan(self, nonce: bytes, scale: float | None) -> Plan:
+        """The plan under this nonce, scaled."""
 
 
 @contextmanager
@@ -48,22 +63,24 @@ def open_run(
     task: Task,
     features: NDArray[np.float32],
     student: Student | None,
-    plan_of: Callable[[bytes], Plan],
+    planner: Planner,
     nonce: bytes,
 ) -> RunStore:
     """The run in `folder`, resumed if there is one, else new under `nonce`.
 
-    `plan_of` makes the plan that is asked for now under a given nonce. Raises `run.mismatch` where the
-    folder holds a run for another pool, task, plan or student.
+    A new plan is aligned where that is asked for; a run that is resumed keeps its plan. Raises `run.mismatch`
+    where the folder holds a run for another pool, task, plan or student.
     """
     pool = pool_digest(features)
     if not (folder / STATE_FILE).exists():
+        scale = planner.scale(nonce) if planner.align else None
         state = RunState(
             task=task.name,
             classes=task.classes,
             pool_sha256=pool,
             pool_size=len(features),
-            plan=plan_of(nonce).serialize().hex(),
+            plan=planner.plan(nonce, scale).serialize().hex(),
+            scale=scale,
             student=student,
         )
         return RunStore.create(folder, state)
@@ -73,7 +90,9 @@ def open_run(
         raise _mismatch(folder, "another pool")
     if stored.task_digest != task.digest:
         raise _mismatch(folder, "another task")
-    asked = plan_of(stored.nonce)
+    if (state.scale is not None) is not planner.align:
+        raise _mismatch(folder, f"a plan that is {'not ' if planner.align else ''}aligned")
+    asked = planner.plan(stored.nonce, state.scale)
     if asked != stored:
         names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
         raise _mismatch(folder, f"a plan with other {', '.join(names)}")

@@ -4,17 +4,27 @@ from collections.abc import Callable, Mapping, Sequence
 
 from client.answers import Answer, read_answers
 from client.availability import Availability
-from client.batch_round import BatchRound, Granted, Peers, Queries
-from client.state import Batch, Party, RunState, RunStore
+from client.batch_round import BatchRound, Granted, Peers, Queries, Ticketed
+from client.deaths import Deaths
+from client.state import Batch, Clique, Party, RunState, RunStore
 from common.errors import ErrorCode, OstrakaError
+from common.sharing.ballots import VOTE
 from protos.ostraka.v1 import common_pb2
 
-STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
+STOPS = frozenset(
+    {
+        ErrorCode.BUDGET_TOO_SMALL,
+        ErrorCode.GRANT_EXPIRED,
+        ErrorCode.POLICY_DAILY_LIMIT,
+        ErrorCode.SESSION_ENDED,
+    }
+)
 """What ends the asking, with the labels that came kept."""
 UNCERTAIN = frozenset(
     {
         ErrorCode.INTERNAL,
         ErrorCode.LEDGER_LOCKED,
+        ErrorCode.LEDGER_UNREACHABLE,
         ErrorCode.SERVER_TIMEOUT,
         ErrorCode.SERVER_UNREACHABLE,
     }
@@ -31,8 +41,8 @@ NEVER_RELEASED = frozenset(
     }
 )
 """Refusals to settle a batch that say that it has no answers."""
-DEATHS = 3
-"""Batches in a row that may die before the run gives up."""
+SMALLER = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
+"""Refusals of a ticket after which a batch of the size that they tell may be asked."""
 
 
 class Session:
@@ -59,7 +69,7 @@ class Session:
             peers.pool,
         )
         self._round = BatchRound(peers, granted, self._availability)
-        self._deaths = 0
+        self._deaths = Deaths(sum(len(known.cliques) for known in granted.grant.participants))
         self._fits: int | None = None
 
     @classmethod
@@ -110,19 +120,21 @@ class Session:
         unavailable = self._availability.unavailable()
         limits = self._granted.plan.batch_size, self._granted.grant.max_batch, self._fits or len(pending)
         batch = self._store.begin(pending[: min(limits)])
-        ticket = self._ticket(batch, unavailable)
-        if ticket is None:
+        signed = self._open_batch(batch, unavailable)
+        if signed is None:
             return
         try:
-            queries, patient = self._pool.take(batch.queries), self._deaths + 1 < DEATHS
-            released = self._round.run(batch.id, ticket, queries, patient=patient)
+            ticket = self._read(signed, batch)
+            batch = self._store.ticketed(batch, ticket.schedule)
+            queries = self._pool.take(batch.queries)
+            released = self._round.run(ticket, queries, patient=not self._deaths.next_is_last)
         except OstrakaError as error:
             self._mourn(batch, error)
             return
         self._keep(batch, released.answers, released.parties)
 
-    def _ticket(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
-        """The batch's ticket, or None where a smaller batch is to be asked."""
+    def _open_batch(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
+        """The batch's signed ticket, or None where a smaller batch is to be asked."""
         size, self._fits = len(batch.queries), None
         try:
             return self._peers.guardian.open_batch(self._store.state.session_id, batch.id, size, unavailable)
@@ -131,19 +143,29 @@ class Session:
                 self._mourn(batch, error)
                 return None
             self._store.dead(batch)
-            fits = error.details.get("fits", "")
-            if error.code is not ErrorCode.BUDGET_TOO_SMALL or not fits.isdecimal():
+            fits = error.details.get("fits") or error.details.get("left", "")
+            if error.code not in SMALLER or not fits.isdecimal():
                 raise
             if not 0 < int(fits) < size:
                 raise
             self._fits = int(fits)
             return None
 
+    def _read(self, signed: common_pb2.Signed, batch: Batch) -> Ticketed:
+        granted = self._granted
+        size, quorum = len(batch.queries), granted.plan.quorum
+        read = self._peers.permissions.ticket(
+            signed, granted.grant, batch_id=batch.id, size=size, quorum=quorum
+        )
+        ticket = Ticketed(signed, read)
+        self._deaths.asked(ticket.voters)
+        return ticket
+
     def _mourn(self, batch: Batch, error: OstrakaError) -> None:
         """Settle a batch that failed; raise unless its queries can be asked again."""
-        self._deaths += 1
+        self._deaths.count()
         self._settle(batch)
-        if error.code not in ASKED_AGAIN or self._deaths >= DEATHS:
+        if error.code not in ASKED_AGAIN or self._deaths.too_many:
             raise error
 
     def _settle(self, batch: Batch) -> None:
@@ -161,7 +183,7 @@ class Session:
 
     def _keep(self, batch: Batch, answers: Sequence[Answer], parties: Sequence[str]) -> None:
         self._store.released(batch, answers, parties)
-        self._deaths = 0
+        self._deaths.clear()
         self._on_progress(self._store.state)
 
     def _close(self) -> None:
@@ -178,4 +200,10 @@ def _party(participant: common_pb2.Participant) -> Party:
         site=participant.site,
         teachers=participant.teachers,
         max_votes_per_person=participant.max_votes_per_person,
+        cliques=tuple(_clique(clique) for clique in participant.cliques),
     )
+
+
+def _clique(clique: common_pb2.Clique) -> Clique:
+    copies = dict(zip(clique.groups, clique.copies, strict=True))
+    return Clique(groups=copies, teachers=clique.teachers, weight=clique.weight / VOTE)

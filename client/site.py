@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from common.config import SiteConfig, load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.rpc import open_channel
+from common.rpc.redirect import Replicas
 from common.task import Task, load_task
 
 TASK_FILE = "task.toml"
@@ -38,11 +39,19 @@ def load_site_task(folder: Path, file: Path | None = None) -> Task:
 
 
 @contextmanager
+def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
+    """The guardian over mTLS; calls under way end when the block is left."""
+    credentials = Credentials.load(site.folder)
+    credentials.check_valid(clock)
+    connect = partial(open_channel, credentials, expected=_guardian(site), clock=clock)
+    with closing(Replicas(connect, site.guardian)) as replicas:
+        yield GuardianPeer(replicas, retry)
+
+
+@contextmanager
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
     """The guardian and the parties `sites` over mTLS; calls under way end when the block is left."""
     credentials = Credentials.load(site.folder)
-    credentials.check_valid(clock)
-    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     parties = {
         name: PartyPeer(
             name,
@@ -62,11 +71,13 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for peer in parties.values():
             stack.callback(peer.close)
-        channel = open_channel(credentials, site.guardian, guardian, clock=clock)
-        stack.callback(channel.close)
         yield Peers(
-            guardian=GuardianPeer(channel, retry),
+            guardian=stack.enter_context(connect_guardian(site, clock, retry)),
             parties=parties,
-            permissions=Permissions(credentials, guardian, clock),
+            permissions=Permissions(credentials, _guardian(site), clock),
             pool=pool,
         )
+
+
+def _guardian(site: SiteConfig) -> Identity:
+    return Identity(site.federation, site.guardian_site, Role.GUARDIAN)

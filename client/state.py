@@ -1,11 +1,11 @@
 """What a run knows durably: its plan, its batches, and the answers that came."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from client.answers import Answer
 from common.errors import ErrorCode, OstrakaError
@@ -18,12 +18,27 @@ class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Clique(_Value):
+    """Teachers of a party that vote together, as the grant names them.
+
+    Attributes:
+        groups: whose records they were trained on, with how many of them one record touches.
+        teachers: how many they are.
+        weight: of each vote, in votes.
+    """
+
+    groups: dict[str, int]
+    teachers: int
+    weight: float
+
+
 class Party(_Value):
-    """A party of the session as the grant names it."""
+    """A party of the session as the grant names it; runs of earlier versions kept no cliques."""
 
     site: str
     teachers: int
     max_votes_per_person: int
+    cliques: tuple[Clique, ...] = ()
 
 
 class Stop(_Value):
@@ -40,6 +55,8 @@ class Batch(_Value):
         id: the batch id, used once in a session.
         queries: rows of the pool, in the order they were sent.
         status: "open" until it is known to be "released" or "dead".
+        schedule: by site, for every clique the queries that it votes on as the ticket says it, in hex; none
+            where every clique votes on every query, or no ticket came.
         parties: whose ballots were released; empty where an interruption lost that, then any party's may be.
         answers: by query once released, None where the mechanism gave no answer.
     """
@@ -47,6 +64,7 @@ class Batch(_Value):
     id: int
     queries: tuple[int, ...]
     status: Literal["open", "released", "dead"] = "open"
+    schedule: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     parties: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ()
 
@@ -66,15 +84,17 @@ class Student(_Value):
 class RunState(_Value):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
-    Version 1 knew neither multi-label answers nor students; it is read, and written as version 2.
+    Version 1 knew neither multi-label answers nor students, version 2 no schedules; both are read, and
+    written as version 3. `scale` is what the plan's noise was scaled by to suit how many vote, if it was.
     """
 
-    version: Literal[1, 2] = 2
+    version: Literal[1, 2, 3] = 3
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
     pool_size: int
     plan: str
+    scale: float | None = None
     student: Student | None = None
     session_id: str = ""
     enforce: str = ""
@@ -145,6 +165,12 @@ class RunStore:
         self._update(batches=(*self._state.batches, batch), stopped=None)
         return batch
 
+    def ticketed(self, batch: Batch, schedule: Mapping[str, tuple[str, ...]]) -> Batch:
+        """The batch with who votes on what, kept before anybody is asked."""
+        known = batch.model_copy(update={"schedule": dict(schedule)})
+        self._replace(known)
+        return known
+
     def released(self, batch: Batch, answers: Iterable[Answer], parties: Iterable[str]) -> None:
         """Keep a batch's answers, in the order of its queries."""
         fields = {"status": "released", "answers": tuple(answers), "parties": tuple(parties)}
@@ -167,7 +193,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 2, **fields})
+        self._state = self._state.model_copy(update={"version": 3, **fields})
         self._save()
 
     def _save(self) -> None:

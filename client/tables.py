@@ -46,13 +46,16 @@ def _labels(figures: Mapping[str, Any]) -> Table:
 
 
 def _parties(figures: Mapping[str, Any]) -> Table:
-    table = Table("party", "teachers", "queries", "answers", "worst-case epsilon", "order")
+    table = Table("party", "group", "teachers", "queries", "answers", "worst-case epsilon", "order")
     for column in table.columns[1:]:
         column.justify = "right"
-    table.title = f"Cost per {figures['adjacency']} at delta {figures['delta']:g}"
+    table.title = (
+        f"Cost per {figures['adjacency']} at delta {figures['delta']:g}, variant {figures['variant']}: "
+        "of each party the costliest group"
+    )
     for party in figures["parties"]:
         order = "-" if party["order"] is None else f"{party['order']:g}"
-        counts = (str(party[name]) for name in ("teachers", "asked", "answered"))
+        counts = (str(party[name]) for name in ("group", "teachers", "asked", "answered"))
         table.add_row(party["site"], *counts, f"{party['epsilon_worst_case']:.3f}", order)
     return table
 

@@ -17,7 +17,7 @@ from common.identity import CertificateAuthority, Credentials, Identity, Role
 from common.plan import digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.rpc import BoundServer, join, make_server
-from common.sharing.ballots import ballots
+from common.sharing.ballots import VOTE, ballots
 from common.sharing.expansion import fresh_seed
 from common.sharing.fixed_point import decode
 from common.sharing.ring import Ring, RingArray
@@ -101,7 +101,7 @@ class FakeGuardian(GuardianServicer):
             batch_id=request.batch_id,
             size=request.size,
             schedule=[
-                common_pb2.Schedule(participant=_participant(site))
+                common_pb2.Schedule(participant=_participant(site), queries=[b""])
                 for site in plan.parties
                 if site not in request.unavailable
             ],
@@ -170,6 +170,9 @@ class FakeGuardian(GuardianServicer):
         raise NotImplementedError
 
     def Plan(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
+    def Reconcile(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
@@ -331,4 +334,5 @@ def _records(first: list[float], y: Any) -> Any:
 
 
 def _participant(site: str) -> common_pb2.Participant:
-    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1)
+    clique = common_pb2.Clique(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
+    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique])
