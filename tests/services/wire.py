@@ -35,6 +35,7 @@ DAY_S = 86400
 ANYWHERE = "127.0.0.1:0"
 GUARDIAN_ROLES = {
     "/ostraka.v1.Guardian/Register": frozenset({Role.PARTY}),
+    "/ostraka.v1.Guardian/Reconcile": frozenset({Role.PARTY}),
     "/ostraka.v1.Guardian/SubmitBallots": frozenset({Role.PARTY}),
 }
 
@@ -47,6 +48,11 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.signer = credentials
         self.manifests: list[common_pb2.Signed] = []
         self.submissions: list[tuple[str, int, str, bytes]] = []
+        self.kept_heads: list[common_pb2.AuditHead] = []
+        self.receipts: list[common_pb2.Signed] = []
+        self.on_receipts: Callable[[], object] = lambda: None
+        self.refuses_receipts: OstrakaError | None = None
+        self.epoch = self.reconciled_epoch = 0
         self.refusal: OstrakaError | None = None
         self.on_share: Callable[[], object] = lambda: None
         self.sequence = 0
@@ -74,6 +80,10 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
             self._bound.server.stop(None).wait()
             self._bound = None
 
+    def restore(self) -> None:
+        """Go on from a backup in which nothing had happened yet."""
+        self.sequence, self.epoch = 0, self.epoch + 1
+
     def share(self, batch_id: int, rows: int, width: int, ring: Ring) -> NDArray[np.unsignedinteger]:
         sent = {data for _, batch, _, data in self.submissions if batch == batch_id}
         assert len(sent) == 1
@@ -83,7 +93,20 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RegisterReply:
         self.manifests.append(request.manifest)
-        return guardian_pb2.RegisterReply(audit_head=self._head())
+        self.kept_heads.append(request.kept_head)
+        forgot = self.reconciled_epoch < self.epoch
+        return guardian_pb2.RegisterReply(audit_head=self._head(), epoch=self.epoch, reconcile=forgot)
+
+    def Reconcile(  # noqa: N802
+        self, request_iterator: Iterator[guardian_pb2.ReconcileRequest], context: grpc.ServicerContext
+    ) -> guardian_pb2.ReconcileReply:
+        received = [request.receipts for request in request_iterator]
+        if self.refuses_receipts is not None:
+            raise self.refuses_receipts
+        self.receipts += received
+        self.reconciled_epoch = self.epoch
+        self.on_receipts()
+        return guardian_pb2.ReconcileReply(audit_head=self._head(), epoch=self.epoch)
 
     def SubmitBallots(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
