@@ -149,3 +149,50 @@ def test_a_data_dependent_remainder_is_not_told(tmp_path: Path) -> None:
         calls.ticket(session, 1, 20)
         calls.release(session, 1, calls.vote(session, 1, unanimous(20)))
         assert ask(calls) == before
+
+
+@pytest.fixture
+def levels(federation: Federation) -> Iterator[Calls]:
+    """Parties whose 8 low teachers have a budget for 10 queries and whose 2 high ones one for 40."""
+    with federation.guardian() as calls:
+        for site in PARTIES:
+            calls.register(site, groups=[group("low", teachers=8), group("high", teachers=2)])
+            for name, queries in (("low", 10), ("high", 40)):
+                calls.budget(site, 1.001 * cost_of(queries), group=name, order=8.0)
+        yield calls
+
+
+NOISY = GnMax(sigma=2.0)
+
+
+def cost_of(queries: int, sensitivity: float = 1.0) -> float:
+    cost = worst_case(NOISY, 8.0, sensitivity, classes=4).reservation(queries, 1)
+    return epsilon(cost * AMOUNT_UNIT, 8.0, 1e-5)
+
+
+def test_who_votes_on_average_and_what_fits_with_vanishing_votes(levels: Calls) -> None:
+    plain = ask(levels, plan(mechanism=NOISY))
+    assert (plain.teachers, plain.voters, plain.scale) == (30, 30, 1)
+    assert [(p.fits, p.group, p.teachers) for p in plain.parties] == [(10, "low", 10)] * 3
+    reply = ask(levels, plan(mechanism=NOISY, variant="vanishing"))
+    assert (reply.teachers, reply.voters, reply.scale) == (30, 12, 0.4)
+    assert [party.fits for party in reply.parties] == [40] * 3
+    assert reply.parties[0].epsilon == cost_of(10)
+
+
+def test_what_fits_with_weighted_votes(levels: Calls) -> None:
+    low, high = (levels.budgets("a")[name].epsilon for name in ("low", "high"))
+    mean = (8 * low + 2 * high) / 10
+    reply = ask(levels, plan(mechanism=NOISY, variant="weighting"))
+    assert (reply.voters, reply.scale) == (30, 1)
+    fits = [10 / (low / mean) ** 2, 40 / (high / mean) ** 2]
+    assert [party.fits for party in reply.parties] == [int(min(fits))] * 3
+
+
+def test_noise_that_suits_fewer_teachers_is_scaled_for_copies(levels: Calls) -> None:
+    """Two parties of 200 records with one copy each, one of 150 records of which 50 have four."""
+    groups = [group("low", teachers=16), group("high", records=50, teachers=16, copies=4)]
+    levels.register("a", groups=groups, mixed=True)
+    reply = ask(levels, plan(mechanism=NOISY))
+    assert reply.scale == pytest.approx(700 / 550)
+    assert (reply.parties[0].fits, reply.parties[0].group) == (2, "high")

@@ -1,0 +1,159 @@
+"""Registration over real sockets: lost histories, receipts, and what they cost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.identity import Role
+from common.mechanism import Confident, GnMax
+from common.mechanism.message import mechanism_message
+from common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
+from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal
+
+ASKED = Confident(sigma1=4.0, sigma2=2.0, threshold=15.0)
+
+
+@pytest.fixture
+def federation(tmp_path: Path) -> Federation:
+    return Federation(tmp_path)
+
+
+def head_of(federation: Federation, sequence: int, signer: str = "guardian") -> common_pb2.AuditHead:
+    """A head of a log that this guardian no longer has."""
+    role = Role.GUARDIAN if signer == "guardian" else Role.PARTY
+    signed = federation.credentials[signer, role].sign(AUDIT_CONTEXT, sequence.to_bytes(8, "big") + bytes(32))
+    return common_pb2.AuditHead(sequence=sequence, hash=bytes(32), signed=signed)
+
+
+def receipt(**changes: Any) -> common_pb2.Receipt:
+    fields: dict[str, Any] = {
+        "session_id": "lost",
+        "batch_id": 1,
+        "group": "all",
+        "mechanism": mechanism_message(ASKED),
+        "classes": 4,
+        "adjacency": "record",
+        "queries": 12,
+        "sensitivity": 1.5,
+    }
+    return common_pb2.Receipt(**fields | changes)
+
+
+def lose(calls: Calls, federation: Federation) -> guardian_pb2.RegisterReply:
+    """Party a shows a head that the guardian's log lacks."""
+    return calls.register("a", kept=head_of(federation, 10_000))
+
+
+def test_a_lost_history_is_made_good_from_receipts(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        calls.prepare_all(epsilon=30.0)
+        calls.budget("a", 40.0, adjacency="label", order=4.0)
+        session = calls.open().session_id
+        reply = lose(calls, federation)
+        assert reply.reconcile
+        assert reply.epoch == 1
+        assert refusal(lambda: calls.ticket(session, 1, 5)) == "session.ended"
+        assert refusal(lambda: calls.open(plan(nonce=b"m" * 16))) == "party.unreconciled"
+        assert calls.reconcile("a", [receipt(), receipt(batch_id=2, queries=3)]).charged == 4
+        assert not calls.register("a").reconcile
+        budgets = calls.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+        assert {b.adjacency for b in budgets} == {"record", "label"}
+        for budget in budgets:
+            cost = worst_case(ASKED, budget.order, 1.5, classes=4).reservation(15, 1)
+            spent = epsilon(cost * AMOUNT_UNIT, budget.order, 1e-5)
+            assert budget.epsilon_worst_case == pytest.approx(spent, rel=1e-9)
+        for site in "bc":
+            assert calls.register(site).reconcile
+            assert calls.reconcile(site, [receipt()]).charged == 1
+        assert calls.reconcile("c", [receipt()]).charged == 0
+        assert calls.open(plan(nonce=b"m" * 16)).session_id
+
+
+def test_an_empty_journal_reconciles_too(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        lose(calls, federation)
+        reply = calls.reconcile("a", [])
+        assert (reply.charged, reply.epoch) == (0, 1)
+        assert not calls.register("a").reconcile
+
+
+@pytest.mark.parametrize("signer", ["a", "guardian"])
+def test_a_head_that_this_guardian_did_not_sign_proves_nothing(federation: Federation, signer: str) -> None:
+    """Otherwise any party could end all sessions of the federation."""
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        head = head_of(federation, 10_000, signer)
+        if signer == "guardian":
+            head.sequence += 1
+        code = refusal(lambda: calls.register("a", kept=head))
+        assert code == ("message.invalid" if signer == "guardian" else "identity.wrong_role")
+        assert calls.register("a").epoch == 0
+
+
+def test_a_head_of_this_log_is_welcome(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        head = calls.register("a").audit_head
+        reply = calls.register("a", kept=head)
+        assert not reply.reconcile
+        assert reply.epoch == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"adjacency": "person"}, "message.invalid"),
+        ({"classes": 1}, "message.invalid"),
+        ({"sensitivity": 0.0}, "message.invalid"),
+        ({"sensitivity": float("nan")}, "message.invalid"),
+        ({"session_id": ""}, "message.invalid"),
+        ({"batch_id": 2**63}, "message.invalid"),
+        ({"mechanism": common_pb2.Mechanism()}, "message.invalid"),
+        ({"mechanism": common_pb2.Mechanism(gnmax=common_pb2.GnMax(sigma=-1))}, "message.invalid"),
+        ({"group": "other"}, "budget.missing"),
+    ],
+)
+def test_receipts_that_say_no_cost_are_refused_whole(
+    federation: Federation, changes: dict[str, Any], code: str
+) -> None:
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        lose(calls, federation)
+        assert refusal(lambda: calls.reconcile("a", [receipt(), receipt(**changes)])) == code
+        assert calls.spent("a") == 0
+        assert calls.register("a").reconcile
+
+
+def test_receipts_are_of_who_sends_them(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        payload = common_pb2.Receipts(site="b", receipts=[receipt()]).SerializeToString()
+        for signer in "ab":
+            signed = federation.credentials[signer, Role.PARTY].sign(RECEIPTS_CONTEXT, payload)
+            request = guardian_pb2.ReconcileRequest(receipts=signed)
+            sent = calls.stub("a", Role.PARTY).Reconcile
+            assert refusal(lambda sent=sent, request=request: sent(iter([request]))) == "message.invalid"
+        assert refusal(lambda: calls.query.Reconcile(iter([]))) == "identity.wrong_role"
+
+
+def test_mixed_and_separate_groups_are_kept_as_declared(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        calls.register("a", groups=[group("low", teachers=3), group("high", teachers=5)])
+        calls.register("b", groups=[group("low", copies=2), group("high")], mixed=True)
+        calls.register("c")
+        for site, names in (("a", ("low", "high")), ("b", ("low", "high")), ("c", ("all",))):
+            for name in names:
+                calls.budget(site, 100.0, group=name)
+        grant = calls.open(plan(mechanism=GnMax(sigma=2.0)))
+        cliques = {p.site: [(list(c.groups), c.teachers) for c in p.cliques] for p in grant.participants}
+        assert cliques == {
+            "a": [(["low"], 3), (["high"], 5)],
+            "b": [(["low", "high"], 10)],
+            "c": [(["all"], 10)],
+        }
+        assert {p.site: p.teachers for p in grant.participants} == dict(
+            zip(PARTIES, (8, 10, 10), strict=True)
+        )
