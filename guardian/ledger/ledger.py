@@ -94,14 +94,14 @@ class Ledger(Administration):
 
     @retried
     def renew_lease(self) -> None:
-        """Say that this guardian is still there.
+        """Say that this guardian is still there, and go on with the sessions of those that are not.
 
         Raises:
             OstrakaError: `ledger.fenced` where another one took over; stop serving. `ledger.locked` and
                 `ledger.unreachable`: try again before the lease is over.
         """
-        with self._storage.write() as connection:
-            replicas.renew(connection, self._number, self._now_ms() + self._lease_ms, self._storage.name)
+        with self._write() as tx:
+            replicas.renew(tx, self._lease_ms, self._storage.name)
 
     @retried
     def open_session(

@@ -57,9 +57,9 @@ class Books:
             case "session_opened":
                 names = ("querier", "plan_digest", "plan_sha256", "grant_sha256", "queries")
                 self.sessions[row["session"]] = [*(row[name] for name in names), 0, "open"]
-            case "session_adopted":
-                for batch in row["dead"]:
-                    self._bury((row["session"], batch))
+            case "sessions_adopted":
+                for session, batch in row["dead"]:
+                    self._bury((session, batch))
             case "session_closed" | "session_ended":
                 self._end(row["session"], row["kind"].removeprefix("session_"), row["dead"])
             case "batch_opened":

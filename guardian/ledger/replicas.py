@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, select, true, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import batches, sessions
@@ -19,42 +19,46 @@ from guardian.ledger.schema import sessions as session_table
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import StoredSession
 
+_NOBODY = 0
+"""Holds the sessions of a ledger that was made before there were replicas."""
+
 
 def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
     """Make the caller a replica, and return its number, larger than every one before.
 
-    It supersedes those whose lease is over and the one of the same address; on a database that is not
-    `shared` all of them, and then it holds their sessions.
+    It supersedes those whose lease is over and the one of the same address, and on a database that is not
+    `shared` all of them; it adopts their sessions.
     """
-    gone = replicas.c.lease_until_unix_ms < tx.now_ms
+    gone = _lapsed(tx) if shared else true()
     if address:
         gone |= replicas.c.address == address
-    tx.connection.execute(delete(replicas).where(gone) if shared else delete(replicas))
-    number = int(
-        tx.connection.execute(
-            update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
-        ).scalar_one()
-    )
+    held = _supersede(tx, gone)
+    dead = batches.bury(tx, batch_table.c.session_id.in_(held))
+    raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
+    number = int(tx.connection.execute(raised).scalar_one())
+    _adopt_all(tx, held, number)
     tx.connection.execute(
         insert(replicas).values(number=number, address=address, lease_until_unix_ms=tx.now_ms + lease_ms)
     )
-    if shared:
-        dead = []
-    else:
-        dead = batches.bury(tx)
-        tx.connection.execute(
-            update(session_table).where(session_table.c.state == "open").values(holder=number)
-        )
     tx.record("opened", fence=number, dead=dead)
     return number
 
 
-def renew(connection: Connection, number: int, until_ms: int, name: str) -> None:
-    """Prolong a replica's lease, or raise `ledger.fenced` where another one superseded it."""
-    own = replicas.c.number == number
-    renewed = connection.execute(update(replicas).where(own).values(lease_until_unix_ms=until_ms))
-    if renewed.rowcount == 0:
+def renew(tx: Transaction, lease_ms: int, name: str) -> None:
+    """Prolong this replica's lease, and adopt the sessions of those whose lease is over.
+
+    Raises:
+        OstrakaError: `ledger.fenced` if another replica superseded this one.
+    """
+    own = update(replicas).where(replicas.c.number == tx.replica)
+    if tx.connection.execute(own.values(lease_until_unix_ms=tx.now_ms + lease_ms)).rowcount == 0:
         raise _fenced(name)
+    held = _supersede(tx, _lapsed(tx))
+    sessions_held = tx.connection.scalars(held).all()
+    if sessions_held:
+        dead = batches.bury(tx, batch_table.c.session_id.in_(held))
+        _adopt_all(tx, held, tx.replica)
+        tx.record("sessions_adopted", sessions=sessions_held, dead=dead)
 
 
 def leave(connection: Connection, number: int) -> None:
@@ -90,14 +94,30 @@ def hold(tx: Transaction, session_id: str) -> StoredSession:
 
 def _adopt(tx: Transaction, session: Row[Any]) -> None:
     holder = _find(tx.connection, session.holder)
-    if holder is not None:
-        if holder.lease_until_unix_ms >= tx.now_ms:
-            raise _elsewhere(session.session_id, holder.address)
-        leave(tx.connection, holder.number)
+    if holder is not None and holder.lease_until_unix_ms >= tx.now_ms:
+        raise _elsewhere(session.session_id, holder.address)
+    dead = batches.bury(tx, batch_table.c.session_id == session.session_id)
     same = session_table.c.session_id == session.session_id
     tx.connection.execute(update(session_table).where(same).values(holder=tx.replica))
-    dead = batches.bury(tx, batch_table.c.session_id == session.session_id)
-    tx.record("session_adopted", session=session.session_id, dead=[batch for _, batch in dead])
+    tx.record("sessions_adopted", sessions=[session.session_id], dead=dead)
+
+
+def _lapsed(tx: Transaction) -> ColumnElement[bool]:
+    return replicas.c.lease_until_unix_ms < tx.now_ms
+
+
+def _supersede(tx: Transaction, gone: ColumnElement[bool]) -> Select[tuple[str]]:
+    """Remove replicas, lock the sessions they hold, and return the query that finds these."""
+    numbers = tx.connection.scalars(delete(replicas).where(gone).returning(replicas.c.number)).all()
+    held = session_table.c.holder.in_([_NOBODY, *numbers]) & (session_table.c.state == "open")
+    statement = select(session_table.c.session_id).where(held)
+    tx.connection.execute(statement.order_by(session_table.c.session_id).with_for_update())
+    return statement
+
+
+def _adopt_all(tx: Transaction, held: Select[tuple[str]], number: int) -> None:
+    same = session_table.c.session_id.in_(held)
+    tx.connection.execute(update(session_table).where(same).values(holder=number))
 
 
 def _find(connection: Connection, number: int) -> Row[Any] | None:

@@ -20,9 +20,12 @@ from tests.guardian.ledger.support import (
     START,
     amounts,
     budget_of,
+    cipher,
+    clock,
     open_session,
     refused,
     release,
+    sign,
     with_budgets,
 )
 
@@ -32,16 +35,20 @@ Opener = Callable[[], Ledger]
 class LedgerSuite(ABC):
     """Derive a class named Test... for each backend."""
 
+    @pytest.fixture
     @abstractmethod
-    def open(self, folder: Path) -> Ledger:
-        """Open the backend's one ledger for `folder`, as a new process would."""
+    def where(self) -> Path | str:
+        """A place without a ledger."""
 
     @pytest.fixture
-    def opener(self, tmp_path: Path) -> Iterator[Opener]:
+    def opener(self, where: Path | str) -> Iterator[Opener]:
+        """Opens the ledger as a restarted guardian does."""
         opened: list[Ledger] = []
 
         def open_again() -> Ledger:
-            opened.append(self.open(tmp_path))
+            opened.append(
+                Ledger.open(where, clock=clock(), cipher=cipher(), sign_head=sign, address="pg:7000")
+            )
             return opened[-1]
 
         yield open_again

@@ -1,10 +1,11 @@
 from pathlib import Path
 
-from guardian.ledger import Ledger
+import pytest
+
 from tests.guardian.ledger.suite import LedgerSuite
-from tests.guardian.ledger.support import cipher, clock, sign
 
 
 class TestSqlite(LedgerSuite):
-    def open(self, folder: Path) -> Ledger:
-        return Ledger.open(folder / "ledger.db", clock=clock(), cipher=cipher(), sign_head=sign)
+    @pytest.fixture
+    def where(self, tmp_path: Path) -> Path:
+        return tmp_path / "ledger.db"

@@ -1,0 +1,20 @@
+"""Fixtures for all tests."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.postgres import Server, running_server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, started by the first test that needs it."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Server) -> str:
+    """The URL of an empty PostgreSQL database."""
+    return postgres.new_database()
