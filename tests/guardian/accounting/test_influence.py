@@ -100,7 +100,7 @@ def test_several_votes_of_any_classes_cost_no_less_than_any_move_and_little_more
 
 
 @given(histograms, influences, st.sampled_from([2.0, 5.0, 20.0]), st.sampled_from([1.5, 6.0, 64.0]))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_no_neighbour_exceeds_the_charge(
     counts: list[float], influence: Influence, sigma: float, order: float
 ) -> None:
@@ -109,7 +109,7 @@ def test_no_neighbour_exceeds_the_charge(
 
 
 @given(histograms, influences, st.sampled_from([2.0, 5.0, 20.0]), st.sampled_from([1.5, 6.0, 64.0]))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_theorem6_bounds_its_direction_for_every_neighbour(
     counts: list[float], influence: Influence, sigma: float, order: float
 ) -> None:
@@ -120,7 +120,7 @@ def test_theorem6_bounds_its_direction_for_every_neighbour(
 
 
 @given(histograms, influences, st.floats(2, 40), st.sampled_from([0.0, 2.0**-16]))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 def test_never_above_the_worst_case(
     counts: list[float], influence: Influence, sigma: float, lattice: float
 ) -> None:
@@ -160,7 +160,7 @@ def moment(p: Sequence[Any], r: Sequence[Any], order: float, pair: tuple[float, 
 
 
 @given(histograms, influences, st.sampled_from([1.5, 6.0, 32.0]))
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_confidents_charges_keep_the_promise_for_every_neighbour(
     counts: list[float], influence: Influence, order: float
 ) -> None:
@@ -180,7 +180,7 @@ def test_confidents_charges_keep_the_promise_for_every_neighbour(
     influences,
     st.sampled_from([1.5, 6.0, 32.0]),
 )
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_interactives_charges_keep_the_promise_for_every_neighbour(
     counts: list[float], parts: list[int], influence: Influence, order: float
 ) -> None:
@@ -269,7 +269,7 @@ def test_powerset_over_few_sets_is_gnmax_and_confident_over_all_of_them(influenc
 
 
 @given(st.floats(-40, 40), influences, st.sampled_from([0.1, 0.5]), st.sampled_from([1.5, 8.0]))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 def test_lnmax_covers_every_neighbour(gap: float, influence: Influence, gamma: float, order: float) -> None:
     cost = lnmax_rdp([[max(gap, 0.0), max(-gap, 0.0)]], gamma, order, influence=influence)[0, 0]
     with mp.workdps(60):
