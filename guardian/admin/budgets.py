@@ -8,8 +8,7 @@ from common.privacy import epsilon as to_epsilon
 from guardian.admin import requests
 from guardian.admin.agreements import read_agreement
 from guardian.admin.base import AdminPart
-from guardian.ledger import Budget, UnitKey
-from guardian.ledger.values import UnitEvent
+from guardian.ledger import Budget, UnitEvent, UnitKey
 from protos.ostraka.v1 import admin_pb2
 
 

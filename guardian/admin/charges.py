@@ -12,8 +12,7 @@ from common.privacy import AMOUNT_UNIT, epsilon
 from guardian.admin import requests
 from guardian.admin.base import AdminPart
 from guardian.admin.terms import Terms
-from guardian.ledger import Budget, RecordedCharge, UnitKey
-from guardian.ledger.values import UnitEvent
+from guardian.ledger import Budget, LedgerReader, RecordedCharge, UnitEvent, UnitKey
 from protos.ostraka.v1 import admin_pb2
 
 Moment: TypeAlias = tuple[str, int]
@@ -45,7 +44,7 @@ class ChargeRows(AdminPart):
         """One row for each charge that is not nothing; `reconciled` ones have no terms any more."""
         budgets = self._ledger.find_budgets({charge.unit for charge in charges})
         spent = cache(self._spent_after)
-        terms = cache(lambda session: Terms.of(self._ledger.session(session)))
+        terms = cache(self._terms)
         for charge in charges:
             if not charge.worst_case:
                 continue
@@ -66,6 +65,10 @@ class ChargeRows(AdminPart):
                 bound=under.bound,
                 mechanism=under.mechanism,
             )
+
+    def _terms(self, session_id: str) -> Terms:
+        """The terms of a session, whichever replica of the guardian it is pinned to."""
+        return Terms.of(LedgerReader.session(self._ledger, session_id))
 
     def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
         """What a unit had spent after each of its charges, in amounts."""

@@ -7,7 +7,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.privacy import AMOUNT_UNIT, epsilon
 from guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
 from guardian.ledger.cipher import KEY_FILE
-from guardian.ledger.site import LEDGER_FILE
+from guardian.ledger.site import ledger_location
 from guardian.ledger.values import add
 
 
@@ -48,7 +48,7 @@ def totals(folder: Path) -> list[UnitReport]:
             f"{folder} has no {KEY_FILE}, without which data-dependent totals cannot be read; restore it.",
         )
     cipher = Cipher(load_or_create_key(folder))
-    with LedgerReader.open_read_only(folder / LEDGER_FILE, cipher=cipher) as ledger:
+    with LedgerReader.open_read_only(ledger_location(folder), cipher=cipher) as ledger:
         charges = ledger.charges()
         return [_report(b, [c for c in charges if c.unit == b.key]) for b in ledger.budgets()]
 

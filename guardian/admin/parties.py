@@ -6,8 +6,7 @@ import grpc
 from common.errors import ErrorCode, OstrakaError
 from guardian.admin import requests
 from guardian.admin.base import AdminPart
-from guardian.ledger import StoredManifest
-from guardian.ledger.values import StoredParty
+from guardian.ledger import StoredManifest, StoredParty
 from protos.ostraka.v1 import admin_pb2, common_pb2
 
 STATES = ("added", "suspended", "active", "removed")

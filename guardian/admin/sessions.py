@@ -6,7 +6,6 @@ import grpc
 from common.errors import ErrorCode, OstrakaError
 from guardian.admin import requests
 from guardian.admin.charges import ChargeRows
-from guardian.admin.terms import Terms
 from guardian.ledger import SessionSummary
 from protos.ostraka.v1 import admin_pb2
 
@@ -25,7 +24,7 @@ class Sessions(ChargeRows):
     ) -> admin_pb2.ShowSessionReply:
         """One session with its terms and charges."""
         summary = self._find(requests.session_id(request.session_id))
-        terms = Terms.of(self._ledger.session(summary.session_id))
+        terms = self._terms(summary.session_id)
         return admin_pb2.ShowSessionReply(
             session=_summary(summary),
             mechanism=terms.mechanism,

@@ -6,8 +6,8 @@ from common.clock import SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.protocol import AUDIT_CONTEXT
-from guardian import ledger
-from guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from guardian.ledger import Cipher, LedgerReader, backup, load_or_create_key
+from guardian.ledger import restore as restore_backup
 from guardian.ledger.cipher import KEY_FILE
 from guardian.ledger.site import ledger_location
 
@@ -16,10 +16,10 @@ def back_up(site: Path, out: Path) -> int:
     """Copy the ledger of a guardian's folder into `out`, and return the last audit row in the copy.
 
     Raises:
-        OstrakaError: `ledger.*`, `config.invalid` for a file that is there already or cannot be written.
+        OstrakaError: `ledger.*`, among them `ledger.exists` where there is a file already.
     """
     with LedgerReader.open_read_only(ledger_location(site)) as reader:
-        ledger.backup(reader, out)
+        backup(reader, out)
     with LedgerReader.open_read_only(out) as copy:
         return int(copy.head().sequence)
 
@@ -28,7 +28,8 @@ def restore(site: Path, source: Path) -> int:
     """Put a backup where the ledger of a guardian's folder belongs, and return its new epoch.
 
     Raises:
-        OstrakaError: `ledger.*`, `config.invalid` without the key that the backup was sealed with.
+        OstrakaError: `ledger.*`, among them `ledger.exists` where there is a ledger already; `config.invalid`
+            without the key that the backup was made with.
     """
     if not (site / KEY_FILE).is_file():
         raise OstrakaError(
@@ -37,12 +38,10 @@ def restore(site: Path, source: Path) -> int:
             " it back first.",
         )
     credentials = Credentials.load(site)
-    ledger.restore(
+    return restore_backup(
         source,
         ledger_location(site),
         clock=SystemClock(),
         cipher=Cipher(load_or_create_key(site)),
         sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),
     )
-    with LedgerReader.open_read_only(ledger_location(site)) as restored:
-        return restored.epoch()

@@ -1,0 +1,103 @@
+"""`ostraka guardian budget` and `consent`, with what a party signs for them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from common.config import SiteConfig, write_site
+from services.cli import app as party_app
+from tests.guardian.admin.support import label
+from tests.guardian.commands.conftest import Admin
+from tests.guardian.federation import FEDERATION, Federation
+
+WHY = ("--reason", "a new study")
+UNIT = ("--party", "a", "--group", "all")
+
+
+@pytest.fixture
+def party(federation: Federation) -> Path:
+    """The site folder of party a."""
+    folder = federation.root / "a-party"
+    write_site(
+        SiteConfig(
+            federation=FEDERATION,
+            site="a",
+            role="party",
+            listen="127.0.0.1:0",
+            guardian="127.0.0.1:1",
+            folder=folder,
+        )
+    )
+    return folder
+
+
+def sign(party: Path, out: Path, command: str, *words: object) -> Result:
+    asked = [command, "--site", party, "--group", "all", "--out", out, *words]
+    return CliRunner().invoke(party_app, [str(word) for word in asked])
+
+
+def test_a_budget_is_raised_as_its_party_signed(admin: Admin, party: Path, tmp_path: Path) -> None:
+    agreement = tmp_path / "raise.pb"
+    shown = admin.json("budget", "show", "--party", "a")["budgets"][0]
+    words = ("--epsilon-before", shown["epsilon"], "--epsilon", 1500, "--number", shown["agreements"])
+    signed = sign(party, agreement, "sign-raise", *words, "--json", "-")
+    assert signed.exit_code == 0
+    assert json.loads(signed.stdout)["action"] == "raise"
+    raised = admin.json("budget", "grant", "--agreement", agreement, *WHY)["budgets"][0]
+    assert (raised["epsilon"], raised["agreements"]) == (1500, 1)
+    assert raised["broken_unix_s"] > 0
+    assert admin.refused("budget", "grant", "--agreement", agreement, *WHY).code == "agreement.invalid"
+
+
+def test_a_withdrawn_group_comes_back_as_its_party_signed(admin: Admin, party: Path, tmp_path: Path) -> None:
+    agreement = tmp_path / "consent.pb"
+    assert admin.json("consent", "withdraw", *UNIT, *WHY)["budgets"][0]["state"] == "withdrawn"
+    assert "sign-consent" in admin.refused("consent", "set", *UNIT, "--level", "low").message
+    assert "agrees about a/all (record)" in sign(party, agreement, "sign-consent", "--number", 0).stdout
+    assert admin.json("budget", "grant", "--agreement", agreement, *WHY)["budgets"][0]["state"] == "active"
+
+
+def test_what_is_no_raise_is_not_signed(party: Path, tmp_path: Path) -> None:
+    agreement = tmp_path / "raise.pb"
+    for words in (
+        ("--epsilon-before", 5, "--epsilon", 5, "--number", 0),
+        ("--epsilon-before", 0, "--epsilon", 5, "--number", 0),
+        ("--epsilon-before", 4, "--epsilon", "inf", "--number", 0),
+        ("--epsilon-before", 4, "--epsilon", 5, "--number", 0, "--adjacency", "person"),
+        ("--epsilon-before", 4, "--epsilon", 5, "--number", -1),
+    ):
+        assert sign(party, agreement, "sign-raise", *words).exit_code != 0
+        assert not agreement.exists()
+
+
+def test_consent_levels_have_the_policys_epsilon(admin: Admin) -> None:
+    lowered = admin.json("consent", "set", *UNIT, "--level", "low")["budgets"][0]
+    assert (lowered["epsilon"], lowered["level"]) == (5, "low")
+    assert admin.refused("consent", "set", *UNIT, "--level", "high").code == "budget.raise_refused"
+    assert admin.refused("consent", "set", *UNIT, "--level", "other").code == "consent.unknown"
+
+
+def test_freeze_thaw_and_history(admin: Admin) -> None:
+    session = label(admin.calls)
+    assert admin.json("budget", "freeze", *UNIT, *WHY)["budgets"][0]["state"] == "frozen"
+    assert admin.json("budget", "thaw", *UNIT, *WHY)["budgets"][0]["state"] == "active"
+    events = admin.json("budget", "history", *UNIT)["events"]
+    assert [event["kind"] for event in events] == ["set", "charged", "frozen", "thawed"]
+    text = admin.text("budget", "history", *UNIT)
+    assert f"session {session} batch 1" in text
+    assert "a new study" in text
+
+
+def test_what_is_no_agreement(admin: Admin, tmp_path: Path) -> None:
+    assert admin.refused("budget", "grant", "--agreement", tmp_path / "none", *WHY).code == "data.missing"
+    junk = tmp_path / "junk"
+    junk.write_bytes(b"\xff\xff\xff")
+    assert admin.refused("budget", "grant", "--agreement", junk, *WHY).code == "data.unreadable"
+
+
+def test_the_table_says_what_a_raise_needs(admin: Admin) -> None:
+    text = admin.text("budget", "show")
+    for word in ("epsilon", "agreements", "state", "level", "broken since", "worst-case epsilon"):
+        assert word in text
