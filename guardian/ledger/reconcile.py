@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
@@ -97,7 +98,7 @@ def _largest(site: str, owed: Sequence[Owed]) -> list[Owed]:
             raise ValueError(f"owed: {item.unit} is no unit of {site}")
         key = (_batch(item), item.unit)
         if key not in largest or largest[key].worst_case < item.worst_case:
-            largest[key] = item
+            largest[key] = replace(item, worst_case=add(0, item.worst_case))
     return [largest[key] for key in sorted(largest)]
 
 

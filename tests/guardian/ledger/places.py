@@ -1,0 +1,49 @@
+"""Where the ledgers of tests lie: a SQLite file, or a database of a PostgreSQL server."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import text
+
+from common.clock import ManualClock
+from guardian.ledger import Ledger, Owed, UnitKey, restore
+from guardian.ledger.storage import open_storage
+from protos.ostraka.v1 import common_pb2
+from tests.guardian.ledger.support import cipher, clock, sign
+
+LOST = common_pb2.AuditHead(sequence=1000, hash=b"l" * 32)
+"""A head that a party kept of a history that no ledger has any more."""
+
+
+@dataclass
+class Place:
+    """One ledger, opened as often as asked, by one clock."""
+
+    where: Path | str
+    time: ManualClock = field(default_factory=clock)
+    opened: list[Ledger] = field(default_factory=list)
+
+    def open(self) -> Ledger:
+        self.opened.append(Ledger.open(self.where, clock=self.time, cipher=cipher(), sign_head=sign))
+        return self.opened[-1]
+
+    def restore(self, backup: Path) -> int:
+        return restore(backup, self.where, clock=self.time, cipher=cipher(), sign_head=sign)
+
+    def execute(self, statement: str) -> None:
+        """Change the ledger behind its back."""
+        storage = open_storage(self.where)
+        with storage.write() as connection:
+            connection.execute(text(statement))
+        storage.close()
+
+    @staticmethod
+    def forget(ledger: Ledger, owed: dict[str, list[tuple[str, int, UnitKey, int]]]) -> None:
+        """Let the first of the parties find that history was lost, and all of them reconcile."""
+        for site, items in owed.items():
+            ledger.register(site, b"m", b"signed", kept_head=LOST)
+            ledger.reconcile(site, [Owed(*item) for item in items])
+
+    def close(self) -> None:
+        for ledger in self.opened:
+            ledger.close()
