@@ -2,7 +2,7 @@
 
 from common.privacy import Influence, InputError, epsilon
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.charge import charge, largest_charge
+from guardian.accounting.charge import charge, charges, largest_charge, largest_charges
 from guardian.accounting.confident import confident_rdp, threshold_rdp
 from guardian.accounting.gnmax import gnmax_rdp
 from guardian.accounting.interactive import interactive_rdp
@@ -20,6 +20,7 @@ __all__ = [
     "Tally",
     "binary_rdp",
     "charge",
+    "charges",
     "checked_binary_rdp",
     "checked_powerset_rdp",
     "confident_rdp",
@@ -28,6 +29,7 @@ __all__ = [
     "interactive_rdp",
     "l1_rdp",
     "largest_charge",
+    "largest_charges",
     "lnmax_rdp",
     "multilabel_check_rdp",
     "noise_cluster_rdp",

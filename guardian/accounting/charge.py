@@ -61,8 +61,7 @@ def charge(
     Raises:
         InputError: where an argument other than the votes is malformed.
     """
-    terms = _Terms(bound=check_bound(bound), influence=influence, lattice=lattice)
-    return math.fsum(_charges(tally, order, terms).tolist())
+    return math.fsum(charges(tally, order, bound, influence, lattice=lattice).tolist())
 
 
 def largest_charge(
@@ -72,10 +71,29 @@ def largest_charge(
 
     A filter that releases a batch only where this fits keeps its promise (docs/accounting.md).
     """
-    terms = _Terms(bound=check_bound(bound), influence=influence, lattice=lattice)
+    return math.fsum(largest_charges(tally, order, bound, influence, lattice=lattice).tolist())
+
+
+def charges(
+    tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
+) -> Floats:
+    """Return what each query adds to `charge` (Q,); a batch of NoiseCluster costs as a whole (1,).
+
+    A query costs the same whichever others are in the tally beside it.
+    """
+    return _charges(tally, order, _Terms(bound=check_bound(bound), influence=influence, lattice=lattice))
+
+
+def largest_charges(
+    tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
+) -> Floats:
+    """Return what each query adds to `largest_charge`, as `charges` does."""
     given = np.ones_like(tally.answered)
-    outcomes = [_charges(replace(tally, answered=answered), order, terms) for answered in (given, ~given)]
-    return math.fsum(np.maximum(*outcomes).tolist())
+    outcomes = [
+        charges(replace(tally, answered=answered), order, bound, influence, lattice=lattice)
+        for answered in (given, ~given)
+    ]
+    return np.maximum(*outcomes)
 
 
 def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:

@@ -13,7 +13,7 @@ from guardian.policy import Policy
 from guardian.sessions.checks import check_enforcement, check_parties, check_policy
 from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
 from guardian.sessions.payers import budgets_of
-from guardian.sessions.roster import check_quorum, planned
+from guardian.sessions.roster import check_planned_quorum, planned
 from protos.ostraka.v1 import common_pb2
 
 
@@ -53,7 +53,8 @@ def admit(ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes) 
         _weigh(plan, chosen, cliques, budgets)
         cliques = all_cliques(plan, chosen.values(), stored)
     check_ring(plan, math.ceil(sum(clique.total for clique in cliques) / ONE_VOTE_STEPS))
-    check_quorum(plan, planned(plan, plan_digest, cliques, budgets, batch_id=0, size=plan.batch_size))
+    first = planned(plan, plan_digest, cliques, budgets, batch_id=0, size=plan.batch_size)
+    check_planned_quorum(plan, first)
     return Admitted(chosen, stored, cliques, budgets)
 
 

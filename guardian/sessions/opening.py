@@ -18,7 +18,7 @@ from guardian.sessions.exclusion import Standing, solvent, willing
 from guardian.sessions.payers import budgets_of, payers, reservation
 from guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
 from guardian.sessions.registry import Session
-from guardian.sessions.roster import check_quorum, planned
+from guardian.sessions.roster import check_planned_quorum, check_quorum, planned
 from guardian.sessions.tickets import sign_ticket
 from protos.ostraka.v1 import common_pb2
 
@@ -116,6 +116,7 @@ class Opening:
             plan, session.grant.plan_digest, cliques, budgets, batch_id=asked.batch_id, size=asked.size
         )
         standing = Standing.now(self._ledger, budgets, asked.unavailable)
+        check_planned_quorum(plan, everyone)
         able = willing(plan, everyone, standing)
         check_quorum(plan, able)
         if policy.on_exhaustion == "stop":

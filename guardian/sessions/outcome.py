@@ -8,18 +8,16 @@ from numpy.typing import NDArray
 
 from common.mechanism import BOUND
 from common.plan import Plan
-from common.privacy import amount
 from common.sharing.fixed_point import FRACTION_BITS, decode
 from common.sharing.ring import Ring, RingArray
-from guardian.accounting import Tally, charge, largest_charge
+from guardian.accounting import Tally
 from guardian.ledger import Charge
 from guardian.mechanisms import Answers, release
-from guardian.noise import LATTICE, NoiseSource
+from guardian.noise import NoiseSource
 from guardian.sessions.attendance import Attendance
-from guardian.sessions.payers import Payer, worst_cost
+from guardian.sessions.charging import alike, charge_alike
+from guardian.sessions.payers import Payer
 from protos.ostraka.v1 import guardian_pb2
-
-Kind = tuple[float, object, str, bytes]
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ def tally(
         plan: the session's plan.
         total: ring sums of all shares, queries x width; honest or not, they are answered alike.
         scores: the student's probabilities of an interactive plan, queries x classes in units of 2^-16.
-        payers: the units to charge.
+        payers: the units to charge; charges come in the order of their keys.
         attendance: who votes on what among the parties whose shares are in the sum; it makes n.
         noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
@@ -73,45 +71,9 @@ def tally(
         scores=None if scores is None else np.ldexp(scores.astype(np.float64), -FRACTION_BITS),
         adjacency=plan.adjacency,
     )
-    costs: dict[Kind, Charge] = {}
-    for payer in payers:
-        if kind_of(payer) not in costs:
-            costs[kind_of(payer)] = _charge(plan, released, payer, bound)
-    charges = [
-        Charge(payer.budget.key, cost.worst_case, cost.data_dependent, cost.at_most)
-        for payer in payers
-        for cost in [costs[kind_of(payer)]]
-    ]
-    return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), tuple(charges))
-
-
-def kind_of(payer: Payer) -> Kind:
-    """What a unit's charge depends on beside the batch: units alike share its computation."""
-    budget = payer.budget
-    return budget.order, payer.influence, budget.enforce, np.packbits(payer.queries).tobytes()
-
-
-def evaluations(payer: Payer) -> int:
-    """How often `tally` computes the bound for such a unit."""
-    return 3 if payer.budget.enforce == "data_dependent" else 1
-
-
-def _charge(plan: Plan, released: Tally, payer: Payer, bound: BOUND) -> Charge:
-    """What a unit pays for the queries on which its clique voted, and for no other."""
-    budget, influence = payer.budget, payer.influence
-    own = released.rows(payer.queries)
-    cost = worst_cost(plan, budget.order, influence)
-    most = cost.reservation(*own.answered.shape)
-    at_most = 0
-    if budget.enforce == "data_dependent":
-        at_most = amount(largest_charge(own, budget.order, bound, influence, lattice=LATTICE))
-    spent = amount(charge(own, budget.order, bound, influence, lattice=LATTICE))
-    return Charge(
-        budget.key,
-        worst_case=cost.amount(own.answered),
-        data_dependent=min(most, spent),
-        at_most=min(most, at_most),
-    )
+    charged = [charge for group in alike(payers) for charge in charge_alike(plan, released, group, bound)]
+    in_order = tuple(sorted(charged, key=lambda charge: charge.unit))
+    return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), in_order)
 
 
 def encode(answers: Answers) -> bytes:

@@ -47,19 +47,26 @@ def planned(
     return Attendance(tuple(cliques), present)
 
 
+def check_planned_quorum(plan: Plan, attendance: Attendance) -> None:
+    """Raise `quorum.lost` where votes vanish from some query of a batch of which nobody is left out."""
+    _check_quorum(
+        plan, attendance, "name more parties, ask for a smaller quorum, or choose a variant without vanishing"
+    )
+
+
 def check_quorum(plan: Plan, attendance: Attendance) -> None:
     """Raise `quorum.lost` where some query of a batch is left to fewer parties than the quorum asks for."""
+    _check_quorum(plan, attendance, "ask again when more of them can")
+
+
+def _check_quorum(plan: Plan, attendance: Attendance, advice: str) -> None:
     fewest = attendance.fewest_parties()
-    if fewest >= plan.quorum:
-        return
-    advice = "ask again when more of them can"
-    if plan.variant == "vanishing":
-        advice = "name more parties, ask for a smaller quorum, or choose a variant without vanishing votes"
-    raise OstrakaError(
-        ErrorCode.QUORUM_LOST,
-        f"Only {fewest} parties can vote on some query of this batch and the quorum is {plan.quorum};"
-        f" {advice}.",
-    )
+    if fewest < plan.quorum:
+        raise OstrakaError(
+            ErrorCode.QUORUM_LOST,
+            f"Only {fewest} parties can vote on some query of a batch and the quorum is {plan.quorum};"
+            f" {advice}.",
+        )
 
 
 def queries_paid(plan: Plan, budget: Budget, influence: Influence, available: int) -> int:

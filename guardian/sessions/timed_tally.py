@@ -11,9 +11,10 @@ from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.ring import RingArray
 from guardian.noise import Ahead, DrawnNoise, draws_of
 from guardian.sessions.attendance import Attendance
+from guardian.sessions.charging import alike
 from guardian.sessions.cliques import ONE_VOTE_STEPS
 from guardian.sessions.effort import accounting_s
-from guardian.sessions.outcome import Outcome, evaluations, kind_of, tally
+from guardian.sessions.outcome import Outcome, tally
 from guardian.sessions.payers import Payer
 from guardian.sessions.schedule import Schedule, slot_s
 
@@ -52,17 +53,16 @@ def charging_s(plan: Plan, payers: Sequence[Payer], attendance: Attendance, boun
     """The seconds that charging all units of a batch takes at most, a function of public values alone."""
     votes = float(np.ldexp(float(attendance.totals().max(initial=0)), -FRACTION_BITS))
     weighted = any(clique.weight != ONE_VOTE_STEPS for clique in attendance.cliques)
-    alike = {kind_of(payer): payer for payer in payers}
     return sum(
-        evaluations(payer)
+        group.evaluations
         * accounting_s(
             plan.mechanism,
-            int(payer.queries.sum()),
+            int(group.queries.sum()),
             plan.classes,
             votes,
             bound,
-            payer.influence,
+            group.influence,
             weighted=weighted,
         )
-        for payer in alike.values()
+        for group in alike(payers)
     )

@@ -18,7 +18,8 @@ from common.privacy import AMOUNT_UNIT, epsilon, worst_case
 from common.rpc import call_error
 from common.schedules import scheduled
 from common.sharing.fixed_point import encode
-from common.sharing.shares import split
+from common.sharing.ring import RingArray
+from common.sharing.shares import add, split
 from guardian.ledger import Ledger
 from guardian.noise import OpenDpNoise
 from protos.ostraka.v1 import common_pb2
@@ -71,7 +72,7 @@ def votes_of(
     return sent
 
 
-def voted(calls: Calls, ticket: common_pb2.Ticket, sent: dict[str, NDArray[np.float64]]) -> NDArray[Any]:
+def voted(calls: Calls, ticket: common_pb2.Ticket, sent: dict[str, NDArray[np.float64]]) -> RingArray:
     """Submit and freeze what parties vote; the sum that is left to send."""
     halves = []
     for site, ballots in sent.items():
@@ -80,7 +81,7 @@ def voted(calls: Calls, ticket: common_pb2.Ticket, sent: dict[str, NDArray[np.fl
         halves.append(encode(ballots, RING) - share)
     frozen = calls.prepare(ticket.session_id, ticket.batch_id, sorted(sent)).frozen
     assert list(frozen) == sorted(sent)
-    return np.sum(halves, axis=0, dtype=np.uint64)
+    return add(halves)
 
 
 def labelled(calls: Calls, ticket: common_pb2.Ticket, label: int = 1) -> list[int]:
@@ -154,7 +155,7 @@ def test_copies_of_a_record_cost_their_square(tmp_path: Path) -> None:
 def test_vanishing_cliques_pay_for_the_queries_they_vote_on(tmp_path: Path) -> None:
     """Labels are positive where all that vote say so, although they are a minority of all teachers."""
     mechanism = Binary(sigma=2.0)
-    whole = {"mechanism": mechanism, "answers": 4}
+    whole: dict[str, Any] = {"mechanism": mechanism, "answers": 4}
     with served(tmp_path, low=paying(8, **whole), high=paying(24, **whole)) as calls:
         session = calls.open(asked(mechanism, variant="vanishing")).session_id
         ticket = calls.ticket(session, 1, 20)

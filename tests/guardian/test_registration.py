@@ -1,5 +1,6 @@
 """Registration over real sockets: lost histories, receipts, and what they cost."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +135,8 @@ def test_receipts_are_of_who_sends_them(federation: Federation) -> None:
         for signer in "ab":
             signed = federation.credentials[signer, Role.PARTY].sign(RECEIPTS_CONTEXT, payload)
             request = guardian_pb2.ReconcileRequest(receipts=signed)
-            sent = calls.stub("a", Role.PARTY).Reconcile
-            assert refusal(lambda sent=sent, request=request: sent(iter([request]))) == "message.invalid"
+            send = partial(calls.stub("a", Role.PARTY).Reconcile, iter([request]))
+            assert refusal(send) == "message.invalid"
         assert refusal(lambda: calls.query.Reconcile(iter([]))) == "identity.wrong_role"
 
 

@@ -16,6 +16,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
+from common.privacy import Influence
 from guardian.sessions.effort import accounting_s
 
 CHECK = Check(sigma=10, threshold=30)
@@ -61,3 +62,16 @@ def test_a_query_takes_a_second_at_most_however_far_its_counts_lie_apart() -> No
 def test_a_check_on_clipped_ballots_takes_longer() -> None:
     plain, checked = (accounting_s(Tau(sigma=5, tau=1, check=c), 10, 10, 50, "exact") for c in (None, CHECK))
     assert checked > plain
+
+
+def test_several_votes_and_weighted_sets_take_longer() -> None:
+    once, twice = (accounting_s(GnMax(sigma=40), 100, 10, 50, "exact", Influence(votes)) for votes in (1, 2))
+    assert twice > once
+    whole, weighted = (
+        accounting_s(Powerset(sigma=10), 100, 10, 50, "exact", weighted=each) for each in (False, True)
+    )
+    assert weighted > whole
+
+
+def test_who_votes_on_nothing_takes_no_time() -> None:
+    assert accounting_s(GnMax(sigma=40), 0, 10, 50, "exact") == 0
