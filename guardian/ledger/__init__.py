@@ -3,6 +3,7 @@
 from guardian.ledger.backup import backup
 from guardian.ledger.cipher import Cipher, load_or_create_key
 from guardian.ledger.ledger import Ledger
+from guardian.ledger.migrate import migrate
 from guardian.ledger.reader import LedgerReader
 from guardian.ledger.restore import restore
 from guardian.ledger.site import open_guardian_ledger
@@ -44,6 +45,7 @@ __all__ = [
     "UnitKey",
     "backup",
     "load_or_create_key",
+    "migrate",
     "open_guardian_ledger",
     "restore",
     "verify",

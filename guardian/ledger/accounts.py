@@ -106,6 +106,11 @@ class Accounts:
                 return False
         return True
 
+    def begin_periods(self, now_ms: int) -> None:
+        """Begin the period of every unit, as a ledger does that had none before."""
+        for account in self.units.values():
+            account.period_started_unix_ms = now_ms
+
     def register(self, site: str, now_ms: int) -> None:
         """Make a party active that was new or added."""
         if self.parties.get(site, ("added",))[0] == "added":

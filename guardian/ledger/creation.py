@@ -36,5 +36,5 @@ def create_tables(connection: Connection) -> None:
 
 def check_key(connection: Connection, cipher: Cipher) -> None:
     """Raise `ledger.tampered` unless `cipher` has this ledger's key."""
-    row = connection.execute(select(meta)).one()
+    row = connection.execute(select(meta.c.key_check, meta.c.ledger_id)).one()
     cipher.unseal(row.key_check, "key", row.ledger_id.hex())

@@ -38,13 +38,32 @@ def is_empty(connection: Connection) -> bool:
 
 
 def check_schema(connection: Connection, name: str) -> None:
-    """Raise `ledger.newer`, `ledger.older` or `ledger.tampered` unless this version can read the ledger."""
-    if is_empty(connection):
+    """Raise `ledger.older`, or as `known_version`, unless this version can read the ledger as it is."""
+    version = known_version(connection, name)
+    if version < SCHEMA_VERSION:
+        raise OstrakaError(
+            ErrorCode.LEDGER_OLDER,
+            f"The ledger {name} was written by an older Ostraka (schema {version}, this one needs"
+            f" {SCHEMA_VERSION}); keep a copy of it, then run `ostraka guardian ledger migrate`.",
+        )
+    if not set(inspect(connection).get_table_names()) >= set(metadata.tables):
+        raise _no_ledger(name)
+
+
+def known_version(connection: Connection, name: str) -> int:
+    """The schema version of a ledger.
+
+    Raises:
+        OstrakaError: `ledger.missing` for an empty database, `ledger.newer`, `ledger.tampered` for what is
+            no ledger.
+    """
+    names = inspect(connection).get_table_names()
+    if not names:
         raise OstrakaError(
             ErrorCode.LEDGER_MISSING, f"There is no ledger in {name}; start the guardian once to make one."
         )
-    version = schema_version(connection)
-    if version is None:
+    version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
+    if not isinstance(version, int):
         raise _no_ledger(name)
     if version > SCHEMA_VERSION:
         raise OstrakaError(
@@ -52,21 +71,7 @@ def check_schema(connection: Connection, name: str) -> None:
             f"The ledger {name} was written by a newer Ostraka (schema {version}, this one knows"
             f" {SCHEMA_VERSION}); upgrade this one.",
         )
-    if version < SCHEMA_VERSION:
-        raise OstrakaError(
-            ErrorCode.LEDGER_OLDER,
-            f"The ledger {name} was written by an older Ostraka (schema {version}, this one needs"
-            f" {SCHEMA_VERSION}); back it up, then run `ostraka guardian ledger migrate`.",
-        )
-    if not set(inspect(connection).get_table_names()) >= set(metadata.tables):
-        raise _no_ledger(name)
-
-
-def schema_version(connection: Connection) -> int | None:
-    """The version of a ledger's tables, or None for what is no ledger."""
-    names = inspect(connection).get_table_names()
-    version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
-    return version if isinstance(version, int) else None
+    return version
 
 
 def chain(connection: Connection) -> Iterator[AuditRow]:

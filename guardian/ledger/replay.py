@@ -47,6 +47,9 @@ class Books:
                 self.head = (self.head[0], row["fence"], self.head[2])
                 for session, batch in row["dead"]:
                     self._bury((session, batch))
+            case "migrated":
+                self.head = (self.head[0], row["fence"], self.head[2])
+                self.accounts.begin_periods(now_ms)
             case "restored" | "rollback_found":
                 self.head = (*self.head[:2], row["epoch"])
                 for session, dead in row["ended"]:

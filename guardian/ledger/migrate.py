@@ -1,0 +1,74 @@
+"""Bringing an older ledger to this version's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, update
+
+from common.clock import Clock
+from guardian.ledger import creation, integrity, migrations
+from guardian.ledger.audit import SignHead
+from guardian.ledger.cipher import Cipher
+from guardian.ledger.schema import SCHEMA_VERSION, meta
+from guardian.ledger.storage import open_storage
+from guardian.ledger.transaction import Transaction
+
+
+def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignHead) -> int:
+    """Migrate the ledger at `where` and return its schema version; a current one stays as it is.
+
+    All in one transaction, at whose end the tables are compared with the audit log. A guardian of the older
+    version that still runs is fenced.
+
+    Args:
+        where: a SQLite file, or the URL of a PostgreSQL database.
+        clock: the time of the audit log's row, from which every budget's period begins.
+        cipher: made from the key that belongs to this ledger.
+        sign_head: signs audit heads as the guardian.
+
+    Raises:
+        OstrakaError: `ledger.missing`, `ledger.newer`, `ledger.tampered`; and as `Ledger.open`.
+    """
+    _require(where)
+    storage = open_storage(where)
+    try:
+        with storage.write() as connection:
+            version = integrity.known_version(connection, storage.name)
+            if version < SCHEMA_VERSION:
+                creation.check_key(connection, cipher)
+                now_ms = int(clock.now() * 1000)
+                upgrade(connection, now_ms, version)
+                _record(Transaction(connection, now_ms, cipher, sign_head), version)
+                integrity.check_tables(connection, integrity.chain(connection))
+    finally:
+        storage.close()
+    return SCHEMA_VERSION
+
+
+def upgrade(connection: Connection, now_ms: int, version: int = 0, to: int = SCHEMA_VERSION) -> None:
+    """Run the migrations after schema `version`, up to the one that makes `to`."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes.update(connection=connection, now_ms=now_ms)
+    if version:
+        command.stamp(config, f"{version:04d}")
+    command.upgrade(config, f"{to:04d}")
+
+
+def _require(where: Path | str) -> None:
+    storage = open_storage(where, read_only=True)
+    try:
+        with storage.read() as connection:
+            integrity.known_version(connection, storage.name)
+    finally:
+        storage.close()
+
+
+def _record(tx: Transaction, version: int) -> None:
+    raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
+    fence = int(tx.connection.execute(raised).scalar_one())
+    tx.record("migrated", before=version, after=SCHEMA_VERSION, fence=fence)
