@@ -1,15 +1,25 @@
 """Backups, restores and migrations of a guardian's ledger, on its own machine."""
 
 from pathlib import Path
+from typing import TypedDict
 
-from common.clock import SystemClock
+from common.clock import Clock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.protocol import AUDIT_CONTEXT
-from guardian.ledger import Cipher, LedgerReader, backup, load_or_create_key
-from guardian.ledger import restore as restore_backup
+from guardian import ledger
+from guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from guardian.ledger.audit import SignHead
 from guardian.ledger.cipher import KEY_FILE
 from guardian.ledger.site import ledger_location
+
+
+class Means(TypedDict):
+    """What it takes to write into a ledger: the time, its key, and the guardian's signature."""
+
+    clock: Clock
+    cipher: Cipher
+    sign_head: SignHead
 
 
 def back_up(site: Path, out: Path) -> int:
@@ -19,7 +29,7 @@ def back_up(site: Path, out: Path) -> int:
         OstrakaError: `ledger.*`, among them `ledger.exists` where there is a file already.
     """
     with LedgerReader.open_read_only(ledger_location(site)) as reader:
-        backup(reader, out)
+        ledger.backup(reader, out)
     with LedgerReader.open_read_only(out) as copy:
         return int(copy.head().sequence)
 
@@ -28,19 +38,30 @@ def restore(site: Path, source: Path) -> int:
     """Put a backup where the ledger of a guardian's folder belongs, and return its new epoch.
 
     Raises:
-        OstrakaError: `ledger.*`, among them `ledger.exists` where there is a ledger already; `config.invalid`
-            without the key that the backup was made with.
+        OstrakaError: `ledger.*`, among them `ledger.exists` where there is a ledger already;
+            `config.invalid` without the ledger's key.
     """
+    return ledger.restore(source, ledger_location(site), **_means(site))
+
+
+def migrate(site: Path) -> int:
+    """Bring the ledger of a guardian's folder to this version, and return its schema's.
+
+    Raises:
+        OstrakaError: `ledger.*`; `config.invalid` without the ledger's key.
+    """
+    return ledger.migrate(ledger_location(site), **_means(site))
+
+
+def _means(site: Path) -> Means:
     if not (site / KEY_FILE).is_file():
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"{site} has no {KEY_FILE}, and a backup cannot be used without the key it was made with; put"
+            f"{site} has no {KEY_FILE}, the key that its ledger and all backups of it were made with; put"
             " it back first.",
         )
     credentials = Credentials.load(site)
-    return restore_backup(
-        source,
-        ledger_location(site),
+    return Means(
         clock=SystemClock(),
         cipher=Cipher(load_or_create_key(site)),
         sign_head=lambda payload: credentials.sign(AUDIT_CONTEXT, payload),

@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 from common.errors import OstrakaError
 from guardian.cli import app
+from guardian.ledger.schema import SCHEMA_VERSION
 from protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.federation import Calls, Federation, plan, refusal
@@ -85,3 +86,31 @@ def test_without_its_key_nothing_is_restored(federation: Federation, tmp_path: P
 def test_a_backup_of_nothing(federation: Federation, tmp_path: Path) -> None:
     assert refused(federation, "backup", "--out", tmp_path / "backup.db").code == "ledger.missing"
     assert refused(federation, "restore", "--from", tmp_path / "none.db").code == "config.invalid"
+
+
+def test_a_ledger_of_this_version_stays_as_it_is(federation: Federation) -> None:
+    with federation.guardian() as guardian:
+        guardian.prepare_all()
+    ledger = federation.guardian_folder / "ledger.db"
+    before = ledger.read_bytes()
+    assert told(federation, "migrate") == {"schema_version": SCHEMA_VERSION}
+    assert ledger.read_bytes() == before
+
+
+def test_a_ledger_in_postgresql_is_backed_up_restored_and_verified(
+    federation: Federation, tmp_path: Path, postgres_url: str
+) -> None:
+    backup = tmp_path / "backup.db"
+    spent = backed_up(federation, backup)
+    (federation.guardian_folder / "database.url").write_text(f"{postgres_url}\n")
+    with (federation.guardian_folder / "site.toml").open("a") as file:
+        file.write('[ledger]\nurl_file = "database.url"\n')
+    assert told(federation, "restore", "--from", backup)["epoch"] == 1
+    assert refused(federation, "restore", "--from", backup).code == "ledger.exists"
+    with federation.guardian() as guardian:
+        assert guardian.spent() == spent
+    assert told(federation, "backup", "--out", tmp_path / "again.db")["entries"] > 0
+    ca = str(federation.guardian_folder / "ca.crt")
+    for where in (["--site", str(federation.guardian_folder)], ["--url", postgres_url, "--ca", ca]):
+        result = CliRunner().invoke(app, ["audit", "verify", *where])
+        assert result.exit_code == 0, result.exception
