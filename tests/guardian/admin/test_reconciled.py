@@ -1,0 +1,59 @@
+"""Charges that a restored ledger had forgotten, as administrators see them."""
+
+from pathlib import Path
+
+from common.identity import Role
+from common.mechanism.message import mechanism_message
+from common.protocol import RECEIPTS_CONTEXT
+from guardian.admin.page import render
+from guardian.admin.report import read_report
+from guardian.admin.upkeep import back_up, restore
+from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from tests.guardian.admin.support import UNIT, budget, label
+from tests.guardian.federation import Calls, Federation, plan
+
+
+def reconcile(guardian: Calls, federation: Federation, session: str, batch: int) -> int:
+    """Send a's receipt of a batch; how many charges it made good."""
+    receipt = common_pb2.Receipt(
+        session_id=session,
+        batch_id=batch,
+        group="all",
+        mechanism=mechanism_message(plan().mechanism),
+        classes=4,
+        adjacency="record",
+        queries=20,
+        sensitivity=1.0,
+    )
+    receipts = common_pb2.Receipts(site="a", receipts=[receipt]).SerializeToString()
+    signed = federation.credentials["a", Role.PARTY].sign(RECEIPTS_CONTEXT, receipts)
+    request = guardian_pb2.ReconcileRequest(receipts=signed)
+    return guardian.stub("a", Role.PARTY).Reconcile(iter([request])).charged
+
+
+def test_what_was_forgotten_is_listed_with_what_was_not(federation: Federation, tmp_path: Path) -> None:
+    backup, folder = tmp_path / "backup.db", federation.guardian_folder
+    with federation.guardian() as guardian:
+        guardian.prepare_all()
+        session = label(guardian)
+        back_up(folder, backup)
+        label(guardian, batch=2)
+        spent = guardian.spent()
+    (folder / "ledger.db").unlink()
+    restore(folder, backup)
+    with federation.guardian() as guardian:
+        assert guardian.spent() < spent
+        assert reconcile(guardian, federation, session, 2) == 1
+        request = admin_pb2.ListChargesRequest(party="a")
+        known, forgotten = guardian.admin.ListCharges(request)
+        history = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
+        report = read_report(guardian.admin, "test", 1, 0, 0)
+        after = budget(guardian).epsilon_worst_case
+    assert (known.batch_id, forgotten.batch_id, forgotten.session_id) == (1, 2, session)
+    assert (forgotten.querier, forgotten.bound) == ("", "worst_case")
+    assert "receipts" in forgotten.mechanism
+    assert forgotten.epsilon_worst_case == after >= spent
+    assert history[-1].kind == "reconciled"
+    of_a = [charge for charge in report.charges if charge.unit[0] == "a"]
+    assert [charge.batches for charge in of_a] == [1, 1]
+    assert "not known any more" in render(report)
