@@ -18,7 +18,7 @@ from common.mechanism import Confident
 from common.privacy import AMOUNT_UNIT, epsilon, worst_case
 from common.task import Task, infer_task, load_task, write_task
 from protos.ostraka.v1 import admin_pb2
-from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
+from tests.guardian.federation import FEDERATION, PARTIES, TEACHERS, Calls, Federation, group
 
 NOISE = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6)
 QUERIES = 30
@@ -108,6 +108,27 @@ def test_people_read_a_table_and_a_plot_is_drawn(site: Site, tmp_path: Path) -> 
     assert "a, b: order" in text
     assert "c: order" in text
     assert "budget 10" in text
+
+
+def test_a_plan_says_who_pays_how_many_vote_and_what_noise_suits_them(site: Site) -> None:
+    site.calls.register(
+        "a",
+        task_digest=load_task(site.folder / "task.toml").digest,
+        groups=[group("low"), group("high")],
+    )
+    for level, amount in (("low", 1.0), ("high", 10.0)):
+        site.calls.budget("a", amount, group=level)
+    assert site.figures("--queries", 30, *NOISE)["parties"][0]["group"] == "low"
+    words = ("--queries", 30, *NOISE, "--variant", "vanishing")
+    plain, aligned = site.figures(*words), site.figures(*words, "--align")
+    assert plain["variant"] == "vanishing"
+    assert plain["teachers"] == 4 * TEACHERS
+    assert plain["voters"] < plain["teachers"]
+    assert plain["scale"] == pytest.approx(plain["voters"] / plain["teachers"])
+    assert aligned["mechanism"]["sigma1"] == 10 * plain["scale"]
+    assert aligned["mechanism"]["threshold"] == 6 * plain["scale"]
+    shown = " ".join(site.plan(*words).stdout.split())
+    assert f"of {4 * TEACHERS} teachers {plain['voters']:g} vote" in shown
 
 
 def test_a_data_dependent_remainder_is_not_shown(tmp_path: Path) -> None:
