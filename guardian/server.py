@@ -17,7 +17,9 @@ from common.rpc import make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
 from guardian.admin.service import ROLES as ADMIN_ROLES
 from guardian.admin.service import AdminService
+from guardian.heartbeat import beating
 from guardian.ledger import open_guardian_ledger
+from guardian.ledger.site import ledger_address, ledger_location
 from guardian.noise import Ahead, NoiseSource, OpenDpNoise
 from guardian.policy import PolicyInForce, load_policy
 from guardian.registration import Registrar
@@ -33,7 +35,7 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
     """Serve the guardian of site folder `folder` until SIGTERM or SIGINT, then drain.
 
     Args:
-        folder: the provisioned site; the ledger is `ledger.db` in it.
+        folder: the provisioned site; the ledger is `ledger.db` in it, or where its table `[ledger]` says.
         ready_file: where to write {"address": ...} once requests are taken.
         insecure: no TLS; loopback only.
 
@@ -41,7 +43,7 @@ def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = Fals
         OstrakaError: `config.invalid`, `ledger.*`, `server.port_in_use`, `server.insecure_refused`.
     """
     stop = stop_on_signal()
-    with running(folder, insecure=insecure) as address:
+    with running(folder, insecure=insecure, superseded=stop.set) as address:
         structlog.get_logger().info("guardian.serving", address=address)
         if ready_file is not None:
             write_ready(ready_file, address)
@@ -56,10 +58,12 @@ def running(
     clock: Clock | None = None,
     noise: NoiseSource | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    superseded: Callable[[], object] = lambda: None,
 ) -> Iterator[str]:
     """A guardian that has recovered its ledger and serves within the block, which gets its address.
 
-    `sleep` waits out the rest of a release's time slot. Linear algebra keeps to one thread, so that the time
+    `sleep` waits out the rest of a release's time slot. `superseded` is called when another guardian took
+    over; from then on the ledger refuses every request. Linear algebra keeps to one thread, so that the time
     it takes does not depend on who else is busy.
     """
     clock = clock or SystemClock()
@@ -67,7 +71,8 @@ def running(
     with (
         threadpool_limits(1, "blas"),
         _alone(folder),
-        open_guardian_ledger(folder, credentials, clock) as ledger,
+        open_guardian_ledger(folder, credentials, clock, ledger_address(folder, site.listen)) as ledger,
+        beating(ledger, superseded),
         closing(Ahead(noise or OpenDpNoise())) as ahead,
     ):
         schedule = Schedule(time.monotonic, sleep)
@@ -96,7 +101,13 @@ def running(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keep a second guardian from taking over the ledger of one that still serves from `folder`."""
+    """Keep a second guardian from taking over the file of one that still serves from `folder`.
+
+    In a database guardians keep apart by themselves.
+    """
+    if isinstance(ledger_location(folder), str):
+        yield
+        return
     with (folder / LOCK_FILE).open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from common.clock import Clock
-from common.config import load_section
+from common.config import Address, load_section, split_address
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.protocol import AUDIT_CONTEXT
@@ -24,12 +24,15 @@ class LedgerSettings(BaseModel):
     Attributes:
         url: of a PostgreSQL database, `postgresql+psycopg://...`.
         url_file: a file that holds the URL, for one with a password; relative to the folder.
+        address: where clients reach this guardian, host:port, if not at what it listens on; guardians that
+            share a database send clients there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str | None = None
     url_file: Path | None = None
+    address: Address = ""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -48,6 +51,16 @@ def ledger_location(folder: Path) -> Path | str:
     if settings.url_file is not None:
         return _read(folder / settings.url_file)
     return settings.url or folder / LEDGER_FILE
+
+
+def ledger_address(folder: Path, listen: str) -> str:
+    """Where clients reach the guardian that listens on `listen`; empty where only the system knows.
+
+    Raises:
+        OstrakaError: `config.invalid`.
+    """
+    settings = load_section(folder, "ledger", LedgerSettings)
+    return settings.address or (listen if split_address(listen)[1] else "")
 
 
 def open_guardian_ledger(folder: Path, credentials: Credentials, clock: Clock, address: str = "") -> Ledger:
