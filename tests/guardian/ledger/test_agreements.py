@@ -3,11 +3,12 @@
 import base64
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from common.clock import ManualClock
-from common.errors import ErrorCode
+from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import Budget, Charge, Ledger
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
@@ -140,3 +141,16 @@ def test_an_overdrawn_budget_that_is_raised_has_what_is_above_its_spending(
         ledger.open_batch("s", 2, 1, b"t", {ATHENS: budget.available})
     refused(ErrorCode.BUDGET_TOO_SMALL, lambda: ledger.open_batch("s", 3, 1, b"t", {ATHENS: 1}))
     place.open()
+
+
+def test_of_many_uses_at_once_of_one_agreement_one_counts(ledger: Ledger) -> None:
+    def use(_: int) -> bool:
+        try:
+            raised(ledger, 12.0)
+        except OstrakaError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(use, range(8))) == 1
+    assert budget_of(ledger).agreements == 1

@@ -1,5 +1,7 @@
 """What a ledger forgot is charged from receipts: never too little, and once."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from common.errors import ErrorCode
@@ -127,3 +129,12 @@ def test_receipts_of_many_batches_are_taken_in_parts(ledger: Ledger, monkeypatch
     ledger.reconcile("athens", receipts[:5])
     assert ledger.reconcile("athens", [*receipts, owed(1, 9)]) == 5
     assert amounts(ledger)[0] == 70
+
+
+def test_receipts_that_arrive_many_times_at_once_are_charged_once(ledger: Ledger, place: Place) -> None:
+    lose(ledger)
+    receipts = [owed(batch_id, 7, session="lost") for batch_id in range(5)]
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(lambda _: ledger.reconcile("athens", receipts), range(8))) == 5
+    assert amounts(ledger) == (60 + 5 * 7, 0)
+    place.open()
