@@ -211,6 +211,6 @@ def _check_fits(size: int, wanted: Sequence[tuple[Budget, int]]) -> None:
 def _reserve(tx: Transaction, batch: int, amounts: Sequence[tuple[units.UnitRow, int]]) -> None:
     if not amounts:
         return
-    units.reserve_all(tx, amounts)
     rows = [{"batch": batch, "unit": row.id, "reserved": amount, "worst_case": 0} for row, amount in amounts]
     tx.connection.execute(insert(charges), rows)
+    units.reserve(tx, batch)

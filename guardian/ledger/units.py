@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, select, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import units
+from guardian.ledger.schema import charges, units
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import Budget, UnitKey, add
 
 UnitRow = Row[Any]
 _KEY = (units.c.party, units.c.group_name, units.c.adjacency)
-_KEYS_AT_ONCE = 5000
 
 
 class UnitCharge(NamedTuple):
@@ -28,15 +27,15 @@ class UnitCharge(NamedTuple):
 
 
 def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
-    """The rows of those `keys` that exist, in unit order, locked for a change unless it is for reading."""
-    wanted = sorted(set(keys))
-    found = {}
-    for start in range(0, len(wanted), _KEYS_AT_ONCE):
-        statement = select(units).where(tuple_(*_KEY).in_(wanted[start : start + _KEYS_AT_ONCE]))
-        statement = statement.order_by(*_KEY)
-        rows = connection.execute(statement.with_for_update() if lock else statement)
-        found.update({key_of(row): row for row in rows})
-    return {key: found[key] for key in wanted if key in found}
+    """The rows of those `keys` that exist, in unit order, locked for a change unless it is for reading.
+
+    All units of the parties are read (and locked): a list of thousands of keys takes far longer to parse.
+    """
+    wanted = set(keys)
+    statement = select(units).where(units.c.party.in_({key.party for key in wanted})).order_by(*_KEY)
+    rows = connection.execute(statement.with_for_update() if lock else statement)
+    found = {key: row for row in rows if (key := key_of(row)) in wanted}
+    return {key: found[key] for key in sorted(found)}
 
 
 def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
@@ -58,14 +57,12 @@ def all_budgets(connection: Connection, party: str | None = None) -> list[Budget
     return sorted(map(budget, connection.execute(statement)), key=lambda found: found.key)
 
 
-def reserve(tx: Transaction, row: UnitRow, amount: int) -> None:
-    """Hold `amount` back from a unit; the caller has checked that it fits."""
-    reserve_all(tx, [(row, amount)])
-
-
-def reserve_all(tx: Transaction, amounts: Iterable[tuple[UnitRow, int]]) -> None:
-    """Hold an amount back from each of many units, in one round trip."""
-    store(tx, [_amounts(row, row.spent, row.reserved + amount) for row, amount in amounts])
+def reserve(tx: Transaction, batch: int) -> None:
+    """Hold back what the rows of a batch's charges reserve; the caller has checked that it fits."""
+    of_batch = (charges.c.batch == batch) & (charges.c.unit == units.c.id)
+    tx.connection.execute(
+        update(units).where(of_batch).values(reserved=units.c.reserved + charges.c.reserved)
+    )
 
 
 def give_back(tx: Transaction, row: UnitRow, reserved: int) -> None:
