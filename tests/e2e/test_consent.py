@@ -1,0 +1,48 @@
+"""A whole federation whose records differ in consent, by every variant of personalised PATE."""
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from deploy.simulation.report import Report, Unit
+from deploy.simulation.run import simulate
+from deploy.simulation.settings import Settings
+from guardian.admin.verification import verify_ledger
+from tests.e2e.test_simulate import SMALL
+
+LEVELS = {"low": 100.0, "high": 400.0}
+CONSENT = {
+    "consent": {"low": 0.5, "high": 0.5},
+    "levels": LEVELS,
+    "teachers": 4,
+    "enforce": "worst_case",
+    "batch_size": 20,
+}
+
+
+def simulated(folder: Path, variant: str) -> Report:
+    settings = Settings.model_validate(SMALL.model_dump() | CONSENT | {"variant": variant})
+    return simulate(settings, folder / "run", announce=lambda _: nullcontext())
+
+
+def spent(units: list[Unit]) -> set[float]:
+    return {unit.epsilon_worst_case for unit in units}
+
+
+@pytest.mark.parametrize("variant", ["none", "upsampling", "vanishing", "weighting"])
+def test_each_group_pays_for_what_its_records_can_change(tmp_path: Path, variant: str) -> None:
+    report = simulated(tmp_path, variant)
+    low = [unit for unit in report.units if unit.group == "low"]
+    high = [unit for unit in report.units if unit.group == "high"]
+    assert (len(low), len(high)) == (3, 3)
+    assert report.asked > 0
+    assert {unit.epsilon_budget for unit in low} == {LEVELS["low"]}
+    assert all(0 <= unit.epsilon_worst_case <= unit.epsilon_budget for unit in report.units)
+    assert all(unit.epsilon_data_dependent <= unit.epsilon_worst_case for unit in report.units)
+    assert max(spent(high)) > 0
+    if variant != "none":
+        assert max(spent(low)) < min(spent(high))
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f"100 (low), 400 (high), used by variant {variant}," in page
+    assert verify_ledger(tmp_path / "run/guardian/ledger.db", tmp_path / "run/guardian/ca.crt", [])
