@@ -142,7 +142,8 @@ class Federation:
             "delta": settings.delta,
             "max_batch": settings.batch,
         }
-        return {"policy": policy, "policy.consent": settings.level_epsilons}
+        levels = {"policy.consent": settings.level_epsilons} if settings.consent else {}
+        return {"policy": policy, **levels}
 
     def _party_tables(self) -> Mapping[str, Mapping[str, Any]]:
         settings = self._settings
