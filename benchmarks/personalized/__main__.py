@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.personalized import data
+from benchmarks.personalized.budgets import NOTIONS, PAPER
 from benchmarks.personalized.cells import Cell, cells
 from benchmarks.personalized.experiments import Bench, Row
 from benchmarks.personalized.plot import plot
@@ -19,8 +20,8 @@ from benchmarks.personalized.teachers import Ensembles, ensemble_size
 from common.cli import run, write_json
 from common.telemetry import progress
 
-PROCESSES = 10
-QUICK_PROCESSES = 2
+PROCESSES = 5
+"""Voting processes of each ensemble, as many as in 003."""
 
 app = typer.Typer(add_completion=False)
 
@@ -37,7 +38,8 @@ def main(
     cache: Annotated[Path, typer.Option(help="Folder of the teachers' votes.")] = Path("runs/personalized"),
     only: Annotated[Dataset | None, typer.Option(help="One dataset alone.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two processes, and of copied records only votes already there.")
+        bool,
+        typer.Option("--quick", help="Of teachers with copied records only those whose votes are there."),
     ] = False,
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
     image: Annotated[Path | None, typer.Option(help="File for a plot.")] = None,
@@ -63,7 +65,6 @@ def _measured(
     dataset: str, ensembles: Ensembles, quick: bool, qualities: dict[str, Quality]
 ) -> Iterator[Row]:
     split = data.load(dataset)
-    processes = QUICK_PROCESSES if quick else PROCESSES
     wanted = [
         cell
         for cell in cells(dataset)
@@ -78,7 +79,8 @@ def _measured(
             qualities[cell.file_name] = quality(votes, split.public.y)
             if cell.kind == "plain":
                 table = dataset if cell.epochs is None else f"{dataset}, {cell.epochs} epochs"
-                bench = Bench(table, dataset, split, votes, processes)
+                notions = NOTIONS if cell.epochs is None else (PAPER,)
+                bench = Bench(table, dataset, split, votes, PROCESSES, notions)
                 plain = plain or bench
                 yield from bench.plain_rows()
             elif plain is not None:

@@ -1,7 +1,7 @@
 """Every configuration of the tables, averaged over voting processes."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from benchmarks.personalized import student
 from benchmarks.personalized.budgets import NOTIONS, Notion
 from benchmarks.personalized.cells import FACTORS, RATIOS, Cell
-from benchmarks.personalized.data import Split
+from benchmarks.personalized.data import PARAMETERS, Split
 from benchmarks.personalized.participation import higher_teachers, weights
 from benchmarks.personalized.variants import Pool, Produced, Side, vanishing
+from benchmarks.personalized.voting import Prices
 from common.privacy import ONE_VOTE, Influence
 
 LOWER = math.log(2)
@@ -73,6 +74,7 @@ class Bench:
         split: its records.
         plain: the votes of 250 teachers that share no record.
         processes: how many voting processes are averaged.
+        notions: how costs are counted.
     """
 
     table: str
@@ -80,6 +82,7 @@ class Bench:
     split: Split
     plain: Votes
     processes: int
+    notions: Sequence[Notion] = NOTIONS
 
     def plain_rows(self) -> Iterator[Row]:
         """Measures whatever needs no copies: baselines, vanishing and weighting."""
@@ -99,7 +102,7 @@ class Bench:
         skewed = cell.kind == "skewed"
         pool = everyone(votes, self.dataset)
         sides = [Side(Influence(copies), copies * LOWER) for copies in (1, cell.factor)]
-        for notion in NOTIONS:
+        for notion in self.notions:
             measure = self._measure(lambda random: pool.run(sides, notion, random), students=skewed)  # noqa: B023
             variant = "skewed" if skewed else "u"
             yield Row(self.table, variant, cell.factor, cell.ratio, notion.name, measure)
@@ -111,20 +114,21 @@ class Bench:
     def _baseline(self, pool: Pool, variant: str, factor: int, ratio: int, epsilon: float) -> Iterator[Row]:
         sides = [Side(ONE_VOTE, epsilon)]
         students = self.dataset == "adult" and variant in ("minimum", "maximum", "skewed average")
-        for notion in NOTIONS:
+        for notion in self.notions:
             measure = self._measure(lambda random: pool.run(sides, notion, random), students=students)  # noqa: B023
             yield Row(self.table, variant, factor, ratio, notion.name, measure)
 
     def _vanishing(self, factor: int, ratio: int) -> Iterator[Row]:
         higher = higher_teachers(len(self.plain), ratio)
         budgets = (LOWER, factor * LOWER)
+        prices = Prices(PARAMETERS[self.dataset])
         for variant, power in POWERS.items():
-            for notion in NOTIONS:
+            for notion in self.notions:
 
                 def process(
                     random: np.random.Generator, period: int = factor**power, notion: Notion = notion
                 ) -> Produced:
-                    return vanishing(self.plain, self.dataset, higher, period, budgets, notion, random)
+                    return vanishing(self.plain, prices, higher, period, budgets, notion, random)
 
                 yield Row(self.table, variant, factor, ratio, notion.name, self._measure(process))
 
@@ -134,7 +138,7 @@ class Bench:
         pool = Pool(self.plain, self.dataset, weight)
         low, high = (Influence(weight=float(weight[group][0])) for group in (~higher, higher))
         sides = [Side(low, LOWER), Side(high, factor * LOWER)]
-        for notion in NOTIONS:
+        for notion in self.notions:
             measure = self._measure(lambda random: pool.run(sides, notion, random))  # noqa: B023
             yield Row(self.table, "w", factor, ratio, notion.name, measure)
 

@@ -28,8 +28,8 @@ def tables(rows: Sequence[Row], qualities: Mapping[str, Quality]) -> Iterator[Ta
             for row in rows
             if row.table == title
         }
-        for notion in NOTIONS:
-            yield _labels(title, found, notion.name)
+        for notion in dict.fromkeys(key[-1] for key in found):
+            yield _labels(title, found, notion)
         if any(key[0] == "skewed" for key in found):
             yield _skewed_labels(found)
             yield _skewed_quality(found, qualities)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.personalized.budgets import ORDERS, Account, Notion, affordable
+from benchmarks.personalized.budgets import Account, Notion, affordable
 from benchmarks.personalized.data import PARAMETERS
 from benchmarks.personalized.participation import participation
-from benchmarks.personalized.voting import Answers, Ballots, answer, charges, histogram
+from benchmarks.personalized.voting import Answers, Ballots, Prices, answer, histogram
 from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.checks import Floats
 
@@ -41,7 +41,7 @@ class Side:
 
 
 class Pool:
-    """One ensemble's ballots on the public records where all teachers take part; charges are kept."""
+    """One ensemble's ballots on the public records where all teachers take part."""
 
     def __init__(self, votes: NDArray[np.uint8], dataset: str, weights: Floats) -> None:
         """Takes votes (teachers, pool) and each teacher's weight (teachers,)."""
@@ -49,7 +49,7 @@ class Pool:
         counts = histogram(votes, self._parameters.classes, weights)
         scale = np.full(len(counts), weights.sum() / self._parameters.teachers)
         self._ballots = Ballots(counts, scale)
-        self._charged: dict[tuple[Influence, Notion], Floats] = {}
+        self._prices = Prices(self._parameters)
 
     def run(self, sides: Sequence[Side], notion: Notion, random: np.random.Generator) -> Produced:
         """Asks in a random order until any side's budget is exceeded."""
@@ -57,11 +57,11 @@ class Pool:
         answers = answer(self._ballots.rows(order), self._parameters, random)
 
         def accounts(queries: int) -> list[Account]:
-            rows, answered = order[:queries], answers.answered[:queries]
-            everyone = np.ones((len(rows), 1), dtype=bool)
+            first, answered = self._ballots.rows(order[:queries]), answers.answered[:queries]
+            everyone = np.ones((queries, 1), dtype=bool)
             return [
                 Account(
-                    self._charges(rows, answered, side.influence, notion),
+                    self._prices.charges(first, answered, side.influence, notion.bound),
                     everyone,
                     notion.limits(side.epsilon),
                 )
@@ -70,23 +70,10 @@ class Pool:
 
         return _until_exceeded(order, answers, accounts)
 
-    def _charges(
-        self, rows: NDArray[np.int64], answered: NDArray[np.bool_], influence: Influence, notion: Notion
-    ) -> Floats:
-        """Returns the rdp (Q, R) of records by their check's outcome; each is worked out once."""
-        shape = (2, len(self._ballots.scale), len(ORDERS))
-        known = self._charged.setdefault((influence, notion), np.full(shape, np.nan))
-        outcome = answered.astype(np.int64)
-        new = np.isnan(known[outcome, rows, 0])
-        known[outcome[new], rows[new]] = charges(
-            self._ballots.rows(rows[new]), self._parameters, answered[new], influence, notion.bound
-        )
-        return known[outcome, rows]
-
 
 def vanishing(
     votes: NDArray[np.uint8],
-    dataset: str,
+    prices: Prices,
     higher: NDArray[np.bool_],
     period: int,
     epsilons: tuple[float, float],
@@ -97,14 +84,14 @@ def vanishing(
 
     Args:
         votes: (teachers, pool).
-        dataset: whose parameters; threshold and deviations scale with the teachers that take part.
+        prices: of the dataset, whose threshold and deviations scale with the teachers that take part.
         higher: teachers (teachers,) of the higher budget, which take part in every query.
         period: queries of which every other teacher takes part in one.
         epsilons: the lower and the higher budget.
         notion: how costs are counted.
         random: draws order, cliques and noise.
     """
-    parameters = PARAMETERS[dataset]
+    parameters = prices.parameters
     order = random.permutation(votes.shape[1])
     took_part = participation(higher, period, len(order), random)
     counts = histogram(votes[:, order], parameters.classes, took_part.astype(np.float64))
@@ -113,7 +100,7 @@ def vanishing(
 
     def accounts(queries: int) -> list[Account]:
         first = slice(0, queries)
-        spent = charges(ballots.rows(first), parameters, answers.answered[first], ONE_VOTE, notion.bound)
+        spent = prices.charges(ballots.rows(first), answers.answered[first], ONE_VOTE, notion.bound)
         return [
             Account(spent, took_part[first, chosen], notion.limits(epsilon))
             for chosen, epsilon in zip((~higher, higher), epsilons, strict=True)

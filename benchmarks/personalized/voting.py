@@ -59,27 +59,40 @@ def answer(ballots: Ballots, parameters: Parameters, random: np.random.Generator
     return Answers(check >= scale * parameters.threshold, noisy.argmax(axis=1))
 
 
-def charges(
-    ballots: Ballots, parameters: Parameters, answered: NDArray[np.bool_], influence: Influence, bound: Bound
-) -> Floats:
-    """Returns the rdp (Q, R) at ORDERS of queries for a unit of this influence.
+class Prices:
+    """What queries of one dataset cost; what differs in the order of classes alone is worked out once."""
 
-    Histograms that differ in the order of their classes alone cost the same, and are worked out once.
-    """
-    rdp = np.empty((len(answered), len(ORDERS)))
-    for scale in np.unique(ballots.scale):
-        rows = ballots.scale == scale
-        alike = np.column_stack([np.sort(ballots.counts[rows]), answered[rows]])
-        kinds, kind = np.unique(alike, axis=0, return_inverse=True)
-        costs = confident_rdp(
-            kinds[:, :-1],
-            scale * parameters.threshold,
-            scale * parameters.sigma1,
-            scale * parameters.sigma2,
-            ORDERS,
-            kinds[:, -1] == 1,
-            bound=bound,
-            influence=influence,
-        )
-        rdp[rows] = costs[kind]
-    return rdp
+    def __init__(self, parameters: Parameters) -> None:
+        """Takes threshold and deviations for 250 votes."""
+        self.parameters = parameters
+        self._known: dict[tuple[object, ...], Floats] = {}
+
+    def charges(
+        self, ballots: Ballots, answered: NDArray[np.bool_], influence: Influence, bound: Bound
+    ) -> Floats:
+        """Returns the rdp (Q, R) at ORDERS of queries for a unit of this influence."""
+        rdp = np.empty((len(answered), len(ORDERS)))
+        for scale in np.unique(ballots.scale):
+            rows = ballots.scale == scale
+            alike = np.column_stack([np.sort(ballots.counts[rows]), answered[rows]])
+            kinds, kind = np.unique(alike, axis=0, return_inverse=True)
+            rdp[rows] = self._of_kinds(kinds, float(scale), influence, bound)[kind]
+        return rdp
+
+    def _of_kinds(self, kinds: Floats, scale: float, influence: Influence, bound: Bound) -> Floats:
+        """Returns the rdp (K, R) of `kinds` (K, k + 1): a histogram, and whether it was answered."""
+        keys = [(scale, influence, bound, one.tobytes()) for one in kinds]
+        new = np.array([key not in self._known for key in keys])
+        if new.any():
+            costs = confident_rdp(
+                kinds[new, :-1],
+                scale * self.parameters.threshold,
+                scale * self.parameters.sigma1,
+                scale * self.parameters.sigma2,
+                ORDERS,
+                kinds[new, -1] == 1,
+                bound=bound,
+                influence=influence,
+            )
+            self._known.update(zip([keys[row] for row in np.flatnonzero(new)], costs, strict=True))
+        return np.stack([self._known[key] for key in keys])

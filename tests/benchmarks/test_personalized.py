@@ -10,8 +10,9 @@ from benchmarks.personalized.data import DELTA, PARAMETERS
 from benchmarks.personalized.experiments import average, everyone
 from benchmarks.personalized.participation import higher_teachers, participation, weights
 from benchmarks.personalized.variants import Side, vanishing
-from benchmarks.personalized.voting import Ballots, charges, histogram
+from benchmarks.personalized.voting import Ballots, Prices, histogram
 from common.privacy import ONE_VOTE, Influence, epsilon
+from guardian.accounting.checks import Bound
 
 LIMITS = np.array([1.0, 3.0])
 
@@ -21,30 +22,30 @@ def account(charge: float, took_part: list[list[bool]]) -> Account:
     return Account(np.tile([charge, 4 * charge], (len(part), 1)), part, LIMITS)
 
 
-def test_votes_stop_before_the_query_that_exceeds_the_budget_at_every_order():
+def test_votes_stop_before_the_query_that_exceeds_the_budget_at_every_order() -> None:
     assert affordable([account(0.25, [[True]] * 6)]) == 4
     assert affordable([account(0.26, [[True]] * 6)]) == 3
 
 
-def test_one_order_within_its_limit_is_enough():
+def test_one_order_within_its_limit_is_enough() -> None:
     spent = np.tile([9.0, 1.0], (5, 1))
     assert affordable([Account(spent, np.ones((5, 1), dtype=bool), LIMITS)]) == 3
 
 
-def test_the_unit_that_took_part_most_stops_the_votes():
+def test_the_unit_that_took_part_most_stops_the_votes() -> None:
     turns = [[True, query % 2 == 0] for query in range(6)]
     assert affordable([account(0.5, turns)]) == 2
     assert affordable([account(0.5, [[second] for _, second in turns])]) == 4
     assert affordable([account(0.1, [[True]] * 6), account(0.5, turns)]) == 2
 
 
-def test_a_budget_that_allows_no_order_pays_for_nothing_but_all_queries_may_be_affordable():
+def test_a_budget_that_allows_no_order_pays_for_nothing_but_all_queries_may_be_affordable() -> None:
     assert affordable([Account(np.zeros((3, 2)), np.ones((3, 1), dtype=bool), np.array([-1.0, -2.0]))]) == 0
     assert affordable([account(0.001, [[True]] * 6)]) == 6
 
 
 @pytest.mark.parametrize("budget", [math.log(2), math.log(16)])
-def test_limits_are_the_rdp_whose_epsilon_is_the_budget(budget):
+def test_limits_are_the_rdp_whose_epsilon_is_the_budget(budget: float) -> None:
     classic, tight = PAPER.limits(budget), OURS.limits(budget)
     assert np.allclose(classic + math.log(1 / DELTA) / (ORDERS - 1), budget)
     paying = tight > 0
@@ -54,7 +55,7 @@ def test_limits_are_the_rdp_whose_epsilon_is_the_budget(budget):
         assert epsilon(limit, order, DELTA) == pytest.approx(budget)
 
 
-def test_copies_go_to_different_teachers_who_learn_equally_many_records():
+def test_copies_go_to_different_teachers_who_learn_equally_many_records() -> None:
     copies = Cell("mnist", "random", 4, 50).copies(np.zeros(400, dtype=np.int64), np.random.default_rng(1))
     assert sorted(set(copies)) == [1, 4]
     assert copies.sum() == 1000
@@ -64,14 +65,14 @@ def test_copies_go_to_different_teachers_who_learn_equally_many_records():
     assert np.array_equal(np.bincount(np.concatenate(dealt)), copies)
 
 
-def test_the_rarer_class_alone_has_copies_where_the_cell_is_skewed():
+def test_the_rarer_class_alone_has_copies_where_the_cell_is_skewed() -> None:
     y = np.arange(200) % 4 == 1
     copies = Cell("adult", "skewed", 3, 100).copies(y.astype(np.int64), np.random.default_rng(1))
     assert np.array_equal(copies, np.where(y, 3, 1))
 
 
 @pytest.mark.parametrize(("factor", "ratio"), paper.VARIANTS["mnist"])
-def test_vanishing_asks_a_stable_number_of_teachers_each_once_a_period(factor, ratio):
+def test_vanishing_asks_a_stable_number_of_teachers_each_once_a_period(factor: int, ratio: int) -> None:
     higher, period = higher_teachers(250, ratio), factor**2
     took_part = participation(higher, period, 3 * period, np.random.default_rng(5))
     sizes = took_part.sum(axis=1)
@@ -82,29 +83,32 @@ def test_vanishing_asks_a_stable_number_of_teachers_each_once_a_period(factor, r
     assert not np.array_equal(took_part[:period], took_part[period : 2 * period])
 
 
-def test_weights_are_budgets_over_their_mean_rounded_down():
+def test_weights_are_budgets_over_their_mean_rounded_down() -> None:
     weight = weights(higher_teachers(4, 50), (1.0, 2.0))
     assert weight.tolist() == [87381 / 2**16, 87381 / 2**16, 43690 / 2**16, 43690 / 2**16]
 
 
-def test_histograms_count_weights_of_teachers_or_of_queries():
+def test_histograms_count_weights_of_teachers_or_of_queries() -> None:
     votes = np.array([[0, 1], [0, 2], [1, 2]], dtype=np.uint8)
     assert histogram(votes, 3, np.array([0.5, 1.0, 2.0])).tolist() == [[1.5, 2.0, 0.0], [0.0, 0.5, 3.0]]
     assert histogram(votes, 3, np.array([[1.0, 1, 1], [1, 0, 1]])).tolist() == [[2, 1, 0], [0, 1, 1]]
 
 
 @pytest.mark.parametrize("bound", ["worst_case", "theorem6", "exact"])
-def test_charges_scale_with_the_sensitivity(bound):
+def test_charges_scale_with_the_sensitivity(bound: Bound) -> None:
     counts = np.array([[250.0, 0, 0], [0, 240, 10], [130, 0, 120]])
     answered = np.array([True, True, False])
-    whole = charges(Ballots(counts, np.ones(3)), PARAMETERS["mnist"], answered, ONE_VOTE, bound)
+    prices = Prices(PARAMETERS["mnist"])
+    whole = prices.charges(Ballots(counts, np.ones(3)), answered, ONE_VOTE, bound)
     doubled = Ballots(2 * counts, np.full(3, 2.0))
-    heavier = charges(doubled, PARAMETERS["mnist"], answered, Influence(weight=2.0), bound)
+    heavier = prices.charges(doubled, answered, Influence(weight=2.0), bound)
+    mirrored = prices.charges(Ballots(counts[:, ::-1], np.ones(3)), answered, ONE_VOTE, bound)
     assert np.allclose(whole, heavier)
+    assert np.array_equal(whole, mirrored)
     assert (whole > 0).all()
 
 
-def test_more_budget_gives_more_labels_and_unlimited_budget_the_whole_pool():
+def test_more_budget_gives_more_labels_and_unlimited_budget_the_whole_pool() -> None:
     random = np.random.default_rng(0)
     votes = (random.random((250, 2000)) < 0.2).astype(np.uint8)
     pool = everyone(votes, "adult")
@@ -117,14 +121,16 @@ def test_more_budget_gives_more_labels_and_unlimited_budget_the_whole_pool():
     assert (all_of_it.labels == 0).mean() > 0.9
 
 
-def test_vanishing_with_every_teacher_in_every_query_is_no_vanishing():
+def test_vanishing_with_every_teacher_in_every_query_is_no_vanishing() -> None:
     votes = (np.random.default_rng(0).random((250, 1000)) < 0.03).astype(np.uint8)
     higher = higher_teachers(250, 50)
-    apart = vanishing(votes, "adult", higher, 1, (0.7, 0.7), PAPER, np.random.default_rng(3))
+    apart = vanishing(
+        votes, Prices(PARAMETERS["adult"]), higher, 1, (0.7, 0.7), PAPER, np.random.default_rng(3)
+    )
     together = everyone(votes, "adult").run([Side(ONE_VOTE, 0.7)], PAPER, np.random.default_rng(3))
     assert abs(len(apart.rows) - len(together.rows)) <= 0.25 * len(together.rows)
 
 
-def test_the_average_budget_is_that_of_the_paper():
+def test_the_average_budget_is_that_of_the_paper() -> None:
     assert average(2, 0.75) == pytest.approx(average(3, 0.25)) == pytest.approx(math.log(3.5))
     assert paper.AVERAGE["mnist"][2, 75] == paper.AVERAGE["mnist"][3, 25]
