@@ -107,9 +107,15 @@ class GuardianPeer:
         return self._call(answers, session_id)
 
     def settle(self, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
-        """The stored answers of a batch, or None if it was not released; then it never will be."""
+        """The stored answers of a batch, or None if it was not released; then it never will be.
+
+        Every batch that failed is settled, so this is where a guardian that died is waited for, or the one
+        that takes its session over.
+        """
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
-        reply = self._call(lambda stub: stub.SettleBatch(request, timeout=CALL_S), session_id)
+        reply = self._call(
+            lambda stub: stub.SettleBatch(request, timeout=CALL_S), session_id, self._retry.patient
+        )
         return list(reply.answers) if reply.released else None
 
     def close_session(self, session_id: str) -> None:
@@ -117,7 +123,7 @@ class GuardianPeer:
         request = guardian_pb2.CloseSessionRequest(session_id=session_id)
         self._call(lambda stub: stub.CloseSession(request, timeout=CALL_S), session_id)
 
-    def _call(self, call: Callable[[GuardianStub], T], session_id: str = "") -> T:
-        return self._retry.call(
+    def _call(self, call: Callable[[GuardianStub], T], session_id: str = "", retry: Retry | None = None) -> T:
+        return (retry or self._retry).call(
             lambda: self._replicas.call(lambda channel: call(GuardianStub(channel)), session_id)
         )

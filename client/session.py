@@ -23,6 +23,7 @@ STOPS = frozenset(
 UNCERTAIN = frozenset(
     {
         ErrorCode.INTERNAL,
+        ErrorCode.LEDGER_FENCED,
         ErrorCode.LEDGER_LOCKED,
         ErrorCode.LEDGER_UNREACHABLE,
         ErrorCode.SERVER_TIMEOUT,

@@ -49,7 +49,26 @@ def _address(value: str) -> str:
     return value
 
 
+def split_addresses(addresses: str) -> tuple[str, ...]:
+    """The addresses in `host:port,host:port`, one at least.
+
+    Raises:
+        OstrakaError: config.invalid for one that is none.
+    """
+    found = tuple(address.strip() for address in addresses.split(","))
+    for address in found:
+        split_address(address)
+    return found
+
+
+def _addresses(value: str) -> str:
+    for address in value.split(","):
+        _address(address.strip())
+    return value
+
+
 Address = Annotated[str, AfterValidator(_address)]
+Addresses = Annotated[str, AfterValidator(_addresses)]
 
 
 class SiteConfig(BaseModel):
@@ -61,7 +80,8 @@ class SiteConfig(BaseModel):
         role: the role this folder acts in.
         listen: where to serve, host:port; port 0 lets the system choose; empty for roles that serve
             nothing.
-        guardian: the guardian's address; empty for the guardian itself.
+        guardian: the guardian's address, or those of several that share a ledger, separated by commas; empty
+            for the guardian itself.
         guardian_site: the guardian's site name.
         parties: addresses of the answering parties by site name. Querying parties only.
         folder: the site folder, where this was read.
@@ -73,7 +93,7 @@ class SiteConfig(BaseModel):
     site: DnsLabel
     role: Literal["guardian", "party", "query", "admin"]
     listen: Address = ""
-    guardian: Address = ""
+    guardian: Addresses = ""
     guardian_site: DnsLabel = "guardian"
     parties: dict[DnsLabel, Address] = Field(default_factory=dict)
     folder: Path = Field(exclude=True)

@@ -29,6 +29,7 @@ from services.voting import Voter
 FEATURE_BYTES = 4
 TRANSIENT = frozenset(
     {
+        ErrorCode.LEDGER_FENCED,
         ErrorCode.LEDGER_LOCKED,
         ErrorCode.LEDGER_UNREACHABLE,
         ErrorCode.SERVER_TIMEOUT,

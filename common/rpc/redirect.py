@@ -1,11 +1,13 @@
 """Calls to a server with several replicas, of which one at a time holds a session."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
 import grpc
 
+from common.config import split_addresses
 from common.errors import ErrorCode
 from common.rpc.retry import is_transient
 from common.rpc.status import from_call
@@ -24,32 +26,40 @@ class Replicas:
     Safe to call from many threads.
     """
 
-    def __init__(self, connect: Callable[[str], grpc.Channel], home: str) -> None:
-        """Take how to open a channel to an address (host:port), and the address to begin with.
+    def __init__(self, connect: Callable[[str], grpc.Channel], homes: str) -> None:
+        """Take how to open a channel to an address (host:port), and where to begin, separated by commas.
 
-        `connect` must expect the same identity wherever it connects to; its channel to `home` is opened now.
+        `connect` must expect the same identity wherever it connects to; its first channel is opened now.
+
+        Raises:
+            OstrakaError: config.invalid for a home that is no address.
         """
         self._connect = connect
-        self._home = home
+        self._homes = deque(split_addresses(homes))
         self._lock = threading.Lock()
-        self._channels = {home: connect(home)}
+        self._channels = {self._homes[0]: connect(self._homes[0])}
         self._places: dict[str, str] = {}
+
+    @property
+    def homes(self) -> int:
+        """In how many places a call may begin."""
+        return len(self._homes)
 
     def call(self, make: Callable[[grpc.Channel], T], session: str = "") -> T:
         """Make a call of `session` where its replica is; `make` starts it afresh on the channel it is given.
 
-        A replica that cannot be reached is forgotten, so that the next call begins at home.
+        A replica that cannot be reached is forgotten: the next call begins at home, or at the next home.
 
         Raises:
             grpc.RpcError: the call's own; that of `session.elsewhere` after too many replicas.
         """
-        address, hops = self._places.get(session, self._home), 0
+        address, hops = self._begin(session), 0
         while True:
             try:
                 result = make(self._channel(address))
             except grpc.RpcError as error:
                 if is_transient(error):
-                    self._remember(session, self._home)
+                    self._forget(session, address)
                 further = _elsewhere(error)
                 if not further or hops == HOPS:
                     raise
@@ -70,13 +80,23 @@ class Replicas:
                 self._channels[address] = self._connect(address)
             return self._channels[address]
 
+    def _begin(self, session: str) -> str:
+        with self._lock:
+            return self._places.get(session, self._homes[0])
+
     def _remember(self, session: str, address: str) -> None:
         with self._lock:
             self._places.pop(session, None)
-            if address != self._home:
+            if address != self._homes[0]:
                 self._places[session] = address
             if len(self._places) > REMEMBERED:
                 del self._places[next(iter(self._places))]
+
+    def _forget(self, session: str, away: str) -> None:
+        with self._lock:
+            self._places.pop(session, None)
+            if away == self._homes[0]:
+                self._homes.rotate(-1)
 
 
 def _elsewhere(error: grpc.RpcError) -> str:

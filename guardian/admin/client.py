@@ -1,5 +1,7 @@
 """Calls the guardian's admin service with the certificate of a site folder."""
 
+import random
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,15 +11,17 @@ import grpc
 
 from common.config import load_site
 from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, open_channel
+from common.rpc import call_error, open_channel, with_retries
 from common.rpc.redirect import Replicas
 from protos.ostraka.v1 import admin_pb2_grpc
+
+BASE_S = 0.1
 
 Reply = TypeVar("Reply")
 
 
 def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
-    """The reply of one admin call over mTLS, from the replica of the guardian that can give it.
+    """The reply of one admin call over mTLS, from the first replica of the guardian that can be reached.
 
     `call` reads the replies of a stream before it returns.
 
@@ -29,6 +33,12 @@ def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) 
     replicas = Replicas(lambda address: open_channel(credentials, address, expected), site.guardian)
     with closing(replicas):
         try:
-            return replicas.call(lambda channel: call(admin_pb2_grpc.AdminStub(channel)))
+            return with_retries(
+                lambda: replicas.call(lambda channel: call(admin_pb2_grpc.AdminStub(channel))),
+                attempts=replicas.homes,
+                base_s=BASE_S,
+                sleep=time.sleep,
+                rng=random.Random(),  # noqa: S311
+            )
         except grpc.RpcError as exc:
             raise call_error(exc) from exc

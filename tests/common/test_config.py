@@ -3,7 +3,15 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from common.config import SiteConfig, is_loopback, load_section, load_site, split_address, write_site
+from common.config import (
+    SiteConfig,
+    is_loopback,
+    load_section,
+    load_site,
+    split_address,
+    split_addresses,
+    write_site,
+)
 from common.errors import ErrorCode, OstrakaError
 
 QUERY = """
@@ -62,6 +70,7 @@ def test_what_is_wrong_with_a_site_is_named(tmp_path: Path) -> None:
     assert "listen is missing" in refusal(tmp_path, QUERY.replace('"query"', '"party"'))
     assert "guardian is missing" in refusal(tmp_path, QUERY.replace('guardian = "127.0.0.1:7000"', ""))
     assert "host:port" in refusal(tmp_path, QUERY.replace("127.0.0.1:7001", "127.0.0.1"))
+    assert "host:port" in refusal(tmp_path, QUERY.replace("127.0.0.1:7000", "127.0.0.1:7000,"))
     assert "site" in refusal(tmp_path, QUERY.replace('"q"', '"Q"'))
     assert "role" in refusal(tmp_path, QUERY.replace('"query"', '"king"'))
     assert "no TOML" in refusal(tmp_path, "site = ")
@@ -80,3 +89,4 @@ def test_addresses() -> None:
     for wrong in ("", "host", "host:", ":1", "host:x", "host:70000", "host:²"):
         with pytest.raises(OstrakaError):
             split_address(wrong)
+    assert split_addresses("a:1, [::1]:2") == ("a:1", "[::1]:2")

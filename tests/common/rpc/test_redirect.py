@@ -133,3 +133,17 @@ def test_a_replica_without_an_address_is_not_looked_for(site: Site) -> None:
     assert close(replicas, "s") is ErrorCode.SESSION_ELSEWHERE
     assert site.first.called == ["s"]
     replicas.close()
+
+
+def test_a_call_that_finds_a_home_away_begins_at_the_next_one(site: Site) -> None:
+    first, second = site.serve(site.first), site.serve(site.second)
+    replicas = site.replicas(f"{first}, {second}")
+    site.servers[0].server.stop(None).wait()
+    assert [close(replicas, name) for name in "aab"] == [ErrorCode.SERVER_UNREACHABLE, None, None]
+    assert site.second.called == ["a", "b"]
+    replicas.close()
+
+
+def test_homes_must_be_addresses(site: Site) -> None:
+    with pytest.raises(OstrakaError, match="no address"):
+        site.replicas("127.0.0.1:1,nowhere")
