@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from common.mechanism import NoiseCluster
@@ -24,12 +24,14 @@ class Standing:
         budgets: of all units that may pay.
         unavailable: sites that the querying party cannot reach.
         exhausted: units whose data-dependent budget is used up.
+        withdrawn: parties' groups whose consent is withdrawn, under whatever adjacency.
     """
 
     parties: Mapping[str, StoredParty]
     budgets: Mapping[UnitKey, Budget]
     unavailable: Collection[str]
     exhausted: Collection[UnitKey]
+    withdrawn: Collection[tuple[str, str]]
 
     @classmethod
     def now(
@@ -39,7 +41,7 @@ class Standing:
         sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
         exhausted = ledger.exhausted(sealed) if sealed else set()
         parties = {party.site: party for party in ledger.parties()}
-        return cls(parties, budgets, set(unavailable), exhausted)
+        return cls(parties, budgets, set(unavailable), exhausted, _withdrawn(ledger, budgets))
 
 
 def willing(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
@@ -54,7 +56,9 @@ def solvent(plan: Plan, attendance: Attendance, standing: Standing) -> Attendanc
 
 def _willing(plan: Plan, clique: Clique, standing: Standing) -> bool:
     answers = clique.site not in standing.unavailable and may_answer(standing.parties.get(clique.site))
-    return answers and all(budget.state == "active" for budget in _budgets(plan, clique, standing).values())
+    consents = not any((clique.site, group) in standing.withdrawn for group, _ in clique.groups)
+    active = (budget.state == "active" for budget in _budgets(plan, clique, standing).values())
+    return answers and consents and all(active)
 
 
 def _solvent(plan: Plan, clique: Clique, standing: Standing) -> bool:
@@ -68,6 +72,13 @@ def _solvent(plan: Plan, clique: Clique, standing: Standing) -> bool:
         ):
             return False
     return True
+
+
+def _withdrawn(ledger: LedgerReader, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
+    """Consent is to the use of records, so that no other adjacency goes on without it."""
+    either = {key._replace(adjacency=adjacency) for key in keys for adjacency in ("record", "label")}
+    found = ledger.find_budgets(either)
+    return {(key.party, key.group) for key, budget in found.items() if budget.state == "withdrawn"}
 
 
 def _budgets(plan: Plan, clique: Clique, standing: Standing) -> dict[UnitKey, Budget]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
+from common.plan import Plan
 from guardian.ledger import Budget, Ledger, UnitKey
 from guardian.policy import Policies, Policy
 from guardian.sessions.admission import all_cliques, check_unchanged, parsed
 from guardian.sessions.attendance import Attendance
-from guardian.sessions.checks import check_still_allowed
+from guardian.sessions.checks import check_enforcement, check_still_allowed
 from guardian.sessions.cliques import Clique
 from guardian.sessions.exclusion import Standing, solvent, willing
 from guardian.sessions.payers import budgets_of, payers, reservation
@@ -85,7 +86,7 @@ class Opening:
                 if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
                     continue
                 raise without_smaller(exc, plan) from exc
-            return _opened(stored, cliques, frozenset(held))
+            return _opened(plan, stored, cliques, budgets)
         raise AssertionError("the last attempt returns or raises")
 
     def _cliques(self, session: Session) -> tuple[Clique, ...]:
@@ -98,6 +99,7 @@ class Opening:
         self, session: Session, cliques: tuple[Clique, ...], policy: Policy
     ) -> dict[UnitKey, Budget]:
         budgets = budgets_of(self._ledger, session.plan, cliques)
+        check_enforcement(budgets.values(), policy.enforce)
         if policy.renewal_ms is None:
             return budgets
         self._ledger.renew(list(budgets), period_ms=policy.renewal_ms)
@@ -146,7 +148,10 @@ def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
     return nothing and policy.on_exhaustion == "vanish"
 
 
-def _opened(stored: bytes, cliques: tuple[Clique, ...], units: frozenset[UnitKey]) -> Opened:
+def _opened(plan: Plan, stored: bytes, cliques: tuple[Clique, ...], budgets: dict[UnitKey, Budget]) -> Opened:
+    """What the stored ticket says: it may be that of an earlier request, which other parties could answer."""
     signed = common_pb2.Signed.FromString(stored)
     ticket = common_pb2.Ticket.FromString(signed.payload)
-    return Opened(signed, ticket, Attendance.of_ticket(ticket, cliques), units)
+    attendance = Attendance.of_ticket(ticket, cliques)
+    units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
+    return Opened(signed, ticket, attendance, units)

@@ -22,6 +22,7 @@ from common.sharing.ring import RingArray
 from common.sharing.shares import add, split
 from guardian.ledger import Ledger
 from guardian.noise import OpenDpNoise
+from guardian.sessions import Coordinator
 from protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, group, plan, refusal
 
@@ -243,6 +244,16 @@ def test_mixed_teachers_stay_away_with_any_of_their_groups(tmp_path: Path) -> No
         assert set(bits(calls.ticket(session, 1, 10), "high")) == {"b", "c"}
 
 
+def test_consent_that_is_withdrawn_ends_the_use_of_records_under_either_adjacency(tmp_path: Path) -> None:
+    with served(tmp_path, high=100.0) as calls:
+        for site in PARTIES:
+            calls.budget(site, 100.0, group="high", order=8.0, adjacency="label")
+        clusters = asked(NoiseCluster(sigma=2.0), queries=4, batch_size=4, adjacency="label")
+        session = calls.open(clusters).session_id
+        calls.withdraw("a", "high")
+        assert set(bits(calls.ticket(session, 1, 4), "high")) == {"b", "c"}
+
+
 def test_records_in_clusters_count_with_all_groups_of_their_party_or_not_at_all(tmp_path: Path) -> None:
     with served(tmp_path, low=100.0, high=100.0) as calls:
         mechanism = NoiseCluster(sigma=2.0)
@@ -302,6 +313,22 @@ def test_budgets_that_other_sessions_take_meanwhile_are_looked_at_again(
             assert calls.ticket(session, 1, 5).size == 5
         else:
             assert refusal(lambda: calls.ticket(session, 1, 5)) == code
+
+
+@pytest.mark.parametrize("enforce", ["", SEALED])
+def test_whoever_votes_by_a_ticket_pays_whatever_a_later_request_for_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enforce: str
+) -> None:
+    """Of two requests at a time the first stores its ticket and the second keeps the batch."""
+    kept = Coordinator._keep
+    monkeypatch.setattr(Coordinator, "_keep", lambda *_: monkeypatch.setattr(Coordinator, "_keep", kept))
+    with served(tmp_path, POLICY + enforce, high=500.0) as calls:
+        session = calls.open(asked()).session_id
+        ticket = calls.ticket(session, 1, 5)
+        assert calls.ticket(session, 1, 5, unavailable=["a"]) == ticket
+        assert labelled(calls, ticket) == [1] * 5
+        spent = {site: calls.budgets(site)["high"].epsilon_worst_case for site in PARTIES}
+        assert spent == pytest.approx(dict.fromkeys(PARTIES, cost_of(5)), rel=1e-6)
 
 
 def test_a_data_dependent_batch_dies_once_and_the_next_goes_without_the_unit(tmp_path: Path) -> None:
@@ -366,6 +393,16 @@ def test_a_policy_holds_from_the_next_batch_on(tmp_path: Path, changed: str) -> 
         assert refusal(lambda: calls.ticket(session, 2, 5)) == "policy.refused"
         assert refusal(lambda: calls.open(asked(nonce=b"m" * 16))) == "policy.refused"
         assert labelled(calls, ticket) == [1] * 5
+
+
+def test_no_budget_of_another_enforcement_decides_in_a_session(tmp_path: Path) -> None:
+    """A label budget that is set while another policy holds would stop a session by its votes."""
+    with served(tmp_path, high=500.0) as calls:
+        session = calls.open(asked()).session_id
+        calls.apply_policy(POLICY + SEALED)
+        calls.budget("a", 8.0, group="high", order=8.0, adjacency="label")
+        calls.apply_policy(POLICY)
+        assert refusal(lambda: calls.ticket(session, 1, 5)) == "policy.refused"
 
 
 def test_a_milder_policy_lets_a_session_go_on(tmp_path: Path) -> None:
