@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test lint audit protos bench clean
+.PHONY: install demo test lint audit chaos protos bench clean
 
 install: .venv/installed
 
@@ -25,6 +25,13 @@ lint: install
 
 audit: install
 	$(PY) -m tests.privacy.audit
+
+chaos: install
+	$(PY) -m tests.chaos.schedules --schedules 2000
+	$(PY) -m tests.chaos.schedules --schedules 300 --backend postgresql
+	$(PY) -m tests.chaos.mutants
+	$(PY) -m tests.chaos.kill --rounds 200
+	$(PY) -m tests.chaos.kill --rounds 30 --backend postgresql
 
 protos: install
 	$(PY) -m deploy.protos

@@ -1,0 +1,206 @@
+"""Simulated guardian processes: the real coordinator over the real ledger, with faults around every call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.protocol import AUDIT_CONTEXT
+from common.sharing.ring import RingArray
+from guardian.ledger import Cipher, Ledger
+from guardian.noise import Ahead
+from guardian.policy import Policy
+from guardian.registration import Registrar
+from guardian.sessions import Coordinator
+from guardian.sessions.batch import Batch, Share
+from guardian.sessions.registry import OpenBatches
+from guardian.sessions.schedule import Schedule
+from protos.ostraka.v1 import common_pb2, guardian_pb2
+from tests.chaos.dying import dying
+from tests.chaos.faults import Faults
+from tests.chaos.members import CheapNoise, FixedPolicy, as_clock, members
+from tests.chaos.turns import Killed, TurnLock, Turns
+
+CIPHER = Cipher(bytes(range(32)))
+HEARTBEAT_S = 5.0
+MOST_STATEMENTS = 25
+Where = Path | str
+
+
+@dataclass
+class Surroundings:
+    """What guardian processes run in, and every audit head that they gave to parties."""
+
+    turns: Turns
+    draws: random.Random
+    faults: Faults
+    policy: Policy
+    log: Callable[[str], None]
+    died: Callable[[Guardian], None] = field(default=lambda _: None)
+    heads: list[common_pb2.AuditHead] = field(default_factory=list)
+
+
+def open_ledger(around: Surroundings, where: Where, address: str = "", ahead_s: float = 0.0) -> Ledger:
+    """The real ledger, by a simulated clock."""
+    return Ledger.open(
+        where,
+        clock=as_clock(around.turns, ahead_s),
+        cipher=CIPHER,
+        sign_head=lambda payload: members().guardian.sign(AUDIT_CONTEXT, payload),
+        address=address,
+    )
+
+
+class Guardian:
+    """One guardian process, from its start until it dies; what it keeps in memory is lost with it."""
+
+    def __init__(self, around: Surroundings, where: Where, address: str) -> None:
+        self.address = address
+        self.alive = True
+        self.asleep_until = 0.0
+        self._around = around
+        ahead_s = around.draws.choice([0.0, 0.0, around.draws.uniform(-3, 3)])
+        with dying(around.draws.choice([1, 10, 20, 40, *[10**9] * 8]), self.crash):
+            self.ledger = open_ledger(around, where, address, ahead_s)
+        policies, clock = FixedPolicy(around.policy), as_clock(around.turns, ahead_s)
+        self.faulty = cast(Ledger, _FaultyLedger(self))
+        self._coordinator = Coordinator(
+            self.faulty,
+            members().guardian,
+            policies,
+            clock,
+            cast(Ahead, CheapNoise(around.draws.getrandbits(64))),
+            Schedule(lambda: around.turns.now, around.turns.sleep),
+        )
+        self._coordinator._batches = _TurnBatches(around.turns)
+        self._registrar = Registrar(self.faulty, members().guardian, policies, clock)
+        around.turns.start(self._beat, self)
+
+    # What the guardian's service does with each message
+
+    def open_session(self, querier: Identity, plan: bytes) -> common_pb2.Signed:
+        return self._coordinator.open_session(querier, plan)
+
+    def open_batch(
+        self, querier: Identity, session: str, batch: int, size: int, unavailable: Sequence[str]
+    ) -> common_pb2.Signed:
+        return self._coordinator.open_batch(querier, session, batch, size, unavailable)
+
+    def submit(self, party: Identity, session: str, batch: int, values: RingArray) -> common_pb2.AuditHead:
+        self._coordinator.shape(session, batch)
+        self._coordinator.submit(party, session, batch, Share.of(values))
+        return self._given(self.faulty.head())
+
+    def prepare(
+        self, querier: Identity, session: str, batch: int, held: Sequence[str]
+    ) -> guardian_pb2.PrepareReply:
+        return self._coordinator.prepare(querier, session, batch, held)
+
+    def release(self, querier: Identity, session: str, batch: int, total: RingArray) -> bytes:
+        self._coordinator.shape(session, batch)
+        return self._coordinator.release(querier, session, batch, Share.of(total))
+
+    def settle(self, querier: Identity, session: str, batch: int) -> bytes | None:
+        return self._coordinator.settle(querier, session, batch)
+
+    def close_session(self, querier: Identity, session: str) -> None:
+        self._coordinator.close_session(querier, session)
+
+    def register(self, party: Identity, request: guardian_pb2.RegisterRequest) -> Any:
+        registered = self._registrar.register(party, request)
+        self._given(registered.head)
+        return registered
+
+    def reconcile(
+        self, party: Identity, requests: Sequence[guardian_pb2.ReconcileRequest]
+    ) -> guardian_pb2.ReconcileReply:
+        reply = self._registrar.reconcile(party, requests)
+        self._given(reply.audit_head)
+        return reply
+
+    def _given(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead:
+        self._around.heads.append(head)
+        return head
+
+    # Life and death
+
+    def crash(self) -> None:
+        """Die now: nothing more is done, and nothing is said to anybody."""
+        if not self.alive:
+            return
+        self.alive = False
+        self._around.log(f"guardian {self.address} dies")
+        if hasattr(self, "ledger"):
+            self._around.turns.at(self._around.turns.now, self.ledger._storage.close)
+        self._around.died(self)
+
+    def sleep(self, seconds: float) -> None:
+        """Stand still, as in a suspended machine, and then go on as if nothing had been."""
+        self._around.log(f"guardian {self.address} sleeps for {seconds:.0f} s")
+        self.asleep_until = self._around.turns.now + seconds
+
+    def through(self, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """A ledger call, before, in and after which this process may die or be slow."""
+        around = self._around
+        around.turns.running().check()
+        self._pause()
+        moment = around.draws.choice(["before", "within", "after"])
+        fatal = around.draws.random() < around.faults.crash
+        if fatal and moment == "before":
+            self.crash()
+            raise Killed
+        with dying(
+            around.draws.randint(1, MOST_STATEMENTS) if fatal and moment == "within" else -1, self.crash
+        ):
+            result = call(*args, **named)
+        if fatal and moment == "after":
+            self.crash()
+            raise Killed
+        self._pause()
+        return result
+
+    def _pause(self) -> None:
+        slow = self._around.draws.random() < 0.03
+        self._around.turns.sleep(self._around.draws.uniform(0, 4.0 if slow else 0.02))
+
+    def _beat(self) -> None:
+        while True:
+            self._around.turns.sleep(HEARTBEAT_S)
+            try:
+                self.faulty.renew_lease()
+            except OstrakaError as exc:
+                if exc.code is not ErrorCode.LEDGER_FENCED:
+                    raise
+                self.crash()
+
+
+class _FaultyLedger:
+    """The methods of a guardian's ledger, each called through the guardian's faults."""
+
+    def __init__(self, guardian: Guardian) -> None:
+        self._guardian = guardian
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._guardian.ledger, name)
+
+        def call(*args: Any, **named: Any) -> Any:
+            return self._guardian.through(method, *args, **named)
+
+        return call
+
+
+class _TurnBatches(OpenBatches):
+    """Open batches whose locks make other tasks wait, not threads."""
+
+    def __init__(self, turns: Turns) -> None:
+        super().__init__()
+        self._turns = turns
+
+    def add(self, session_id: str, batch_id: int, batch: Batch) -> None:
+        batch.lock = cast(Any, TurnLock(self._turns))
+        super().add(session_id, batch_id, batch)

@@ -1,0 +1,148 @@
+"""Who takes part in every simulation, with real certificates made once a process, and cheap randomness."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from common.clock import Clock, ManualClock
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+from common.mechanism import GnMax
+from common.plan import VARIANT, Plan
+from common.protocol import MANIFEST_CONTEXT
+from common.sharing.fixed_point import FRACTION_BITS
+from common.sharing.ring import Ring
+from guardian.noise import DrawnNoise
+from guardian.policy import Policy
+from protos.ostraka.v1 import common_pb2
+
+FEDERATION = "chaos"
+START = 1_900_000_000.0
+TASK = bytes(range(32))
+CLASSES = 3
+RING = Ring(64)
+ORDER = 8.0
+DELTA = 1e-5
+PARTIES = ("a", "b", "c")
+QUERIERS = ("p", "q")
+GROUPS = {"a": ("all",), "b": ("low", "high"), "c": ("all",)}
+"""The cliques of each party, each of one group."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """Credentials by site and role, and every party's manifest as it signed it."""
+
+    credentials: dict[tuple[str, Role], Credentials]
+    manifests: dict[str, common_pb2.Signed]
+
+    @property
+    def guardian(self) -> Credentials:
+        return self.credentials["guardian", Role.GUARDIAN]
+
+    def party(self, site: str) -> Credentials:
+        return self.credentials[site, Role.PARTY]
+
+    def querier(self, site: str) -> Identity:
+        return self.credentials[site, Role.QUERY].identity
+
+
+@lru_cache(maxsize=1)
+def members() -> Members:
+    """Everybody's certificates, valid when simulations start."""
+    clock = ManualClock(START)
+    names = [
+        ("guardian", Role.GUARDIAN),
+        *((s, Role.PARTY) for s in PARTIES),
+        *((s, Role.QUERY) for s in QUERIERS),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        authority = CertificateAuthority.create(FEDERATION, clock)
+        issued = {}
+        for site, role in names:
+            own = Path(folder) / f"{site}-{role}"
+            own.mkdir()
+            issued[site, role] = authority.issue(Identity(FEDERATION, site, role), own, clock)
+    manifests = {
+        site: issued[site, Role.PARTY].sign(MANIFEST_CONTEXT, _manifest(site).SerializeToString())
+        for site in PARTIES
+    }
+    return Members(issued, manifests)
+
+
+def _manifest(site: str) -> common_pb2.Manifest:
+    groups = [common_pb2.Group(name=name, records=50, teachers=5, copies=1) for name in GROUPS[site]]
+    return common_pb2.Manifest(
+        site=site, task_digest=TASK, groups=groups, max_votes_per_person=1 + (site == "c"), training="chaos"
+    )
+
+
+def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -> Plan:
+    """A plan with noise of its own, so that what it costs tells it from every other."""
+    return Plan(
+        nonce=draws.randbytes(16),
+        task_digest=TASK,
+        classes=CLASSES,
+        mechanism=GnMax(sigma=draws.uniform(4, 12)),
+        parties=PARTIES,
+        quorum=quorum,
+        queries=40,
+        batch_size=batch_size,
+        variant=variant,
+    )
+
+
+class CheapNoise:
+    """Stands for `guardian.noise.Ahead` and its source; fresh at every draw, so that a second one shows."""
+
+    def __init__(self, seed: int) -> None:
+        self._draws = np.random.default_rng(seed)
+
+    def prepare(self, _: object) -> DrawnNoise:
+        return DrawnNoise(self, {})
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        steps = self._draws.normal(0, sigma * 2**FRACTION_BITS, shape)
+        return np.asarray(np.rint(steps), dtype=np.int64)
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        return self.gaussian(scale, shape)
+
+    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
+        return self.gaussian(sigma, np.shape(counts))
+
+    def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+        return self._draws.integers(0, 2**64 - 1, shape, dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class FixedPolicy:
+    """The policy of one simulation."""
+
+    policy: Policy
+
+    def current(self) -> Policy:
+        return self.policy
+
+
+@dataclass(frozen=True)
+class SkewedClock:
+    """A machine's clock, some seconds off."""
+
+    true: Any
+    ahead_s: float
+
+    def now(self) -> float:
+        return float(self.true.now) + self.ahead_s
+
+
+def as_clock(turns: Any, ahead_s: float = 0.0) -> Clock:
+    """The clock of a machine in the simulation."""
+    return SkewedClock(turns, ahead_s)

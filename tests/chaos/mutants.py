@@ -1,0 +1,184 @@
+"""Deliberate faults that the schedules must find: `python -m tests.chaos.mutants`.
+
+Each one breaks a rule of DESIGN section 7 in the code under test, for as long as its block lasts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Annotated, Any
+from unittest import mock
+
+import typer
+
+from guardian.ledger import batches, ledger, reconcile, releases, replicas, sessions
+from guardian.sessions.attendance import Attendance
+from guardian.sessions.batch import Batch
+from guardian.sessions.coordinator import Coordinator
+from tests.chaos.simulate import simulate
+
+MOST = 400
+"""Schedules in which a fault must show."""
+
+
+def like(module: Any, **changes: Any) -> SimpleNamespace:
+    """`module` as one of its importers sees it, with changes."""
+    return SimpleNamespace(**{**vars(module), **changes})
+
+
+@contextmanager
+def charges_a_retry() -> Iterator[None]:
+    """A release does not look whether the batch was answered before."""
+    changed = like(batches, answers_of=lambda *_: None)
+    with mock.patch.object(releases, "batches", changed), mock.patch.object(ledger, "batches", changed):
+        yield
+
+
+@contextmanager
+def answers_before_the_commit() -> Iterator[None]:
+    """The answer leaves before it is stored with its charge."""
+    honest = Coordinator._release
+
+    def hasty(self: Coordinator, session: Any, batch: Batch, request: Any) -> bytes:
+        try:
+            return honest(self, session, batch, request)
+        except BaseException:
+            if batch.outcome is None:
+                raise
+            return batch.outcome.answers
+
+    with mock.patch.object(Coordinator, "_release", hasty):
+        yield
+
+
+@contextmanager
+def keeps_reservations_at_recovery() -> Iterator[None]:
+    """A guardian that takes a ledger over leaves the last one's batches open."""
+    with mock.patch.object(replicas, "batches", like(batches, bury=lambda *_: [])):
+        yield
+
+
+@contextmanager
+def settles_without_a_tombstone() -> Iterator[None]:
+    """A batch that is said to be dead may still be opened or released."""
+    with mock.patch.object(ledger, "batches", like(batches, kill=lambda *_: None)):
+        yield
+
+
+@contextmanager
+def charges_the_absent() -> Iterator[None]:
+    """Parties whose shares came too late pay all the same."""
+    with mock.patch.object(Attendance, "of", lambda self, _: self):
+        yield
+
+
+@contextmanager
+def freezes_again() -> Iterator[None]:
+    """A second Prepare freezes another party set."""
+    honest = Batch.freeze
+
+    def freeze(self: Batch, held: Any, quorum: int, *, due: bool) -> Any:
+        self.frozen = None
+        return honest(self, held, quorum, due=due)
+
+    with mock.patch.object(Batch, "freeze", freeze):
+        yield
+
+
+@contextmanager
+def forgives_what_was_forgotten() -> Iterator[None]:
+    """A restored ledger takes the parties' receipts and charges none."""
+    with mock.patch.object(reconcile, "_forgotten", return_value=[]):
+        yield
+
+
+@contextmanager
+def charges_every_receipt() -> Iterator[None]:
+    """Receipts of batches that were released or died here are charged again."""
+    with mock.patch.object(reconcile, "_forgotten", lambda _, owed, lost: list(owed)):
+        yield
+
+
+@contextmanager
+def serves_what_another_holds() -> Iterator[None]:
+    """A guardian answers for every session, whichever guardian it is pinned to; none adopts one."""
+    changed = like(
+        replicas,
+        is_held=lambda *_: True,
+        hold=lambda tx, session: sessions.stored(sessions.find_row(tx.connection, session, lock=True)),
+    )
+    with mock.patch.object(ledger, "replicas", changed):
+        yield
+
+
+@contextmanager
+def forgets_its_outcome() -> Iterator[None]:
+    """Noise is drawn again for a retry, and the ledger takes the last answer instead of the first."""
+    honest = releases.release
+
+    def release(tx: Any, session: Any, batch_id: int, digest: bytes, answers: bytes, *rest: Any) -> Any:
+        row = batches.find(tx.connection, session.session_id, batch_id)
+        if row is not None and row.state == "released":
+            return answers
+        return honest(tx, session, batch_id, digest, answers, *rest)
+
+    remembered = Coordinator._release
+
+    def forgetful(self: Coordinator, session: Any, batch: Batch, request: Any) -> bytes:
+        batch.outcome = None
+        return remembered(self, session, batch, request)
+
+    changed = like(releases, release=release)
+    with (
+        mock.patch.object(ledger, "releases", changed),
+        mock.patch.object(Coordinator, "_release", forgetful),
+    ):
+        yield
+
+
+Mutant = Callable[[], Any]
+MUTANTS: list[Mutant] = [
+    charges_a_retry,
+    answers_before_the_commit,
+    keeps_reservations_at_recovery,
+    settles_without_a_tombstone,
+    charges_the_absent,
+    freezes_again,
+    forgives_what_was_forgotten,
+    charges_every_receipt,
+    forgets_its_outcome,
+]
+
+
+def found(mutant: Mutant, backend: str = "sqlite", most: int = MOST) -> tuple[int, str] | None:
+    """The first seed whose schedule shows a fault, and how; None where none does."""
+    with mutant():
+        for simulation in simulate(backend, range(most)):
+            if simulation.problems:
+                return simulation.seed, simulation.problems[0]
+    return None
+
+
+def main(most: Annotated[int, typer.Option(min=1)] = MOST) -> None:
+    """Plant every fault in turn; the exit status is 1 where the schedules missed one."""
+    missed = False
+    with ProcessPoolExecutor(2) as pool:
+        for mutant, seen in zip(
+            MUTANTS, pool.map(_found, range(len(MUTANTS)), [most] * len(MUTANTS)), strict=True
+        ):
+            missed |= seen is None
+            how = "MISSED" if seen is None else f"seed {seen[0]}: {seen[1]}"
+            print(f"{mutant.__name__:<34} {how}", flush=True)
+    sys.exit(1 if missed else 0)
+
+
+def _found(number: int, most: int) -> tuple[int, str] | None:
+    return found(MUTANTS[number], most=most)
+
+
+if __name__ == "__main__":
+    typer.run(main)

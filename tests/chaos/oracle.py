@@ -1,0 +1,127 @@
+"""What must hold after everything that went wrong, computed from what querying parties were told alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from common.errors import OstrakaError
+from guardian.ledger import LedgerReader, RecordedCharge, UnitKey, verify
+from tests.chaos.guardians import CIPHER
+from tests.chaos.members import FEDERATION, members
+from tests.chaos.records import BatchKey, Record
+from tests.chaos.world import World
+
+Costs = dict[UnitKey, int]
+
+
+def problems(world: World) -> list[str]:
+    """Everything that does not hold in a world that came to its end."""
+    found = [f"{type(error).__name__}: {error}" for error in world.turns.errors] + world.problems
+    if found:
+        return found
+    try:
+        verify(world.where, ca_pem=members().guardian.ca_pem, federation=FEDERATION, heads=world.around.heads)
+    except OstrakaError as exc:
+        return [f"verify: {exc.message}"]
+    records = {record.key: record for querier in world.queriers for record in querier.records}
+    told = [problem for record in records.values() for problem in _of_record(record)]
+    if told:
+        return told
+    with LedgerReader.open_read_only(world.where, cipher=CIPHER) as ledger:
+        return list(Books(world, records, ledger).problems())
+
+
+def _of_record(record: Record) -> Iterator[str]:
+    """What one batch's querying party was told."""
+    name = f"batch {record.batch} of {record.querier}"
+    if len(record.answers) > 1:
+        yield f"{name} was answered with {len(record.answers)} different byte strings"
+    if len(record.tickets) > 1:
+        yield f"{name} has {len(record.tickets)} different tickets"
+    if len(record.frozen) > 1:
+        yield f"{name} was frozen with different parties: {record.frozen}"
+    if record.answers and not record.frozen:
+        yield f"{name} was answered before its parties were frozen"
+    if set(record.answers.values()) & record.dead:
+        yield f"{name} was answered and said to be dead"
+
+
+class Books:
+    """A ledger at its end, beside what querying parties were told."""
+
+    def __init__(self, world: World, records: dict[BatchKey, Record], ledger: LedgerReader) -> None:
+        self._world = world
+        self._records = records
+        self._budgets = {budget.key: budget for budget in ledger.budgets()}
+        self._charged = _by_batch(ledger.charges())
+        self._reconciled = _by_batch(ledger.reconciled_charges())
+        self._answers = {
+            key: batch.answers
+            for key in records
+            if (batch := ledger.batch(*key)) and batch.answers is not None
+        }
+
+    def problems(self) -> Iterator[str]:
+        """Everything that does not hold."""
+        yield from self._charged_once()
+        yield from self._made_good()
+        yield from self._added_up()
+
+    def _charged_once(self) -> Iterator[str]:
+        """A batch has charges exactly if it has answers, and they are what its querying party computes."""
+        for key in self._charged.keys() | self._answers.keys():
+            record, charged = self._records.get(key), self._charged.get(key)
+            if record is None or list(record.answers) != [self._answers.get(key)]:
+                yield f"batch {key} was charged without the answer that was sent"
+            elif charged is None or _positive(charged) != self._costs(record):
+                yield f"batch {key} cost {self._costs(record)} and was charged {charged}"
+
+    def _made_good(self) -> Iterator[str]:
+        """What was answered in a lost history is made good, and nothing that was paid is paid again."""
+        for key, record in self._records.items():
+            costs, reconciled = self._costs(record), self._reconciled.get(key, {})
+            if record.answers and key not in self._answers and not _covers(reconciled, costs):
+                yield f"batch {key} of a lost history cost {costs}, and {reconciled} was made good"
+            if reconciled and key in self._answers:
+                yield f"batch {key} is released here and was made good from receipts, too"
+            if reconciled and self._world.generation == 0:
+                yield f"batch {key} was made good though no history was lost"
+
+    def _added_up(self) -> Iterator[str]:
+        spent: Counter[UnitKey] = Counter()
+        for charges in (*self._charged.values(), *self._reconciled.values()):
+            spent.update(charges)
+        true: Counter[UnitKey] = Counter()
+        for record in self._records.values():
+            if record.answers:
+                true.update(self._costs(record))
+        for key, budget in self._budgets.items():
+            if budget.spent != spent[key]:
+                yield f"{key} spent {budget.spent} and its charges are {spent[key]}"
+            if budget.spent < true[key] or (not self._reconciled and budget.spent != true[key]):
+                yield f"{key} spent {budget.spent} and the answers given cost {true[key]}"
+            if budget.reserved:
+                yield f"{key} has {budget.reserved} reserved and every session is closed"
+            if budget.enforce == "worst_case" and true[key] > budget.budget:
+                yield f"{key} has a budget of {budget.budget} and the answers given cost {true[key]}"
+
+    def _costs(self, record: Record) -> Costs:
+        if not record.answers:
+            return {}
+        return {key: cost for key, cost in record.costs().items() if key in self._budgets}
+
+
+def _by_batch(charges: list[RecordedCharge]) -> dict[BatchKey, Costs]:
+    found: defaultdict[BatchKey, Costs] = defaultdict(dict)
+    for charge in charges:
+        found[charge.session_id, charge.batch_id][charge.unit] = charge.worst_case
+    return found
+
+
+def _positive(costs: Costs) -> Costs:
+    return {key: cost for key, cost in costs.items() if cost}
+
+
+def _covers(paid: Costs, costs: Costs) -> bool:
+    return all(paid.get(key, 0) >= cost for key, cost in costs.items())

@@ -1,0 +1,148 @@
+"""Simulated answering parties: they vote once a batch, keep receipts and heads, and reconcile."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+from common.protocol import RECEIPTS_CONTEXT
+from common.schedules import scheduled
+from common.sharing.fixed_point import encode
+from common.sharing.ring import RingArray
+from common.sharing.shares import split
+from protos.ostraka.v1 import common_pb2, guardian_pb2
+from tests.chaos.faults import CALL_TIMEOUT_S
+from tests.chaos.members import CLASSES, RING, members
+from tests.chaos.network import Network, UnreachableError
+from tests.chaos.records import receipts
+from tests.chaos.turns import Turns
+
+ATTEMPTS = 6
+AGAIN = {
+    ErrorCode.SESSION_ELSEWHERE,
+    ErrorCode.LEDGER_FENCED,
+    ErrorCode.LEDGER_LOCKED,
+    ErrorCode.LEDGER_UNREACHABLE,
+}
+"""Refusals after which a caller goes on with another guardian, or later."""
+
+
+def insist(
+    turns: Turns,
+    network: Network,
+    addresses: list[str],
+    method: str,
+    *args: Any,
+    attempts: int = ATTEMPTS,
+    timeout: float = CALL_TIMEOUT_S,
+) -> Any:
+    """Call guardians until one answers; the first of `addresses` becomes the one that did."""
+    for attempt in range(attempts):
+        try:
+            return network.call(addresses[0], method, *args, timeout=timeout)
+        except UnreachableError:
+            addresses.append(addresses.pop(0))
+        except OstrakaError as exc:
+            if exc.code not in AGAIN:
+                raise
+            holder = exc.details.get("address")
+            if holder in addresses:
+                addresses.remove(holder)
+                addresses.insert(0, holder)
+            else:
+                addresses.append(addresses.pop(0))
+        turns.sleep(0.5 * 2**attempt)
+    raise UnreachableError(method)
+
+
+class Party:
+    """One answering party. What it keeps on disk outlives it; its replies to retries do not."""
+
+    def __init__(
+        self, site: str, turns: Turns, network: Network, draws: random.Random, addresses: list[str]
+    ) -> None:
+        self.site = site
+        self.alive = True
+        self.asleep_until = 0.0
+        self.receipts: list[common_pb2.Receipt] = []
+        self._turns = turns
+        self._network = network
+        self._draws = draws
+        self._addresses = list(addresses)
+        self._replies: dict[tuple[str, int], tuple[bytes, RingArray]] = {}
+        self._answered: set[tuple[str, int]] = set()
+        self._kept: tuple[int, int, common_pb2.AuditHead] | None = None
+        self._epoch = 0
+
+    def vote(self, signed: common_pb2.Signed, plan: Plan) -> RingArray:
+        """The querying party's share of the ballots; the other one goes to the guardian."""
+        ticket = common_pb2.Ticket.FromString(signed.payload)
+        key = (ticket.session_id, ticket.batch_id)
+        told, share = self._replies.get(key, (b"", None))
+        if share is not None and told == signed.payload:
+            return share
+        if key in self._answered:
+            raise OstrakaError(ErrorCode.BATCH_RESTARTED, "answered before")
+        (schedule,) = (s for s in ticket.schedule if s.participant.site == self.site)
+        ballots = self._ballots(schedule, ticket.size)
+        self._answered.add(key)
+        self.receipts += receipts(plan, ticket, schedule)
+        others = split(ballots, self._draws.randbytes(32), RING)
+        self._replies[key] = signed.payload, encode(ballots, RING) - others
+        self._turns.start(lambda: self._submit(*key, others), self)
+        return self._replies[key][1]
+
+    def restart(self) -> None:
+        """Forget what is kept in memory."""
+        self._replies.clear()
+
+    def register(self) -> None:
+        """Register until a guardian takes it, and tell a restored one everything."""
+        identity = members().party(self.site).identity
+        kept = None if self._kept is None else self._kept[2]
+        request = guardian_pb2.RegisterRequest(manifest=members().manifests[self.site], kept_head=kept)
+        registered = self._until_done("register", identity, request)
+        head, epoch = registered.head, registered.epoch
+        if registered.reconcile:
+            told = common_pb2.Receipts(site=self.site, receipts=self.receipts)
+            signed = members().party(self.site).sign(RECEIPTS_CONTEXT, told.SerializeToString())
+            parts = [guardian_pb2.ReconcileRequest(receipts=signed)]
+            reply = self._until_done("reconcile", identity, parts)
+            head, epoch = reply.audit_head, reply.epoch
+        self._keep(head, epoch)
+
+    def _until_done(self, method: str, *args: Any) -> Any:
+        while True:
+            try:
+                return insist(self._turns, self._network, self._addresses, method, *args)
+            except UnreachableError:
+                self._turns.sleep(1.0)
+
+    def _submit(self, session: str, batch: int, share: RingArray) -> None:
+        self._turns.sleep(self._draws.choice([0, 0, 0, self._draws.uniform(0, 4)]))
+        epoch = self._epoch
+        identity = members().party(self.site).identity
+        addresses = list(self._addresses)
+        try:
+            head = insist(self._turns, self._network, addresses, "submit", identity, session, batch, share)
+        except (UnreachableError, OstrakaError):
+            return
+        self._keep(head, epoch)
+
+    def _keep(self, head: common_pb2.AuditHead, epoch: int) -> None:
+        self._epoch = max(self._epoch, epoch)
+        if self._kept is None or (epoch, head.sequence) > self._kept[:2]:
+            self._kept = epoch, head.sequence, head
+
+    def _ballots(self, schedule: common_pb2.Schedule, size: int) -> np.ndarray:
+        random_votes = np.random.default_rng(self._draws.getrandbits(64))
+        present = scheduled(schedule, size)
+        ballots = np.zeros((size, CLASSES))
+        for clique, queries in zip(schedule.participant.cliques, present, strict=True):
+            votes = random_votes.multinomial(clique.teachers, [1 / CLASSES] * CLASSES, size)
+            ballots += votes * queries[:, None] * clique.weight / 2**16
+        return ballots

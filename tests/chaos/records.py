@@ -1,0 +1,87 @@
+"""What querying parties asked and got, from which an oracle knows what every unit must have spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from common.plan import Plan
+from common.privacy import worst_case
+from common.schedules import scheduled
+from guardian.ledger import UnitKey
+from protos.ostraka.v1 import common_pb2
+from tests.chaos.members import ORDER
+
+BatchKey = tuple[str, int]
+
+
+@dataclass
+class Record:
+    """One batch as its querying party saw it.
+
+    Attributes:
+        querier: who asked.
+        session: in which session.
+        batch: under which id.
+        plan: of the session.
+        size: queries.
+        tickets: every ticket that came for it.
+        frozen: every party set that came for it.
+        answers: all bytes that came as its answers, and the ledger's generation that they came from.
+        dead: generations of the ledger that said it is dead for good.
+    """
+
+    querier: str
+    session: str
+    batch: int
+    plan: Plan
+    size: int
+    tickets: set[bytes] = field(default_factory=set)
+    frozen: set[tuple[str, ...]] = field(default_factory=set)
+    answers: dict[bytes, int] = field(default_factory=dict)
+    dead: set[int] = field(default_factory=set)
+
+    @property
+    def key(self) -> BatchKey:
+        return self.session, self.batch
+
+    def costs(self) -> dict[UnitKey, int]:
+        """What its release costs each unit of the frozen parties; label units among them."""
+        (payload,), (frozen,) = self.tickets, self.frozen
+        ticket = common_pb2.Ticket.FromString(payload)
+        costs: dict[UnitKey, int] = {}
+        for schedule in ticket.schedule:
+            if schedule.participant.site not in frozen:
+                continue
+            for receipt in receipts(self.plan, ticket, schedule):
+                for adjacency in ("record", "label"):
+                    costs[UnitKey(schedule.participant.site, receipt.group, adjacency)] = _cost(
+                        self.plan, receipt
+                    )
+        return costs
+
+
+def receipts(
+    plan: Plan, ticket: common_pb2.Ticket, schedule: common_pb2.Schedule
+) -> list[common_pb2.Receipt]:
+    """What a party keeps of a batch: one receipt for each clique that votes on some query."""
+    party = schedule.participant
+    votes = [int(queries.sum()) for queries in scheduled(schedule, ticket.size)]
+    return [
+        common_pb2.Receipt(
+            session_id=ticket.session_id,
+            batch_id=ticket.batch_id,
+            group=clique.groups[0],
+            mechanism=common_pb2.Mechanism(gnmax=common_pb2.GnMax(sigma=plan.mechanism.sigmas[0])),
+            classes=plan.classes,
+            adjacency="record",
+            queries=queries,
+            sensitivity=party.max_votes_per_person * clique.weight / 2**16,
+        )
+        for clique, queries in zip(party.cliques, votes, strict=True)
+        if queries
+    ]
+
+
+def _cost(plan: Plan, receipt: common_pb2.Receipt) -> int:
+    cost = worst_case(plan.mechanism, ORDER, receipt.sensitivity, classes=plan.classes)
+    return cost.reservation(receipt.queries, 1)

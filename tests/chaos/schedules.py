@@ -1,0 +1,66 @@
+"""Thousands of simulated schedules: `python -m tests.chaos.schedules --schedules N --seed S`.
+
+A failure prints its seed and events; `--seed S --schedules 1` runs it again.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from tests.chaos.simulate import BACKENDS, Simulation, simulate
+
+AT_ONCE = 25
+
+
+def main(
+    schedules: Annotated[int, typer.Option(min=1, help="How many, one seed after the other.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    backend: Annotated[str, typer.Option(help="sqlite or postgresql, which has two guardians.")] = "sqlite",
+    processes: Annotated[int, typer.Option(min=1)] = 2,
+) -> None:
+    """Simulate schedules and check each one; the exit status is 1 where something did not hold."""
+    if backend not in BACKENDS:
+        raise typer.BadParameter(f"choose one of {', '.join(BACKENDS)}")
+    began = time.monotonic()
+    batches = answered = 0
+    failed: list[Simulation] = []
+    with ProcessPoolExecutor(processes) as pool, Progress() as progress:
+        bar = progress.add_task(f"schedules on {backend}", total=schedules)
+        starts = range(seed, seed + schedules, AT_ONCE)
+        parts = [pool.submit(_part, backend, at, min(at + AT_ONCE, seed + schedules)) for at in starts]
+        for part in as_completed(parts):
+            for simulation in part.result():
+                batches += simulation.batches
+                answered += simulation.answered
+                failed += [simulation] if simulation.problems else []
+                progress.advance(bar)
+    took = time.monotonic() - began
+    print(
+        f"{backend}: {schedules} schedules from seed {seed} in {took:.0f} s"
+        f" ({schedules / took:.1f} a second), {batches} batches, {answered} of them answered;"
+        f" {len(failed)} schedules failed"
+    )
+    for simulation in sorted(failed, key=lambda found: found.seed):
+        _show(simulation, backend)
+    sys.exit(1 if failed else 0)
+
+
+def _part(backend: str, first: int, end: int) -> list[Simulation]:
+    return list(simulate(backend, range(first, end)))
+
+
+def _show(simulation: Simulation, backend: str) -> None:
+    print(f"\nseed {simulation.seed} ({backend}):", *simulation.events, sep="\n  ")
+    print(*simulation.problems, sep="\n")
+    again = f"--backend {backend} --seed {simulation.seed} --schedules 1"
+    print(f"again: python -m tests.chaos.schedules {again}", flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

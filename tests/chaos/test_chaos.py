@@ -1,0 +1,31 @@
+"""The short version of `make chaos`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.kill import besiege
+from tests.chaos.mutants import Mutant, charges_the_absent, found, keeps_reservations_at_recovery
+from tests.chaos.simulate import simulate
+
+
+@pytest.mark.parametrize(("backend", "schedules"), [("sqlite", 25), ("postgresql", 5)])
+def test_whatever_goes_wrong_every_unit_spent_what_its_answers_cost(backend: str, schedules: int) -> None:
+    answered = 0
+    for simulation in simulate(backend, range(schedules)):
+        assert not simulation.problems, "\n".join(
+            [*simulation.events, f"seed {simulation.seed}", *simulation.problems]
+        )
+        answered += simulation.answered
+    assert answered > schedules
+
+
+@pytest.mark.parametrize("mutant", [keeps_reservations_at_recovery, charges_the_absent])
+def test_the_schedules_find_a_planted_fault(mutant: Mutant) -> None:
+    assert found(mutant, most=40) is not None
+
+
+def test_a_guardian_killed_over_and_over_charges_every_answer_once(tmp_path: Path) -> None:
+    siege = besiege(tmp_path, 3, seed=1)
+    assert siege.kills == 3
+    assert siege.problems() == []
