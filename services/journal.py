@@ -4,8 +4,9 @@ No query, vote, share or seed is ever written here; every value is public to the
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Self
 
@@ -27,15 +28,11 @@ class Journal:
     A charge is kept as the public parameters it is computed from, so that it can be stated at any order.
     """
 
-    def __init__(self, path: Path, *, cap: Cap | None = None, groups: Iterable[str] = ()) -> None:
-        """Open or create the journal; raises `ledger.*` as `JournalFile` does.
-
-        `groups` are those that this party's records are in now. A record may have been in any other group
-        before its teachers were trained again, so what other groups were charged counts for every record.
-        """
+    def __init__(self, path: Path, *, cap: Cap | None = None) -> None:
+        """Open or create the journal; raises `ledger.*` as `JournalFile` does."""
         self._file = JournalFile(path)
         self._cap = cap
-        self._groups = frozenset(groups)
+        self._spending = None if cap is None else Spending(cap.order)
 
     def __enter__(self) -> Self:
         """The journal itself, closed at the end of the block."""
@@ -57,8 +54,7 @@ class Journal:
     def spent(self, order: float) -> int:
         """The worst-case amount at `order` that all batches may have cost any one record."""
         with self._file.reading() as db:
-            by_group, before = self._spent(db, order)
-        return before + max(by_group.values(), default=0)
+            return Spending(order).total(db)
 
     def check_cap(self, charges: Sequence[Charge]) -> None:
         """Raise `party.cap_reached` where a batch with these charges would exceed the cap."""
@@ -125,31 +121,46 @@ class Journal:
             latest = (head.sequence, head.SerializeToString(), epoch)
             db.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?, ?)", latest)
 
-    def _spent(self, db: sqlite3.Connection, order: float) -> tuple[Counter[str], int]:
-        """What each group of today was charged, and what the others were together."""
-        rows = db.execute(f"SELECT COUNT(*), {_CHARGE} FROM charges GROUP BY {_CHARGE}")  # noqa: S608
-        by_group: Counter[str] = Counter()
-        before = 0
-        for batches, *kept in rows:
-            charge = Charge.of_json(*kept)
-            if charge.group in self._groups:
-                by_group[charge.group] += batches * charge.amount(order)
-            else:
-                before += batches * charge.amount(order)
-        return by_group, before
-
     def _check_cap(self, db: sqlite3.Connection, charges: Sequence[Charge]) -> None:
-        if self._cap is None:
+        if self._cap is None or self._spending is None:
             return
-        by_group, before = self._spent(db, self._cap.order)
-        for charge in charges:
-            by_group[charge.group] += charge.amount(self._cap.order)
-            if before + by_group[charge.group] > self._cap.amount:
-                raise OstrakaError(
-                    ErrorCode.PARTY_CAP_REACHED,
-                    "This party's own worst-case cap leaves no room for the batch: ask for a smaller batch "
-                    "or go on without this party.",
-                )
+        if self._spending.total(db) + self._spending.most(charges) > self._cap.amount:
+            raise OstrakaError(
+                ErrorCode.PARTY_CAP_REACHED,
+                "This party's own worst-case cap leaves no room for the batch: ask for a smaller batch "
+                "or go on without this party.",
+            )
+
+
+class Spending:
+    """The worst-case amount at one order that recorded batches may have cost any one record.
+
+    A record is in one group at a time, and in which one may change whenever teachers are trained again. So
+    each batch counts by the group that it costs most. Rows are only added, and read once.
+    """
+
+    def __init__(self, order: float) -> None:
+        """Start before the first batch."""
+        self._order = order
+        self._last = 0
+        self._total = 0
+        self._amount = cache(lambda charge: charge.amount(order))
+
+    def total(self, db: sqlite3.Connection) -> int:
+        """The amount of all batches that `db` has by now; call it while none is half written."""
+        rows = db.execute(
+            f"SELECT id, session, batch, {_CHARGE} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
+            (self._last,),
+        )
+        for _, batch in groupby(rows, key=lambda row: row[1:3]):
+            charged = list(batch)
+            self._total += self.most([Charge.of_json(*row[3:]) for row in charged])
+            self._last = charged[-1][0]
+        return self._total
+
+    def most(self, charges: Iterable[Charge]) -> int:
+        """What one batch costs the group that it costs most."""
+        return max((self._amount(charge) for charge in charges), default=0)
 
 
 def restarted(batch_id: int) -> OstrakaError:

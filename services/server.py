@@ -123,7 +123,7 @@ def running(
     copies = {group.name: group.copies for group in ensemble.groups}
     declared = Declared(ensemble.cliques, copies, section.max_votes_per_person)
     with ExitStack() as stack:
-        journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap, groups=copies))
+        journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap))
         link = GuardianLink(
             credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
         )

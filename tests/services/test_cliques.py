@@ -93,7 +93,7 @@ def test_each_clique_votes_on_its_queries_with_its_weight_at_its_groups_cost(att
     expected = 1.5 * counts(attica, X, "high") + counts(attica, X, "low") * votes[:, None]
     assert np.array_equal(found, expected)
     mechanism = attica.plan.mechanism
-    with Journal(attica.party / "journal.db", groups=["low", "high"]) as journal:
+    with Journal(attica.party / "journal.db") as journal:
         assert {charge for _, _, charge in journal.receipts()} == {
             Charge(mechanism, 9, 10, sensitivity=1.5, group="high"),
             Charge(mechanism, 5, 10, sensitivity=1.0, group="low"),
