@@ -18,7 +18,7 @@ FIRST, *OTHERS = SETTINGS.sites
 def voted(sites: Sites, party: str, batches: int) -> bool:
     """Whether a party's journal has this many batches, which it writes before it replies."""
     with closing(sqlite3.connect(sites.folder / party / "journal.db")) as journal:
-        return bool(journal.execute("SELECT count(*) FROM batches").fetchone()[0] >= batches)
+        return bool(journal.execute("SELECT count(*) FROM charges").fetchone()[0] >= batches)
 
 
 def kill_in_second_batch(sites: Sites, *killed: str) -> Callable[[LabelResult], None]:
