@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, inspect, select
+from sqlalchemy import Connection, Row, Select, inspect, select
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import audit
 from guardian.ledger.accounts import Account, Event
 from guardian.ledger.audit import sha256
-from guardian.ledger.replay import Books
+from guardian.ledger.replay import Batch, BatchKey, Books, Session, digest
 from guardian.ledger.schema import (
     SCHEMA_VERSION,
     batches,
@@ -30,6 +31,7 @@ from guardian.ledger.schema import (
 from guardian.ledger.schema import audit as audit_table
 
 AuditRow = Row[Any]
+_AT_ONCE = 1000
 
 
 def is_empty(connection: Connection) -> bool:
@@ -81,7 +83,7 @@ def chain(connection: Connection) -> Iterator[AuditRow]:
         OstrakaError: `ledger.tampered` naming the first row that is missing, moved or altered.
     """
     expected, previous = 1, audit.GENESIS
-    for row in connection.execute(select(audit_table).order_by(audit_table.c.sequence)):
+    for row in _stream(connection, select(audit_table).order_by(audit_table.c.sequence)):
         if row.sequence != expected:
             raise tampered(f"audit row {expected} is missing")
         if row.previous != previous:
@@ -109,7 +111,7 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
     _compare("manifest", books.manifests, _manifests(connection))
     _compare("session", books.sessions, _sessions(connection))
     _compare("batch", books.batches, _batches(connection))
-    _compare("charge", books.charges, _charges(connection))
+    _compare("sum of charges of batch", books.charges, _charges(connection))
 
 
 def tampered(what: str) -> OstrakaError:
@@ -135,6 +137,7 @@ def _replay(rows: Iterable[AuditRow]) -> Books:
             books.apply(json.loads(row.payload), row.time_unix_ms)
         except (LookupError, TypeError, ValueError):
             raise tampered(f"audit row {row.sequence} is none that Ostraka writes") from None
+    books.finish()
     return books
 
 
@@ -203,33 +206,59 @@ def _reconciled(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]
 
 def _manifests(connection: Connection) -> dict[int, Any]:
     rows = connection.execute(select(manifests).order_by(manifests.c.id))
-    return {number: (row.site, sha256(row.manifest)) for number, row in enumerate(rows, start=1)}
-
-
-def _sessions(connection: Connection) -> dict[str, list[Any]]:
     return {
-        row.session_id: [
-            *(row.querier, row.plan_digest.hex(), sha256(row.plan), sha256(row.grant_bytes)),
-            *(row.queries, row.asked, row.state),
-        ]
-        for row in connection.execute(select(sessions))
+        number: (row.site, sha256(row.manifest), row.registered_unix_ms)
+        for number, row in enumerate(rows, start=1)
     }
 
 
-def _batches(connection: Connection) -> dict[tuple[str, int], list[Any]]:
+def _sessions(connection: Connection) -> dict[str, Session]:
     return {
-        (row.session_id, row.batch_id): [
-            *(row.size, sha256(row.ticket), row.state),
-            *(row.request_digest and row.request_digest.hex(), row.answers and sha256(row.answers)),
-            row.answered,
-        ]
-        for row in connection.execute(select(batches))
+        row.session_id: Session(
+            querier=row.querier,
+            plan_digest=row.plan_digest.hex(),
+            plan=sha256(row.plan),
+            grant=sha256(row.grant_bytes),
+            queries=row.queries,
+            opened_unix_ms=row.opened_unix_ms,
+            asked=row.asked,
+            state=row.state,
+        )
+        for row in _stream(connection, select(sessions))
     }
 
 
-def _charges(connection: Connection) -> dict[tuple[Any, ...], list[int]]:
-    statement = select(
-        *(batches.c.session_id, batches.c.batch_id, units.c.party, units.c.group_name, units.c.adjacency),
-        *(charges.c.reserved, charges.c.worst_case),
-    ).select_from(charges.join(batches).join(units))
-    return {tuple(row[:5]): list(row[5:]) for row in connection.execute(statement)}
+def _batches(connection: Connection) -> dict[BatchKey, Batch]:
+    return {
+        (row.session_id, row.batch_id): Batch(
+            size=row.size,
+            ticket=sha256(row.ticket),
+            opened_unix_ms=row.opened_unix_ms,
+            state=row.state,
+            request=row.request_digest and row.request_digest.hex(),
+            answers=row.answers and sha256(row.answers),
+            answered=row.answered,
+            released_unix_ms=row.released_unix_ms,
+        )
+        for row in _stream(connection, select(batches))
+    }
+
+
+def _charges(connection: Connection) -> dict[BatchKey, str]:
+    keys = {row.id: (row.party, row.group_name, row.adjacency) for row in connection.execute(select(units))}
+    statement = (
+        select(charges, batches.c.session_id, batches.c.batch_id)
+        .join(batches, batches.c.id == charges.c.batch)
+        .order_by(charges.c.batch)
+    )
+    return {
+        batch: digest({keys[row.unit]: (row.reserved, row.worst_case) for row in rows})
+        for batch, rows in groupby(
+            _stream(connection, statement), key=lambda row: (row.session_id, row.batch_id)
+        )
+    }
+
+
+def _stream(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
+    """Rows one part after the other: there may be more than memory holds."""
+    yield from connection.execute(statement, execution_options={"yield_per": _AT_ONCE})

@@ -122,7 +122,8 @@ class Ledger(Administration):
         asked = StoredSession(session_id, querier, plan, plan_digest, grant, "open", queries)
         with self._write() as tx:
             found = sessions.open_session(tx, asked)
-            return replicas.hold(tx, found.session_id)
+        with self._holding(found.session_id) as (_, held):
+            return held
 
     @retried
     def close_session(self, session_id: str) -> None:
@@ -169,8 +170,7 @@ class Ledger(Administration):
                 frozen or withdrawn: another ticket leaves it out), `session.unknown`, `session.closed`,
                 `session.ended`, `session.elsewhere`.
         """
-        with self._write() as tx:
-            session = replicas.hold(tx, session_id)
+        with self._holding(session_id) as (tx, session):
             return batches.open_batch(tx, session, batch_id, size, ticket, reservations, daily_limit)
 
     @retried
@@ -205,8 +205,7 @@ class Ledger(Administration):
                 `session.unknown`, `session.closed`, `session.ended`, `session.elsewhere`, `budget.missing`.
             ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
         """
-        with self._write() as tx:
-            session = replicas.hold(tx, session_id)
+        with self._holding(session_id) as (tx, session):
             stored = releases.release(tx, session, batch_id, request_digest, answers, answered, charges)
             if stored is not None:
                 return stored
@@ -223,8 +222,7 @@ class Ledger(Administration):
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`.
         """
-        with self._write() as tx:
-            replicas.hold(tx, session_id)
+        with self._holding(session_id) as (tx, _):
             row = batches.find(tx.connection, session_id, batch_id)
             if row is not None and row.state != "ticketed":
                 return None if row.answers is None else bytes(row.answers)
@@ -275,14 +273,23 @@ class Ledger(Administration):
         with self._read() as connection:
             if replicas.is_held(connection, session_id, self._number):
                 return read(connection)
-        with self._write() as tx:
-            replicas.hold(tx, session_id)
+        with self._holding(session_id) as (tx, _):
             return read(tx.connection)
 
     def _leave(self, session_id: str, state: str) -> None:
-        with self._write() as tx:
-            if replicas.hold(tx, session_id).state == "open":
+        with self._holding(session_id) as (tx, session):
+            if session.state == "open":
                 endings.end(tx, session_id, state)
+
+    @contextmanager
+    def _holding(self, session_id: str) -> Iterator[tuple[Transaction, StoredSession]]:
+        """A transaction in which this guardian holds the session, which it adopted before if need be."""
+        while True:
+            with self._write() as tx:
+                session = replicas.hold(tx, session_id)
+                if session is not None:
+                    yield tx, session
+                    return
 
     @contextmanager
     def _write(self) -> Iterator[Transaction]:

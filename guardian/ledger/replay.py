@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from guardian.ledger.accounts import Accounts
+from guardian.ledger.accounts import Accounts, Key
 from guardian.ledger.audit import sha256
 
 BatchKey = tuple[str, int]
+Charges = Mapping[Key, tuple[int, int]]
+"""What a batch reserved of each unit and charged it."""
+
+
+@dataclass
+class Batch:
+    """A row of the table of batches; digests stand for contents."""
+
+    size: int
+    ticket: str
+    opened_unix_ms: int
+    state: str = "ticketed"
+    request: str | None = None
+    answers: str | None = None
+    answered: int = 0
+    released_unix_ms: int | None = None
+
+
+@dataclass
+class Session:
+    """A row of the table of sessions; digests stand for contents."""
+
+    querier: str
+    plan_digest: str
+    plan: str
+    grant: str
+    queries: int
+    opened_unix_ms: int
+    asked: int = 0
+    state: str = "open"
 
 
 @dataclass
 class Books:
-    """Every table of the ledger as the log tells it; digests stand for contents.
+    """Every table of the ledger as the log tells it.
 
     Attributes:
         head: the ledger's id, fence and epoch.
         accounts: units, parties, policies and forgotten charges.
-        manifests: by number: site, digest.
-        sessions: by id: querier, plan digest, digests of plan and grant, queries, asked, state.
-        batches: by session and id: size, ticket digest, state, request and answers digests, answered.
-        charges: by session, batch id and unit: reserved, worst-case charge.
+        manifests: by number: site, digest, time.
+        sessions: by id.
+        batches: by session and id.
+        charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
+        held: by session and batch id: what a ticketed batch reserves of each unit.
     """
 
     head: tuple[str, int, int] = ("", 0, 0)
     accounts: Accounts = field(default_factory=Accounts)
-    manifests: dict[int, tuple[str, str]] = field(default_factory=dict)
-    sessions: dict[str, list[Any]] = field(default_factory=dict)
-    batches: dict[BatchKey, list[Any]] = field(default_factory=dict)
-    charges: dict[tuple[Any, ...], list[int]] = field(default_factory=dict)
-    _units_of: dict[BatchKey, list[tuple[str, ...]]] = field(default_factory=dict)
+    manifests: dict[int, tuple[str, str, int]] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    batches: dict[BatchKey, Batch] = field(default_factory=dict)
+    charges: dict[BatchKey, str] = field(default_factory=dict)
+    held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
 
     def apply(self, row: dict[str, Any], now_ms: int) -> None:
         """Add one row's payload, written at `now_ms`.
@@ -45,65 +78,95 @@ class Books:
                 self.head = (row["ledger"], 0, 0)
             case "opened":
                 self.head = (self.head[0], row["fence"], self.head[2])
-                for session, batch in row["dead"]:
-                    self._bury((session, batch))
+                self._bury_all(row["dead"], now_ms)
             case "migrated":
-                self.head = (self.head[0], row["fence"], self.head[2])
-                self.accounts.begin_periods(now_ms)
+                self._migrate(row, now_ms)
             case "restored" | "rollback_found":
                 self.head = (*self.head[:2], row["epoch"])
                 for session, dead in row["ended"]:
-                    self._end(session, "ended", dead)
+                    self._end(session, "ended", dead, now_ms)
             case "party_registered":
                 self.accounts.register(row["site"], now_ms)
-                self.manifests[len(self.manifests) + 1] = (row["site"], row["manifest_sha256"])
+                self.manifests[len(self.manifests) + 1] = (row["site"], row["manifest_sha256"], now_ms)
             case "session_opened":
-                names = ("querier", "plan_digest", "plan_sha256", "grant_sha256", "queries")
-                self.sessions[row["session"]] = [*(row[name] for name in names), 0, "open"]
+                self.sessions[row["session"]] = Session(
+                    querier=row["querier"],
+                    plan_digest=row["plan_digest"],
+                    plan=row["plan_sha256"],
+                    grant=row["grant_sha256"],
+                    queries=row["queries"],
+                    opened_unix_ms=now_ms,
+                )
             case "sessions_adopted":
-                for session, batch in row["dead"]:
-                    self._bury((session, batch))
+                self._bury_all(row["dead"], now_ms)
             case "session_closed" | "session_ended":
-                self._end(row["session"], row["kind"].removeprefix("session_"), row["dead"])
+                self._end(row["session"], row["kind"].removeprefix("session_"), row["dead"], now_ms)
             case "batch_opened":
-                self._open(row)
+                self._open(row, now_ms)
             case "batch_released":
-                self._release(row)
+                self._release(row, now_ms)
             case "batch_dead":
-                self._bury((row["session"], row["batch"]))
+                self._bury((row["session"], row["batch"]), now_ms)
             case kind:
                 raise ValueError(f"kind: {kind}")
 
-    def _end(self, session: str, state: str, dead: list[int]) -> None:
-        self.sessions[session][-1] = state
-        for batch in dead:
-            self._bury((session, batch))
+    def finish(self) -> None:
+        """Sum up the batches that are still ticketed, after the last row."""
+        for key, held in self.held.items():
+            self._keep(key, held)
 
-    def _open(self, row: dict[str, Any]) -> None:
-        batch = (row["session"], row["batch"])
-        self.batches[batch] = [row["size"], row["ticket_sha256"], "ticketed", None, None, 0]
-        self.sessions[row["session"]][-2] += row["size"]
-        self._units_of[batch] = [tuple(key) for *key, _ in row["reserved"]]
-        for *key, amount in row["reserved"]:
-            self.accounts.units[tuple(key)].move(reserved=amount)
-            self.charges[(*batch, *key)] = [amount, 0]
+    def _migrate(self, row: dict[str, Any], now_ms: int) -> None:
+        self.head = (self.head[0], row["fence"], self.head[2])
+        self.accounts.begin_periods(now_ms)
+        for batch in self.batches.values():
+            batch.opened_unix_ms = batch.released_unix_ms or 0
 
-    def _release(self, row: dict[str, Any]) -> None:
-        batch = (row["session"], row["batch"])
-        charged = {tuple(key): amount for *key, amount in row["charged"]}
-        for unit in {*self._units_of.pop(batch), *charged}:
-            charge = self.charges.setdefault((*batch, *unit), [0, 0])
-            charge[1] = charged.get(unit, 0)
-            self.accounts.units[unit].move(charged=charge[1], reserved=-charge[0])
-        self.batches[batch][2:] = [
-            *("released", row["request_sha256"], row["answers_sha256"]),
-            row["answered"],
-        ]
+    def _end(self, session: str, state: str, dead: list[int], now_ms: int) -> None:
+        self.sessions[session].state = state
+        self._bury_all([(session, batch) for batch in dead], now_ms)
 
-    def _bury(self, batch: BatchKey) -> None:
-        for unit in self._units_of.pop(batch, []):
-            self.accounts.units[unit].move(reserved=-self.charges[(*batch, *unit)][0])
-        buried = self.batches.setdefault(batch, [0, sha256(b""), "dead", None, None, 0])
-        if buried[2] == "ticketed":
-            self.sessions[batch[0]][-2] -= buried[0]
-        buried[2] = "dead"
+    def _open(self, row: dict[str, Any], now_ms: int) -> None:
+        key = (row["session"], row["batch"])
+        self.batches[key] = Batch(row["size"], row["ticket_sha256"], now_ms)
+        self.sessions[row["session"]].asked += row["size"]
+        self.held[key] = {tuple(unit): amount for *unit, amount in row["reserved"]}
+        for unit, amount in self.held[key].items():
+            self.accounts.units[unit].move(reserved=amount)
+
+    def _release(self, row: dict[str, Any], now_ms: int) -> None:
+        key = (row["session"], row["batch"])
+        held = self.held.pop(key)
+        charged: dict[Key, int] = {tuple(unit): amount for *unit, amount in row["charged"]}
+        for unit, amount in charged.items():
+            self.accounts.units[unit].move(charged=amount, reserved=-held.get(unit, 0))
+        self.charges[key] = digest(
+            {unit: (held.get(unit, 0), charged.get(unit, 0)) for unit in {**held, **charged}}
+        )
+        batch = self.batches[key]
+        batch.state, batch.released_unix_ms = "released", now_ms
+        batch.request, batch.answers = row["request_sha256"], row["answers_sha256"]
+        batch.answered = row["answered"]
+
+    def _keep(self, key: BatchKey, held: Mapping[Key, int]) -> None:
+        """Sum up a batch that was charged nothing; one that reserved nothing either has no charges."""
+        if held:
+            self.charges[key] = digest({unit: (amount, 0) for unit, amount in held.items()})
+
+    def _bury_all(self, keys: list[Any], now_ms: int) -> None:
+        for session, batch in keys:
+            self._bury((session, batch), now_ms)
+
+    def _bury(self, key: BatchKey, now_ms: int) -> None:
+        held = self.held.pop(key, {})
+        for unit, amount in held.items():
+            self.accounts.units[unit].move(reserved=-amount)
+        self._keep(key, held)
+        batch = self.batches.setdefault(key, Batch(0, sha256(b""), now_ms))
+        if batch.size:
+            self.sessions[key[0]].asked -= batch.size
+        batch.state = "dead"
+
+
+def digest(charges: Charges) -> str:
+    """What stands for the charges of one batch."""
+    return sha256(json.dumps(sorted([*unit, *amounts] for unit, amounts in charges.items())).encode())

@@ -78,28 +78,26 @@ def is_held(connection: Connection, session_id: str, number: int) -> bool:
     return bool(row.state != "open" or row.holder == number)
 
 
-def hold(tx: Transaction, session_id: str) -> StoredSession:
-    """Lock a session for this replica, which adopts it if its holder is gone.
+def hold(tx: Transaction, session_id: str) -> StoredSession | None:
+    """Lock a session that this replica holds; or adopt it from one that is gone, and return None.
 
-    A session that is not open is in nobody's memory and may be answered for by every replica.
+    An adoption must be committed before anything else is done, so that nothing undoes it that is said of its
+    batches. A session that is not open is in nobody's memory, and every replica may answer for it.
 
     Raises:
         OstrakaError: `session.unknown`; `session.elsewhere` (detail `address`) if another replica holds it.
     """
     row = sessions.find_row(tx.connection, session_id, lock=True)
-    if row.state == "open" and row.holder != tx.replica:
-        _adopt(tx, row)
-    return sessions.stored(row)
-
-
-def _adopt(tx: Transaction, session: Row[Any]) -> None:
-    holder = _find(tx.connection, session.holder)
+    if row.state != "open" or row.holder == tx.replica:
+        return sessions.stored(row)
+    holder = _find(tx.connection, row.holder)
     if holder is not None and holder.lease_until_unix_ms >= tx.now_ms:
-        raise _elsewhere(session.session_id, holder.address)
-    dead = batches.bury(tx, batch_table.c.session_id == session.session_id)
-    same = session_table.c.session_id == session.session_id
+        raise _elsewhere(session_id, holder.address)
+    dead = batches.bury(tx, batch_table.c.session_id == session_id)
+    same = session_table.c.session_id == session_id
     tx.connection.execute(update(session_table).where(same).values(holder=tx.replica))
-    tx.record("sessions_adopted", sessions=[session.session_id], dead=dead)
+    tx.record("sessions_adopted", sessions=[session_id], dead=dead)
+    return None
 
 
 def _lapsed(tx: Transaction) -> ColumnElement[bool]:

@@ -106,12 +106,11 @@ def _not_a_database(what: str) -> OstrakaError:
 
 def _make_engine(url: URL, read_only: bool, busy_timeout_s: float) -> Engine:
     options = f"-c lock_timeout={max(1, int(busy_timeout_s * 1000))}"
-    if read_only:
-        options += " -c default_transaction_read_only=on"
     try:
         return create_engine(
             url,
             isolation_level="READ COMMITTED",
+            execution_options={"postgresql_readonly": read_only},
             pool_pre_ping=True,
             pool_size=_POOL,
             hide_parameters=True,

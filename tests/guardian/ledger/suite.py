@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from common.clock import ManualClock
 from common.errors import ErrorCode, OstrakaError
 from common.privacy import AMOUNT_UNIT, amount, epsilon
 from guardian.ledger import Charge, Ledger
@@ -30,6 +31,8 @@ from tests.guardian.ledger.support import (
 )
 
 Opener = Callable[[], Ledger]
+DAY_S = 24 * 3600.0
+SESSIONS = 16
 
 
 class LedgerSuite(ABC):
@@ -41,14 +44,16 @@ class LedgerSuite(ABC):
         """A place without a ledger."""
 
     @pytest.fixture
-    def opener(self, where: Path | str) -> Iterator[Opener]:
+    def time(self) -> ManualClock:
+        return clock()
+
+    @pytest.fixture
+    def opener(self, where: Path | str, time: ManualClock) -> Iterator[Opener]:
         """Opens the ledger as a restarted guardian does."""
         opened: list[Ledger] = []
 
         def open_again() -> Ledger:
-            opened.append(
-                Ledger.open(where, clock=clock(), cipher=cipher(), sign_head=sign, address="pg:7000")
-            )
+            opened.append(Ledger.open(where, clock=time, cipher=cipher(), sign_head=sign, address="pg:7000"))
             return opened[-1]
 
         yield open_again
@@ -286,6 +291,12 @@ class LedgerSuite(ABC):
         assert amounts(trusting) == (10**18, 0)
         assert trusting.data_dependent_totals() == {ATHENS: 5, CORINTH: 6}
 
+    def test_a_batch_that_reserves_nothing_survives_a_restart_as_dead(
+        self, trusting: Ledger, opener: Opener
+    ) -> None:
+        trusting.open_batch("s", 1, 5, b"t", {})
+        assert opener().settle("s", 1) is None
+
     def test_a_data_dependent_budget_is_spent_to_the_last_amount(self, trusting: Ledger) -> None:
         budget = budget_of(trusting).budget
         for batch_id, cost in ((1, budget - 1), (2, 1)):
@@ -318,6 +329,66 @@ class LedgerSuite(ABC):
             release(trusting, batch_id, Charge(ATHENS, 2**70, 1))
         assert amounts(trusting) == (2**62, 0)
         assert trusting.data_dependent_totals()[ATHENS] == 3
+
+    def test_a_session_goes_on_without_an_overspent_unit_where_policy_says_so(self, trusting: Ledger) -> None:
+        budget = budget_of(trusting).budget
+        trusting.open_batch("s", 1, 5, b"t", {ATHENS: 1, CORINTH: 1})
+        costs = [Charge(ATHENS, 9, budget + 1), Charge(CORINTH, 9, 1)]
+        refused(
+            ErrorCode.BATCH_DEAD,
+            lambda: trusting.release("s", 1, DIGEST, b"a", costs, answered=5, vanish=True),
+        )
+        assert trusting.exhausted([ATHENS, CORINTH]) == {ATHENS}
+        assert trusting.data_dependent_totals() == {ATHENS: budget, CORINTH: 0}
+        assert trusting.settle("s", 1) is None
+        trusting.open_batch("s", 2, 5, b"t", {CORINTH: 1})
+        release(trusting, 2, Charge(CORINTH, 9, 1))
+
+    # Units that leave
+
+    @pytest.mark.parametrize("leave", ["freeze", "withdraw"])
+    def test_a_unit_that_left_takes_part_in_no_new_batch_and_pays_for_its_votes(
+        self, ledger: Ledger, leave: str
+    ) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        if leave == "freeze":
+            ledger.freeze(ATHENS, frozen=True, reason="asked to")
+        else:
+            ledger.withdraw(ATHENS, reason="asked to")
+        for reservations in ({ATHENS: 1}, {ATHENS: 1, CORINTH: 1}):
+            refused(ErrorCode.BATCH_DEAD, lambda: ledger.open_batch("s", 2, 5, b"t", reservations))  # noqa: B023
+        assert ledger.open_batch("s", 2, 5, b"t", {CORINTH: 1}) == b"t"
+        release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 60, 3))
+        assert amounts(ledger) == (60, 0)
+
+    # Limits by the day
+
+    def test_a_querying_party_asks_no_more_in_a_day_than_policy_says(self, ledger: Ledger) -> None:
+        def ask(session: str, batch_id: int, size: int) -> bytes:
+            return ledger.open_batch(session, batch_id, size, b"t", {ATHENS: 1}, daily_limit=10)
+
+        open_session(ledger, "t")
+        ledger.open_session("u", "another querier", b"p", b"u", b"g", queries=1000)
+        ask("s", 1, 6)
+        error = refused(ErrorCode.POLICY_DAILY_LIMIT, lambda: ask("t", 1, 5))
+        assert error.details == {"left": "4"}
+        assert amounts(ledger) == (0, 1)
+        assert ledger.batch("t", 1) is None
+        ask("u", 1, 10)
+        ask("t", 1, 4)
+        refused(ErrorCode.POLICY_DAILY_LIMIT, lambda: ask("s", 2, 1))
+        ledger.settle("s", 1)
+        ask("s", 2, 6)
+
+    def test_a_day_is_over_after_24_hours(self, ledger: Ledger, time: ManualClock) -> None:
+        ledger.open_batch("s", 1, 10, b"t", {ATHENS: 1}, daily_limit=10)
+        time.advance(DAY_S - 1)
+        refused(
+            ErrorCode.POLICY_DAILY_LIMIT,
+            lambda: ledger.open_batch("s", 2, 1, b"t", {ATHENS: 1}, daily_limit=10),
+        )
+        time.advance(1)
+        ledger.open_batch("s", 2, 10, b"t", {ATHENS: 1}, daily_limit=10)
 
     # Sessions, parties, reports
 
@@ -391,6 +462,21 @@ class LedgerSuite(ABC):
         assert winners == 3
         assert budget_of(ledger).available == budget - 3 * (budget // 3)
 
+    def test_sessions_race_for_the_last_of_all_budgets(self, ledger: Ledger) -> None:
+        """Each names the units in another order; all release what they got."""
+        budget = budget_of(ledger).budget
+        assert race_of_sessions([ledger] * SESSIONS, budget // 10) == 10
+        for unit in (ATHENS, CORINTH):
+            assert amounts(ledger, unit) == (10 * (budget // 10), 0)
+
+    def test_a_plan_opened_many_times_at_once_is_one_session(self, ledger: Ledger) -> None:
+        with ThreadPoolExecutor(SESSIONS) as pool:
+            opened = pool.map(
+                lambda n: ledger.open_session(f"id {n}", "q", b"plan", b"same", b"g", queries=9),
+                range(SESSIONS),
+            )
+        assert len({session.session_id for session in opened}) == 1
+
     def test_concurrent_duplicates_are_charged_once(self, ledger: Ledger) -> None:
         ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
         with ThreadPoolExecutor(8) as pool:
@@ -415,6 +501,33 @@ def race(ledger: Ledger, handles: list[Ledger], cost: int) -> int:
                 return False
             raise
         return True
+
+    with ThreadPoolExecutor(len(handles)) as pool:
+        return sum(pool.map(ask, enumerate(handles)))
+
+
+def race_of_sessions(handles: list[Ledger], cost: int) -> int:
+    """How many batches sessions on threads of their own, one for each of `handles`, got released in all.
+
+    Each goes on until nothing is left, and takes the units in an order of its own.
+    """
+
+    def ask(numbered: tuple[int, Ledger]) -> int:
+        number, handle = numbered
+        session = f"race {number}"
+        open_session(handle, session)
+        units = (ATHENS, CORINTH) if number % 2 else (CORINTH, ATHENS)
+        released = 0
+        while True:
+            try:
+                handle.open_batch(session, released, 1, b"t", dict.fromkeys(units, cost))
+            except OstrakaError as exc:
+                if exc.code == ErrorCode.BUDGET_TOO_SMALL:
+                    return released
+                raise
+            charges = [Charge(unit, cost, 1) for unit in units]
+            handle.release(session, released, DIGEST, b"a", charges, answered=1)
+            released += 1
 
     with ThreadPoolExecutor(len(handles)) as pool:
         return sum(pool.map(ask, enumerate(handles)))

@@ -11,7 +11,7 @@ import pytest
 from common.clock import ManualClock
 from common.errors import ErrorCode
 from common.identity import CertificateAuthority, Credentials, Identity, Role
-from guardian.ledger import Charge, Ledger, open_guardian_ledger, verify
+from guardian.ledger import Charge, Ledger, Owed, open_guardian_ledger, verify
 from guardian.ledger.audit import GENESIS, row_hash
 from protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import (
@@ -130,8 +130,8 @@ def test_a_row_signed_after_the_certificate_expired_does_not_verify(site: Site) 
         ("UPDATE units SET reserved = 0 WHERE id = 1", "unit athens/all/record"),
         ("UPDATE units SET epsilon = 11 WHERE id = 1", "unit athens/all/record"),
         ("UPDATE units SET enforce = 'worst_case' WHERE id = 2", "unit corinth/all/record"),
-        ("UPDATE charges SET worst_case = 59 WHERE batch = 1 AND unit = 1", "charge s/1/athens/all/record"),
-        ("DELETE FROM charges WHERE batch = 1 AND unit = 2", "charge s/1/corinth/all/record"),
+        ("UPDATE charges SET worst_case = 59 WHERE batch = 1 AND unit = 1", "charges of batch s/1"),
+        ("DELETE FROM charges WHERE batch = 1 AND unit = 2", "charges of batch s/1"),
         ("UPDATE batches SET answers = x'00' WHERE id = 1", "batch s/1"),
         ("UPDATE batches SET ticket = x'00' WHERE id = 1", "batch s/1"),
         ("UPDATE batches SET request_digest = x'00' WHERE id = 1", "batch s/1"),
@@ -143,6 +143,57 @@ def test_a_row_signed_after_the_certificate_expired_does_not_verify(site: Site) 
     ],
 )
 def test_a_changed_row_is_named(site: Site, statement: str, named: str) -> None:
+    site.execute(statement)
+    assert named in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
+
+
+def administrate(site: Site) -> None:
+    """One row in every table that administrators and restores fill."""
+    head = common_pb2.AuditHead(sequence=1000, hash=b"l" * 32)
+    with site.open() as ledger:
+        ledger.apply_policy("quorum = 2", reason="first")
+        ledger.freeze(CORINTH, frozen=True, reason="asked to")
+        ledger.register("athens", b"m", b"signed", kept_head=head)
+        ledger.reconcile("athens", [Owed("lost", 7, ATHENS, 40)])
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE units SET state = 'active'", "unit corinth/all/record"),
+        ("UPDATE units SET state = 'withdrawn'", "unit athens/all/record"),
+        ("UPDATE units SET level = 'low' WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET agreements = 1 WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET spent_before = 1 WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET overdrawn_to = 1 WHERE id = 1", "unit athens/all/record"),
+        ("UPDATE units SET period_started_unix_ms = 0 WHERE id = 2", "unit corinth/all/record"),
+        ("UPDATE units SET broken_unix_ms = 1 WHERE id = 2", "unit corinth/all/record"),
+        ("UPDATE unit_events SET reason = '' WHERE unit = 2", "unit corinth/all/record"),
+        ("DELETE FROM unit_events WHERE unit = 2 AND kind = 'frozen'", "unit corinth/all/record"),
+        (
+            "INSERT INTO unit_events (unit, time_unix_ms, kind, epsilon, spent, reason)"
+            " VALUES (1, 0, 'raised', 99, 0, '')",
+            "unit athens/all/record",
+        ),
+        ("UPDATE parties SET state = 'suspended'", "party athens"),
+        ("UPDATE parties SET reconciled_epoch = 0", "party athens"),
+        ("UPDATE parties SET since_unix_ms = 0", "party athens"),
+        ("INSERT INTO parties VALUES ('sparta', 'active', 0, 0)", "party sparta"),
+        ("DELETE FROM parties", "party athens"),
+        ("UPDATE policies SET toml = 'quorum = 1'", "policy 1"),
+        ("UPDATE policies SET reason = ''", "policy 1"),
+        ("DELETE FROM policies", "policy 1"),
+        ("UPDATE reconciled SET worst_case = 39", "reconciled charge lost/7/athens/all/record"),
+        ("DELETE FROM reconciled", "reconciled charge lost/7/athens/all/record"),
+        ("UPDATE meta SET epoch = 0", "meta"),
+        ("UPDATE sessions SET asked = 0", "session s"),
+        ("UPDATE batches SET opened_unix_ms = 0 WHERE id = 1", "batch s/1"),
+        ("UPDATE batches SET released_unix_ms = 0 WHERE id = 1", "batch s/1"),
+        ("UPDATE sessions SET opened_unix_ms = 0", "session s"),
+    ],
+)
+def test_a_changed_row_of_administration_is_named(site: Site, statement: str, named: str) -> None:
+    administrate(site)
     site.execute(statement)
     assert named in refused(ErrorCode.LEDGER_TAMPERED, site.verify).message
 
@@ -217,6 +268,25 @@ def test_a_rewritten_tail_is_found_by_a_kept_head(site: Site) -> None:
             ledger.settle("s", batch_id)
     error = refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(kept))
     assert f"audit row {kept.sequence}, whose signed head a party kept, was rewritten" in error.message
+
+
+def test_a_log_written_anew_from_its_first_row_is_found_by_a_kept_head(site: Site) -> None:
+    """By one who has the guardian's key: every hash and signature holds, and nothing else does."""
+    kept = site.verify()
+    site.path.unlink()
+    fill(site)
+    site.open().close()
+    assert site.verify().sequence > kept.sequence
+    error = refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(kept))
+    assert f"audit row {kept.sequence}, whose signed head a party kept, was rewritten" in error.message
+
+
+@pytest.mark.parametrize("kept_share", [0.9, 0.5, 0.1])
+def test_a_truncated_file_is_found(site: Site, kept_share: float) -> None:
+    with site.path.open("r+b") as file:
+        file.truncate(int(site.path.stat().st_size * kept_share))
+    refused(ErrorCode.LEDGER_TAMPERED, site.verify)
+    refused(ErrorCode.LEDGER_TAMPERED, site.open)
 
 
 def test_a_kept_head_must_be_the_guardians(site: Site) -> None:
