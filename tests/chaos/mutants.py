@@ -15,7 +15,7 @@ from unittest import mock
 
 import typer
 
-from guardian.ledger import batches, ledger, reconcile, releases, replicas, sessions
+from guardian.ledger import batches, ledger, reconcile, releases, replicas
 from guardian.sessions.attendance import Attendance
 from guardian.sessions.batch import Batch
 from guardian.sessions.coordinator import Coordinator
@@ -100,18 +100,6 @@ def forgives_what_was_forgotten() -> Iterator[None]:
 def charges_every_receipt() -> Iterator[None]:
     """Receipts of batches that were released or died here are charged again."""
     with mock.patch.object(reconcile, "_forgotten", lambda _, owed, lost: list(owed)):
-        yield
-
-
-@contextmanager
-def serves_what_another_holds() -> Iterator[None]:
-    """A guardian answers for every session, whichever guardian it is pinned to; none adopts one."""
-    changed = like(
-        replicas,
-        is_held=lambda *_: True,
-        hold=lambda tx, session: sessions.stored(sessions.find_row(tx.connection, session, lock=True)),
-    )
-    with mock.patch.object(ledger, "replicas", changed):
         yield
 
 

@@ -74,6 +74,7 @@ class Party:
         self._draws = draws
         self._addresses = list(addresses)
         self._replies: dict[tuple[str, int], tuple[bytes, RingArray]] = {}
+        self._unacknowledged: dict[tuple[str, int], RingArray] = {}
         self._answered: set[tuple[str, int]] = set()
         self._kept: tuple[int, int, common_pb2.AuditHead] | None = None
         self._epoch = 0
@@ -84,6 +85,8 @@ class Party:
         key = (ticket.session_id, ticket.batch_id)
         told, share = self._replies.get(key, (b"", None))
         if share is not None and told == signed.payload:
+            if key in self._unacknowledged:
+                self._submit_later(key)
             return share
         if key in self._answered:
             raise OstrakaError(ErrorCode.BATCH_RESTARTED, "answered before")
@@ -93,12 +96,14 @@ class Party:
         self.receipts += receipts(plan, ticket, schedule)
         others = split(ballots, self._draws.randbytes(32), RING)
         self._replies[key] = signed.payload, encode(ballots, RING) - others
-        self._turns.start(lambda: self._submit(*key, others), self)
+        self._unacknowledged[key] = others
+        self._submit_later(key)
         return self._replies[key][1]
 
     def restart(self) -> None:
         """Forget what is kept in memory."""
         self._replies.clear()
+        self._unacknowledged.clear()
 
     def register(self) -> None:
         """Register until a guardian takes it, and tell a restored one everything."""
@@ -122,6 +127,10 @@ class Party:
             except UnreachableError:
                 self._turns.sleep(1.0)
 
+    def _submit_later(self, key: tuple[str, int]) -> None:
+        share = self._unacknowledged[key]
+        self._turns.start(lambda: self._submit(*key, share), self)
+
     def _submit(self, session: str, batch: int, share: RingArray) -> None:
         self._turns.sleep(self._draws.choice([0, 0, 0, self._draws.uniform(0, 4)]))
         epoch = self._epoch
@@ -131,6 +140,7 @@ class Party:
             head = insist(self._turns, self._network, addresses, "submit", identity, session, batch, share)
         except (UnreachableError, OstrakaError):
             return
+        self._unacknowledged.pop((session, batch), None)
         self._keep(head, epoch)
 
     def _keep(self, head: common_pb2.AuditHead, epoch: int) -> None:

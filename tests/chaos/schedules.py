@@ -28,26 +28,25 @@ def main(
     if backend not in BACKENDS:
         raise typer.BadParameter(f"choose one of {', '.join(BACKENDS)}")
     began = time.monotonic()
-    batches = answered = 0
-    failed: list[Simulation] = []
+    batches = answered = failed = 0
     with ProcessPoolExecutor(processes) as pool, Progress() as progress:
         bar = progress.add_task(f"schedules on {backend}", total=schedules)
         starts = range(seed, seed + schedules, AT_ONCE)
         parts = [pool.submit(_part, backend, at, min(at + AT_ONCE, seed + schedules)) for at in starts]
         for part in as_completed(parts):
             for simulation in part.result():
+                if simulation.problems:
+                    _show(simulation, backend)
                 batches += simulation.batches
                 answered += simulation.answered
-                failed += [simulation] if simulation.problems else []
+                failed += bool(simulation.problems)
                 progress.advance(bar)
     took = time.monotonic() - began
     print(
         f"{backend}: {schedules} schedules from seed {seed} in {took:.0f} s"
         f" ({schedules / took:.1f} a second), {batches} batches, {answered} of them answered;"
-        f" {len(failed)} schedules failed"
+        f" {failed} schedules failed"
     )
-    for simulation in sorted(failed, key=lambda found: found.seed):
-        _show(simulation, backend)
     sys.exit(1 if failed else 0)
 
 
