@@ -112,6 +112,11 @@ def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list
     return [[row.session_id, row.batch_id] for row in rows]
 
 
+def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int]]:
+    """As `bury`, whatever batches these sessions have, which the caller has locked."""
+    return [dead for part in sessions.parts(session_ids) for dead in bury(tx, batches.c.session_id.in_(part))]
+
+
 def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
     """What a row answered to this request; `batch.altered` if it answered another one."""
     if row is None or row.state != "released":

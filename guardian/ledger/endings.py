@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from guardian.ledger import batches
 from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.schema import meta, sessions
-from guardian.ledger.sessions import find_row, set_state
+from guardian.ledger.schema import meta
+from guardian.ledger.sessions import change_all, find_row, lock_open, set_state
 from guardian.ledger.transaction import Transaction
 
 Ended = list[tuple[str, list[int]]]
@@ -29,12 +29,10 @@ def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
 
 def end_all(tx: Transaction) -> Ended:
     """End every open session; what no answer was stored for is dead, uncharged."""
-    is_open = sessions.c.state == "open"
-    statement = select(sessions.c.session_id).where(is_open).order_by(sessions.c.session_id)
-    ended: dict[str, list[int]] = {name: [] for name in tx.connection.scalars(statement.with_for_update())}
-    for session, batch in batches.bury(tx, batch_table.c.session_id.in_(statement)):
+    ended: dict[str, list[int]] = {name: [] for name in lock_open(tx.connection)}
+    for session, batch in batches.bury_all(tx, list(ended)):
         ended[str(session)].append(int(batch))
-    tx.connection.execute(update(sessions).where(is_open).values(state="ended"))
+    change_all(tx, list(ended), state="ended")
     return sorted(ended.items())
 
 

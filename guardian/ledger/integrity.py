@@ -204,12 +204,12 @@ def _reconciled(connection: Connection) -> dict[tuple[Any, ...], tuple[int, int]
     }
 
 
-def _manifests(connection: Connection) -> dict[int, Any]:
-    rows = connection.execute(select(manifests).order_by(manifests.c.id))
-    return {
-        number: (row.site, sha256(row.manifest), row.registered_unix_ms)
-        for number, row in enumerate(rows, start=1)
-    }
+def _manifests(connection: Connection) -> dict[str, list[tuple[str, int]]]:
+    """By site alone: two parties that register at once are numbered and logged in either order."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for row in connection.execute(select(manifests).order_by(manifests.c.id)):
+        found.setdefault(row.site, []).append((sha256(row.manifest), row.registered_unix_ms))
+    return found
 
 
 def _sessions(connection: Connection) -> dict[str, Session]:

@@ -50,7 +50,7 @@ class Books:
     Attributes:
         head: the ledger's id, fence and epoch.
         accounts: units, parties, policies and forgotten charges.
-        manifests: by number: site, digest, time.
+        manifests: by site, one after the other: digest, time.
         sessions: by id.
         batches: by session and id.
         charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
@@ -59,7 +59,7 @@ class Books:
 
     head: tuple[str, int, int] = ("", 0, 0)
     accounts: Accounts = field(default_factory=Accounts)
-    manifests: dict[int, tuple[str, str, int]] = field(default_factory=dict)
+    manifests: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
     charges: dict[BatchKey, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Books:
                     self._end(session, "ended", dead, now_ms)
             case "party_registered":
                 self.accounts.register(row["site"], now_ms)
-                self.manifests[len(self.manifests) + 1] = (row["site"], row["manifest_sha256"], now_ms)
+                self.manifests.setdefault(row["site"], []).append((row["manifest_sha256"], now_ms))
             case "session_opened":
                 self.sessions[row["session"]] = Session(
                     querier=row["querier"],

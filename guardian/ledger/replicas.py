@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, true, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import batches, sessions
@@ -33,10 +33,10 @@ def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
     if address:
         gone |= replicas.c.address == address
     held = _supersede(tx, gone)
-    dead = batches.bury(tx, batch_table.c.session_id.in_(held))
+    dead = batches.bury_all(tx, held)
     raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
     number = int(tx.connection.execute(raised).scalar_one())
-    _adopt_all(tx, held, number)
+    sessions.change_all(tx, held, holder=number)
     tx.connection.execute(
         insert(replicas).values(number=number, address=address, lease_until_unix_ms=tx.now_ms + lease_ms)
     )
@@ -54,11 +54,10 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
     if tx.connection.execute(own.values(lease_until_unix_ms=tx.now_ms + lease_ms)).rowcount == 0:
         raise _fenced(name)
     held = _supersede(tx, _lapsed(tx))
-    sessions_held = tx.connection.scalars(held).all()
-    if sessions_held:
-        dead = batches.bury(tx, batch_table.c.session_id.in_(held))
-        _adopt_all(tx, held, tx.replica)
-        tx.record("sessions_adopted", sessions=sessions_held, dead=dead)
+    if held:
+        dead = batches.bury_all(tx, held)
+        sessions.change_all(tx, held, holder=tx.replica)
+        tx.record("sessions_adopted", sessions=held, dead=dead)
 
 
 def leave(connection: Connection, number: int) -> None:
@@ -104,18 +103,10 @@ def _lapsed(tx: Transaction) -> ColumnElement[bool]:
     return replicas.c.lease_until_unix_ms < tx.now_ms
 
 
-def _supersede(tx: Transaction, gone: ColumnElement[bool]) -> Select[tuple[str]]:
-    """Remove replicas, lock the sessions they hold, and return the query that finds these."""
+def _supersede(tx: Transaction, gone: ColumnElement[bool]) -> list[str]:
+    """Remove replicas, lock the open sessions they hold, and return these."""
     numbers = tx.connection.scalars(delete(replicas).where(gone).returning(replicas.c.number)).all()
-    held = session_table.c.holder.in_([_NOBODY, *numbers]) & (session_table.c.state == "open")
-    statement = select(session_table.c.session_id).where(held)
-    tx.connection.execute(statement.order_by(session_table.c.session_id).with_for_update())
-    return statement
-
-
-def _adopt_all(tx: Transaction, held: Select[tuple[str]], number: int) -> None:
-    same = session_table.c.session_id.in_(held)
-    tx.connection.execute(update(session_table).where(same).values(holder=number))
+    return sessions.lock_open(tx.connection, session_table.c.holder.in_([_NOBODY, *numbers]))
 
 
 def _find(connection: Connection, number: int) -> Row[Any] | None:

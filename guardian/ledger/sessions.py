@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true, update
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger.audit import sha256
@@ -14,6 +14,7 @@ from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import SessionSummary, StoredManifest, StoredSession
 
 SessionRow = Row[Any]
+_AT_ONCE = 5000
 
 
 def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dict[str, StoredManifest]:
@@ -107,6 +108,27 @@ def add_asked(tx: Transaction, session_id: str, queries: int) -> None:
 def set_state(tx: Transaction, session_id: str, state: str) -> None:
     """Store a session's state."""
     tx.connection.execute(update(sessions).where(sessions.c.session_id == session_id).values(state=state))
+
+
+def lock_open(connection: Connection, where: ColumnElement[bool] | None = None) -> list[str]:
+    """Lock the open sessions that match, and return their ids.
+
+    What the caller changes must be these alone: another guardian may open one more at any moment.
+    """
+    matching = (sessions.c.state == "open") & (true() if where is None else where)
+    statement = select(sessions.c.session_id).where(matching).order_by(sessions.c.session_id)
+    return list(connection.scalars(statement.with_for_update()))
+
+
+def change_all(tx: Transaction, session_ids: Sequence[str], **values: Any) -> None:
+    """Store the same new values in many sessions, which the caller has locked."""
+    for part in parts(session_ids):
+        tx.connection.execute(update(sessions).where(sessions.c.session_id.in_(part)).values(values))
+
+
+def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The ids, as many at a time as a statement takes."""
+    return (session_ids[start : start + _AT_ONCE] for start in range(0, len(session_ids), _AT_ONCE))
 
 
 def summaries(connection: Connection) -> list[SessionSummary]:

@@ -15,8 +15,10 @@ from guardian.ledger.storage.base import ConflictError, Storage
 _DRIVER = "postgresql+psycopg"
 _CONNECT_TIMEOUT_S = 10
 _POOL = 20
-# SQLSTATEs: serialization failure, deadlock, and a row that another transaction made first.
-_CONFLICTS = {"40001", "40P01", "23505"}
+_HUNG_S = 60.0
+"""For how long a guardian may say nothing in a transaction that changes the ledger, in seconds."""
+# SQLSTATEs: serialization failure, deadlock, and a row or table that another transaction made first.
+_CONFLICTS = {"40001", "40P01", "23505", "42P07"}
 _LOCK_TIMEOUT = "55P03"
 _READ_ONLY = {"25006", "42501", "53100"}
 _DAMAGED = {"XX001", "XX002", "42P01", "42703"}
@@ -49,8 +51,13 @@ class PostgresStorage(Storage):
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is committed, and durable, at the end of the block."""
+        """A transaction that is committed, and durable, at the end of the block.
+
+        It is undone where its process hangs, or its machine is gone: others wait for what it locked.
+        """
         with self._translated(), self._engine.begin() as connection:
+            hung_ms = int(_HUNG_S * 1000)
+            connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {hung_ms}")
             yield connection
 
     @contextmanager

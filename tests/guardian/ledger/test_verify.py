@@ -138,7 +138,7 @@ def test_a_row_signed_after_the_certificate_expired_does_not_verify(site: Site) 
         ("UPDATE batches SET state = 'ticketed' WHERE id = 2", "batch s/2"),
         ("UPDATE sessions SET state = 'closed'", "session s"),
         ("UPDATE sessions SET \"grant_bytes\" = x'00'", "session s"),
-        ("UPDATE manifests SET manifest = x'00'", "manifest 1"),
+        ("UPDATE manifests SET manifest = x'00'", "manifest athens"),
         ("UPDATE meta SET fence = 7", "meta"),
     ],
 )

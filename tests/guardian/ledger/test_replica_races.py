@@ -1,0 +1,170 @@
+"""Guardians on one PostgreSQL that meet at the worst moment, or whose clocks disagree."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+from sqlalchemy import event, text
+
+from common.clock import ManualClock
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger import Charge, Ledger
+from guardian.ledger.ledger import LEASE_S
+from guardian.ledger.storage import open_storage, postgres
+from tests.guardian.ledger.places import LOST
+from tests.guardian.ledger.support import (
+    ATHENS,
+    DIGEST,
+    START,
+    amounts,
+    cipher,
+    open_session,
+    refused,
+    sign,
+    with_budgets,
+)
+
+HOUR_S = 3600.0
+LOSERS = frozenset({ErrorCode.BATCH_DEAD, ErrorCode.LEDGER_FENCED, ErrorCode.SESSION_ELSEWHERE})
+Opener = Callable[..., Ledger]
+
+
+@pytest.fixture
+def opener(postgres_url: str) -> Iterator[Opener]:
+    """Opens the one ledger for the guardian at an address, by a clock of its own."""
+    opened: list[Ledger] = []
+
+    def open_at(address: str, ahead_s: float = 0.0) -> Ledger:
+        clock = ManualClock(START + ahead_s)
+        ledger = Ledger.open(postgres_url, clock=clock, cipher=cipher(), sign_head=sign, address=address)
+        opened.append(ledger)
+        return ledger
+
+    yield open_at
+    for ledger in opened:
+        ledger.close()
+
+
+@pytest.fixture
+def first(opener: Opener) -> Ledger:
+    return with_budgets(opener("a:1"))
+
+
+def within(ledger: Ledger, statement: str, act: Callable[[], object]) -> None:
+    """Let `act` happen once in a transaction of `ledger`, right after its first such statement."""
+    done = Event()
+
+    def listen(_c: Any, _cursor: Any, executed: str, *_: Any) -> None:
+        if not done.is_set() and " ".join(executed.split()).startswith(statement):
+            done.set()
+            act()
+
+    event.listen(ledger._storage._engine, "after_cursor_execute", listen)  # type: ignore[attr-defined]
+
+
+def serve(ledger: Ledger, session: str, batch: int, cost: int) -> None:
+    """Ticket and release a batch."""
+    ledger.open_batch(session, batch, 1, b"t", {ATHENS: cost})
+    ledger.release(session, batch, DIGEST, b"answers", [Charge(ATHENS, cost, 1)], answered=1)
+
+
+def test_guardians_that_make_a_ledger_at_once_share_it(opener: Opener) -> None:
+    together = Barrier(8)
+
+    def start(number: int) -> Ledger:
+        together.wait()
+        return opener(f"a:{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        ledgers = list(pool.map(start, range(8)))
+    with_budgets(ledgers[0])
+    assert {ledger.head().hash for ledger in ledgers} == {ledgers[0].head().hash}
+
+
+def test_parties_that_register_at_once_leave_the_log_whole(opener: Opener, first: Ledger) -> None:
+    second = opener("b:2")
+    within(first, "INSERT INTO manifests", lambda: second.register("corinth", b"m2", b"signed"))
+    first.register("athens", b"m1", b"signed")
+    assert set(opener("c:3").manifests()) == {"athens", "corinth"}
+
+
+def test_a_guardian_that_serves_while_it_is_superseded(opener: Opener, first: Ledger) -> None:
+    """A session is opened after the others were locked, and its batch released as they are buried."""
+    first.open_batch("s", 1, 1, b"t", {ATHENS: 7})
+    second = opener("b:2")
+
+    def serve_new() -> None:
+        open_session(first, "t")
+        first.open_batch("t", 1, 1, b"t", {ATHENS: 100})
+
+    def release_new() -> None:
+        first.release("t", 1, DIGEST, b"answers", [Charge(ATHENS, 60, 1)], answered=1)
+
+    within(second, "SELECT sessions.session_id", serve_new)
+    within(second, "SELECT units.party, units.group_name", release_new)
+    second._clock.advance(LEASE_S + 1)  # type: ignore[attr-defined]
+    second.renew_lease()
+    refused(ErrorCode.LEDGER_FENCED, lambda: first.settle("t", 1))
+    assert (second.settle("s", 1), second.settle("t", 1)) == (None, b"answers")
+    assert amounts(second) == (60, 0)
+    opener("c:3", ahead_s=LEASE_S + 1)
+
+
+def test_a_session_that_is_opened_while_lost_history_is_found_goes_on(opener: Opener, first: Ledger) -> None:
+    second = opener("b:2")
+    first.register("athens", b"m", b"signed")
+    within(first, "SELECT sessions.session_id", lambda: open_session(second, "t"))
+    first.register("athens", b"m", b"signed", kept_head=LOST)
+    assert [second.session(name).state for name in ("s", "t")] == ["ended", "open"]
+    opener("c:3")
+
+
+def test_clocks_that_are_apart_cost_waiting_and_never_a_budget(opener: Opener, first: Ledger) -> None:
+    """The guardian whose clock is ahead takes everything from the other, again and again."""
+
+    def ask(address: str, ahead_s: float, batches: range) -> int:
+        ledger, spent = opener(address, ahead_s), 0
+        for batch in batches:
+            try:
+                ledger.renew_lease()
+                serve(ledger, f"s{batch % 3}", batch, 2 * batch + 1)
+                spent += 2 * batch + 1
+            except OstrakaError as error:
+                if error.code not in LOSERS:
+                    raise
+                if error.code is ErrorCode.LEDGER_FENCED:
+                    ledger = opener(address, ahead_s)
+        return spent
+
+    for name in ("s0", "s1", "s2"):
+        open_session(first, name)
+    with ThreadPoolExecutor(2) as pool:
+        late = pool.submit(ask, "b:2", 0.0, range(40))
+        early = pool.submit(ask, "c:3", HOUR_S, range(40, 80))
+        spent = late.result() + early.result()
+    last = opener("d:4", 2 * HOUR_S)
+    for name in ("s0", "s1", "s2"):
+        last.close_session(name)
+    assert early.result() > 0
+    assert amounts(last) == (spent, 0)
+    assert sum(charge.worst_case for charge in last.charges()) == spent
+    opener("e:5", 2 * HOUR_S)
+
+
+def test_a_guardian_that_hangs_in_a_transaction_does_not_stop_the_others(
+    opener: Opener, first: Ledger, monkeypatch: pytest.MonkeyPatch, postgres_url: str
+) -> None:
+    monkeypatch.setattr(postgres, "_HUNG_S", 0.1)
+    hanging = open_storage(postgres_url)
+
+    def hang() -> None:
+        with hanging.write() as connection:
+            connection.execute(text("SELECT 1 FROM meta FOR UPDATE"))
+            assert first.settle("s", 1) is None
+            connection.execute(text("UPDATE meta SET epoch = 7"))
+
+    refused(ErrorCode.LEDGER_UNREACHABLE, hang)
+    assert first.epoch() == 0
+    hanging.close()
