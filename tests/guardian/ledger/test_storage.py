@@ -102,6 +102,27 @@ def test_a_read_only_ledger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "permissions" in error.message
 
 
+def test_a_full_disk_in_the_middle_of_a_release(path: Path) -> None:
+    long = b"x" * 100_000
+    with opened(path) as ledger:
+        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+
+        def limit(pages: int) -> None:
+            with ledger._storage.read() as connection:
+                connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+        limit(1)
+        for _ in range(2):
+            refused(
+                ErrorCode.LEDGER_READ_ONLY, lambda: release(ledger, 2, Charge(ATHENS, 60, 3), answers=long)
+            )
+        assert amounts(ledger) == (60, 100)
+        limit(10_000)
+        assert release(ledger, 2, Charge(ATHENS, 60, 3), answers=long) == long
+        assert amounts(ledger) == (120, 0)
+    opened(path).close()
+
+
 @pytest.mark.parametrize("place", ["missing/ledger.db", "."])
 def test_a_ledger_that_cannot_be_made(tmp_path: Path, place: str) -> None:
     refused(ErrorCode.LEDGER_READ_ONLY, lambda: opened(tmp_path / place))

@@ -1,0 +1,97 @@
+"""No call of a serving guardian reads through what grows with every batch."""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from common.errors import OstrakaError
+from guardian.ledger import Charge, Ledger
+from tests.guardian.ledger.places import Place
+from tests.guardian.ledger.support import ATHENS, CORINTH, DIGEST, open_session, with_budgets
+
+HISTORY = "audit|batches|charges|manifests|policies|reconciled|sessions|unit_events"
+READ_THROUGH = re.compile(rf"SCAN ({HISTORY})\b|Scan [^\n]*on ({HISTORY})\b[^\n]*(?!\n[^\n]*Cond:)(\n|$)")
+"""In a plan of SQLite; or in one of PostgreSQL, a scan that no condition on an index limits."""
+LAST_ROW = re.compile(r"LIMIT", re.IGNORECASE)
+
+
+def plans(ledger: Ledger, call: Callable[[], object]) -> list[tuple[str, str]]:
+    """Every statement of a call, and how the database goes about it where it can avoid reading through."""
+    seen: dict[str, Any] = {}
+
+    def listen(_c: Any, _cursor: Any, statement: str, parameters: Any, _x: Any, many: bool) -> None:
+        if re.match("SELECT|UPDATE|DELETE", statement):
+            seen.setdefault(statement, parameters[0] if many else parameters)
+
+    engine = ledger._storage._engine  # type: ignore[attr-defined]
+    event.listen(engine, "before_cursor_execute", listen)
+    with suppress(OstrakaError):
+        call()
+    event.remove(engine, "before_cursor_execute", listen)
+    explain = "EXPLAIN QUERY PLAN" if engine.dialect.name == "sqlite" else "EXPLAIN"
+    with ledger._storage.write() as connection:
+        if engine.dialect.name != "sqlite":
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        return [
+            (
+                statement,
+                "\n".join(
+                    str(row[-1]) for row in connection.exec_driver_sql(f"{explain} {statement}", values)
+                ),
+            )
+            for statement, values in seen.items()
+        ]
+
+
+@pytest.fixture
+def ledger(place: Place) -> Ledger:
+    made = with_budgets(place.open())
+    made.register("athens", b"manifest", b"signed")
+    made.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+    for name in ("t", "u"):
+        open_session(made, name)
+    return made
+
+
+CALLS: dict[str, Callable[[Ledger], object]] = {
+    "open_session": lambda ledger: open_session(ledger, "v"),
+    "open_session again": lambda ledger: open_session(ledger, "t"),
+    "find_session": lambda ledger: ledger.find_session("querier", b"t"),
+    "open_batch": lambda ledger: ledger.open_batch("s", 2, 5, b"t", {ATHENS: 1, CORINTH: 1}, daily_limit=99),
+    "batch": lambda ledger: ledger.batch("s", 1),
+    "answers": lambda ledger: ledger.answers("s", 1, DIGEST),
+    "release": lambda ledger: ledger.release("s", 1, DIGEST, b"a", [Charge(ATHENS, 9, 1)], answered=1),
+    "settle": lambda ledger: ledger.settle("s", 1),
+    "settle what never was": lambda ledger: ledger.settle("s", 9),
+    "close_session": lambda ledger: ledger.close_session("t"),
+    "cancel_session": lambda ledger: ledger.cancel_session("u", reason="r"),
+    "renew_lease": lambda ledger: ledger.renew_lease(),
+    "register": lambda ledger: ledger.register("athens", b"m", b"s", kept_head=ledger.head()),
+    "manifests": lambda ledger: ledger.manifests(["athens", "corinth"]),
+    "parties": lambda ledger: ledger.parties(),
+    "policy": lambda ledger: ledger.policy(),
+    "exhausted": lambda ledger: ledger.exhausted([ATHENS, CORINTH]),
+    "renew": lambda ledger: ledger.renew([ATHENS], period_ms=0),
+}
+
+
+def reading_through(ledger: Ledger, call: Callable[[], object]) -> list[tuple[str, str]]:
+    return [
+        (statement, plan)
+        for statement, plan in plans(ledger, call)
+        if READ_THROUGH.search(plan) and not LAST_ROW.search(statement)
+    ]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_call_reads_through_history(ledger: Ledger, name: str) -> None:
+    assert not reading_through(ledger, lambda: CALLS[name](ledger))
+
+
+def test_reports_do(ledger: Ledger) -> None:
+    assert reading_through(ledger, ledger.sessions)
+    assert reading_through(ledger, ledger.charges)
