@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Engine, create_engine, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger.storage.base import ConflictError, Storage
@@ -87,6 +88,8 @@ class PostgresStorage(Storage):
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except PoolTimeoutError as exc:
+            raise _locked(self.name) from exc
         except DBAPIError as exc:
             known = _translate(self.name, exc)
             if known is None:
@@ -135,9 +138,7 @@ def _translate(name: str, error: DBAPIError) -> OstrakaError | None:
     if state in _CONFLICTS:
         return ConflictError(name)
     if state == _LOCK_TIMEOUT:
-        return OstrakaError(
-            ErrorCode.LEDGER_LOCKED, f"Another transaction holds the ledger {name}; try again later."
-        )
+        return _locked(name)
     if isinstance(error, IntegrityError):
         return None
     if state in _READ_ONLY:
@@ -159,6 +160,12 @@ def _translate(name: str, error: DBAPIError) -> OstrakaError | None:
             " then try again.",
         )
     return None
+
+
+def _locked(name: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.LEDGER_LOCKED, f"Another transaction holds the ledger {name}; try again later."
+    )
 
 
 def _first_line(error: DBAPIError) -> str:

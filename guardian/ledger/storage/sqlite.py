@@ -25,6 +25,7 @@ _UNWRITABLE = {
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
 }
+_ANY_NUMBER = -1
 _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 
@@ -69,7 +70,13 @@ class SqliteStorage(Storage):
         self._engine.dispose()
 
     def _make_engine(self) -> Engine:
-        engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool, hide_parameters=True)
+        engine = create_engine(
+            "sqlite://",
+            creator=self._connect,
+            poolclass=QueuePool,
+            max_overflow=_ANY_NUMBER,
+            hide_parameters=True,
+        )
         event.listen(engine, "begin", _begin)
         return engine
 

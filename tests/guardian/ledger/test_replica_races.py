@@ -153,6 +153,25 @@ def test_clocks_that_are_apart_cost_waiting_and_never_a_budget(opener: Opener, f
     opener("e:5", 2 * HOUR_S)
 
 
+def test_a_guardian_all_of_whose_connections_are_taken_says_so(
+    first: Ledger, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = open_storage(postgres_url)
+    pool = storage._engine.pool  # type: ignore[attr-defined]
+    monkeypatch.setattr(pool, "_max_overflow", 0)
+    monkeypatch.setattr(pool, "_timeout", 0.01)
+    taken = [pool.connect() for _ in range(pool.size())]
+
+    def read() -> None:
+        with storage.read():
+            pytest.fail("there was one left")
+
+    refused(ErrorCode.LEDGER_LOCKED, read)
+    for connection in taken:
+        connection.close()
+    storage.close()
+
+
 def test_a_guardian_that_hangs_in_a_transaction_does_not_stop_the_others(
     opener: Opener, first: Ledger, monkeypatch: pytest.MonkeyPatch, postgres_url: str
 ) -> None:
