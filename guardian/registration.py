@@ -51,7 +51,13 @@ class Registrar:
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
         kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
-        return self._ledger.register(party.site, signed.payload, signed.SerializeToString(), kept_head=kept)
+        return self._ledger.register(
+            party.site,
+            signed.payload,
+            signed.SerializeToString(),
+            kept_head=kept,
+            entering=_groups(signed.payload) - self._groups_of(party.site),
+        )
 
     def reconcile(
         self, party: Identity, requests: Iterable[guardian_pb2.ReconcileRequest]
@@ -63,10 +69,16 @@ class Registrar:
                 `message.too_large`, `budget.missing`.
         """
         receipts = read_receipts(requests, party, ca_pem=self._credentials.ca_pem, clock=self._clock)
-        charged = self._ledger.reconcile(party.site, worst_cases(self._ledger, party.site, receipts))
+        owed = worst_cases(self._ledger, party.site, receipts)
+        charged = self._ledger.reconcile(party.site, owed, groups=self._groups_of(party.site))
         return guardian_pb2.ReconcileReply(
             audit_head=self._ledger.head(), epoch=self._ledger.epoch(), charged=charged
         )
+
+    def _groups_of(self, site: str) -> set[str]:
+        """The groups of the manifest that a party registered last; none before the first."""
+        kept = self._ledger.manifests([site]).get(site)
+        return set() if kept is None else _groups(kept.manifest)
 
     def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
         """A head that this guardian signed; None for one whose certificate has expired since."""
@@ -98,6 +110,10 @@ class Registrar:
             site=site,
             invalid=invalid,
         )
+
+
+def _groups(manifest: bytes) -> set[str]:
+    return {group.name for group in common_pb2.Manifest.FromString(manifest).groups}
 
 
 def _problem(payload: bytes, site: str) -> str | None:

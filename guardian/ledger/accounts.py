@@ -56,6 +56,11 @@ class Account:
         self.move(charged=charged)
         self.overdrawn_to = max(self.overdrawn_to, overdrawn(self.spent + self.reserved, self.budget))
 
+    def inherit(self, spent: int, spent_before: int) -> None:
+        """Take over what other units have spent."""
+        self.spent, self.spent_before = spent, spent_before
+        self.overdrawn_to = max(self.overdrawn_to, overdrawn(self.spent + self.reserved, self.budget))
+
     def break_lifetime(self, now_ms: int) -> None:
         """Note from when on the guarantee no longer covers the unit's lifetime."""
         self.broken_unix_ms = now_ms if self.broken_unix_ms is None else self.broken_unix_ms
@@ -92,6 +97,12 @@ class Accounts:
                 for key in row["units"]:
                     self.units[tuple(key)].renew(now_ms)
                     self.units[tuple(key)].happened(now_ms, "renewed")
+            case "spending_inherited":
+                for *key, spent, spent_before, breaks in row["units"]:
+                    self.units[tuple(key)].inherit(spent, spent_before)
+                    if breaks:
+                        self.units[tuple(key)].break_lifetime(now_ms)
+                    self.units[tuple(key)].happened(now_ms, "inherited")
             case "unit_frozen" | "unit_thawed" | "unit_withdrawn" | "unit_consented" as kind:
                 self._set_state(row, kind.removeprefix("unit_"), now_ms)
             case "party_set":

@@ -41,10 +41,12 @@ class Administration(LedgerReader, ABC):
         """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
 
         `level` is the consent level whose epsilon this is. Without one the level stays while epsilon does.
+        A new unit takes over what the party's other units have spent (`guardian.ledger.inheritance`).
 
         Raises:
             OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
-                delta, order or enforce.
+                delta, order or enforce, `message.invalid` for a new unit's order above one that other
+                units have spent at.
             ValueError: a number out of range.
         """
         key = UnitKey(party, group, adjacency)
@@ -156,6 +158,7 @@ class Administration(LedgerReader, ABC):
         signed: bytes,
         *,
         kept_head: common_pb2.AuditHead | None = None,
+        entering: Collection[str] = (),
     ) -> Registered:
         """Keep a party's manifest as its latest; the same again adds nothing. An added party becomes active.
 
@@ -168,15 +171,17 @@ class Administration(LedgerReader, ABC):
             manifest: the serialized Manifest.
             signed: the Signed that it came in, serialized.
             kept_head: the latest head that the party kept, its guardian's signature verified.
+            entering: groups that the party's manifest before did not have. Their units take over what
+                the party's others have spent.
 
         Raises:
             OstrakaError: `party.removed`.
         """
         with self._write() as tx:
-            return parties.register(tx, site, manifest, signed, kept_head)
+            return parties.register(tx, site, manifest, signed, kept_head, entering)
 
     @retried
-    def reconcile(self, site: str, owed: Sequence[Owed]) -> int:
+    def reconcile(self, site: str, owed: Sequence[Owed], *, groups: Collection[str] = ()) -> int:
         """Charge, at their worst case, the batches of a party's receipts that a restored ledger forgot.
 
         They count as data-dependent costs too, and go beyond the budget where it is too small. From then on
@@ -186,6 +191,8 @@ class Administration(LedgerReader, ABC):
         Args:
             site: the party.
             owed: what all its receipts say, not a part of them.
+            groups: those of its manifest. Where a group that is none of them is charged, its records may be
+                in these now, whose units take over what it has spent.
 
         Returns:
             How many were charged: one for each batch and unit.
@@ -195,7 +202,7 @@ class Administration(LedgerReader, ABC):
             ValueError: a unit of another party, or an amount that is negative or no integer.
         """
         with self._write() as tx:
-            return reconcile.reconcile(tx, site, owed)
+            return reconcile.reconcile(tx, site, owed, groups)
 
     # Policy and sessions
 

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 
 from common.errors import ErrorCode, OstrakaError
 from common.privacy import budget_amount, budget_rdp
-from guardian.ledger import history, units
+from guardian.ledger import history, inheritance, units
 from guardian.ledger.audit import sha256
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.transaction import Transaction
@@ -31,6 +31,7 @@ def set_budget(
     amount = _amount(epsilon, delta, order)
     row = units.find(tx.connection, [key]).get(key)
     if row is None:
+        inheritance.check_order(tx.connection, key, order)
         _insert(tx, key, epsilon, delta, order, enforce, amount, level)
     else:
         if (row.delta, row.renyi_order, row.enforce) != (delta, order, enforce):
@@ -50,7 +51,11 @@ def set_budget(
         budget=amount,
         level=level,
     )
-    return _happened(tx, key, "set" if row is None or epsilon == row.epsilon else "lowered")
+    if row is not None:
+        return _happened(tx, key, "set" if epsilon == row.epsilon else "lowered")
+    _happened(tx, key, "set")
+    inheritance.inherit(tx, key.party, [key])
+    return units.budget(units.find(tx.connection, [key])[key])
 
 
 def raise_budget(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit, endings
+from guardian.ledger import audit, endings, inheritance
 from guardian.ledger.audit import sha256
 from guardian.ledger.schema import audit as audit_table
 from guardian.ledger.schema import manifests, meta, parties
 from guardian.ledger.sessions import latest_manifests
 from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Registered, StoredManifest, StoredParty
+from guardian.ledger.values import Registered, StoredManifest, StoredParty, UnitKey
 from protos.ostraka.v1 import common_pb2
 
 PartyRow = Row[Any]
@@ -75,6 +76,7 @@ def register(
     manifest: bytes,
     signed: bytes,
     kept_head: common_pb2.AuditHead | None,
+    entering: Collection[str],
 ) -> Registered:
     """Keep a party's manifest as its latest. See `Administration.register`."""
     row = find(tx.connection, site)
@@ -90,10 +92,16 @@ def register(
         if row is None or row.state == "added":
             _store(tx, site, row, "active")
         tx.record("party_registered", site=site, manifest_sha256=sha256(manifest))
+        inheritance.inherit(tx, site, units_of(site, entering))
     if kept_head is not None:
         _check_kept(tx, site, kept_head)
     party = _stored(require(tx.connection, site), epoch(tx.connection))
     return Registered(audit.head(tx.connection), epoch(tx.connection), not party.reconciled)
+
+
+def units_of(site: str, groups: Collection[str]) -> set[UnitKey]:
+    """The keys of a party's groups under both adjacencies."""
+    return {UnitKey(site, group, adjacency) for group in groups for adjacency in ("record", "label")}
 
 
 def removed(site: str) -> OstrakaError:

@@ -13,13 +13,13 @@ What the ledger released itself is charged already, and what died before the bac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
-from guardian.ledger import history, parties, units
+from guardian.ledger import history, inheritance, parties, units
 from guardian.ledger.schema import audit, batches, reconciled
 from guardian.ledger.schema import parties as party_table
 from guardian.ledger.schema import units as unit_table
@@ -31,7 +31,7 @@ BatchKey = tuple[str, int]
 _AT_ONCE = 5000
 
 
-def reconcile(tx: Transaction, site: str, owed: Sequence[Owed]) -> int:
+def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], groups: Collection[str]) -> int:
     """Charge what a party's receipts name and this ledger forgot. See `Administration.reconcile`."""
     largest = _largest(site, owed)
     party = parties.require(tx.connection, site)
@@ -43,6 +43,8 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed]) -> int:
     if forgotten or party.reconciled_epoch != now:
         charged = [[item.session_id, item.batch_id, *item.unit, item.worst_case] for item in forgotten]
         tx.record("party_reconciled", site=site, epoch=now, charged=charged)
+    if any(item.unit.group not in groups for item in forgotten):
+        inheritance.inherit(tx, site, parties.units_of(site, groups))
     return len(forgotten)
 
 

@@ -88,6 +88,11 @@ class Budget:
         return max(0, self.budget - self.spent - self.reserved)
 
     @property
+    def used(self) -> bool:
+        """Whether anything was ever charged to it, or is reserved."""
+        return bool(self.spent or self.reserved or self.spent_before)
+
+    @property
     def epsilon_worst_case(self) -> float:
         """Worst-case epsilon of all charges so far, at this budget's order and delta."""
         return epsilon(self.spent * AMOUNT_UNIT, self.order, self.delta)
@@ -173,7 +178,7 @@ class UnitEvent:
     """Something that happened to a unit: `epsilon` of its budget and what it had `spent` after it.
 
     `kind` is "set", "lowered", "raised", "renewed", "frozen", "thawed", "withdrawn", "consented",
-    "reconciled" or "charged"; a charge names its batch, the others a reason where there is one.
+    "reconciled", "inherited" or "charged"; a charge names its batch, the others a reason where there is one.
     """
 
     time_unix_ms: int

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from common.identity import Role
@@ -12,7 +13,16 @@ from common.mechanism.message import mechanism_message
 from common.privacy import AMOUNT_UNIT, epsilon, worst_case
 from common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
 from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
-from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal
+from tests.guardian.federation import (
+    PARTIES,
+    TEACHERS,
+    Calls,
+    Federation,
+    group,
+    plan,
+    refusal,
+    unanimous,
+)
 
 ASKED = Confident(sigma1=4.0, sigma2=2.0, threshold=15.0)
 
@@ -158,3 +168,48 @@ def test_mixed_and_separate_groups_are_kept_as_declared(federation: Federation) 
         assert {p.site: p.teachers for p in grant.participants} == dict(
             zip(PARTIES, (8, 10, 10), strict=True)
         )
+
+
+def test_a_new_name_for_a_group_is_no_new_budget(federation: Federation) -> None:
+    """One group is split by consent level, and joined again: its records have spent what they have."""
+    with federation.guardian() as calls:
+        calls.prepare_all(epsilon=30.0)
+        calls.budget("a", 60.0, group="high", order=1.5)
+        label(calls)
+        spent = calls.budgets("a")["all"]
+        assert spent.epsilon_worst_case > 0
+        assert calls.budgets("a")["high"].epsilon_worst_case == 0
+        calls.budget("a", 30.0, group="low")
+        calls.register("a", groups=[group("low"), group("high")])
+        split = calls.budgets("a")
+        assert split["low"].epsilon_worst_case == spent.epsilon_worst_case
+        assert split["high"].epsilon_worst_case > spent.epsilon_worst_case
+        label(calls, nonce=b"m" * 16)
+        calls.register("a")
+        joined = calls.budgets("a")
+        assert joined["all"].epsilon_worst_case == joined["low"].epsilon_worst_case > spent.epsilon_worst_case
+
+
+@pytest.mark.parametrize("threshold", [0.1, 1000.0], ids=["answered", "refused"])
+def test_what_was_spent_is_known_at_a_larger_order_too(federation: Federation, threshold: float) -> None:
+    """A smaller budget takes a larger order, at which the party's batches are costed again."""
+    mechanism = Confident(sigma1=4.0, sigma2=20.0, threshold=threshold)
+    with federation.guardian() as calls:
+        calls.prepare_all(epsilon=30.0)
+        calls.register("a", max_votes_per_person=2)
+        label(calls, mechanism=mechanism)
+        session = calls.open(plan(mechanism=mechanism, nonce=b"m" * 16)).session_id
+        calls.ticket(session, 1, 5)
+        low = calls.budget("a", 10.0, group="low", order=16.0)
+        cost = worst_case(mechanism, 16.0, 2.0, classes=4)
+        answered = cost.reservation(20, 1 if threshold < 1 else 0) + cost.reservation(5, 1)
+        assert low.epsilon_worst_case == epsilon(answered * AMOUNT_UNIT, 16.0, 1e-5)
+
+
+def label(calls: Calls, **changes: Any) -> None:
+    """A session in which every teacher votes on 20 queries, all of them answered."""
+    session = calls.open(plan(**{"mechanism": GnMax(sigma=20.0)} | changes)).session_id
+    ticket = calls.ticket(session, 1, 20)
+    teachers = {s.participant.site: s.participant.teachers for s in ticket.schedule}
+    votes = unanimous(20) * np.array([teachers[site] // TEACHERS for site in PARTIES])[:, None, None]
+    assert len(calls.release(session, 1, calls.vote(session, 1, votes))) == 20

@@ -1,0 +1,90 @@
+"""What a party's records have spent, at another order than it was charged at."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select, exists, select
+
+from common.errors import OstrakaError
+from common.mechanism import NoiseCluster
+from common.plan import Plan
+from common.privacy import WorstCase, worst_case
+from common.schedules import scheduled
+from common.sharing.fixed_point import FRACTION_BITS
+from guardian.ledger.schema import batches, charges, reconciled, sessions, units
+from guardian.ledger.values import add
+from protos.ostraka.v1 import common_pb2
+
+
+def spent_at(connection: Connection, party: str, adjacency: str, order: float) -> int | None:
+    """The most that any record of `party` has spent at worst at `order`, with batches under way.
+
+    Every batch counts by the group that it costs most, because records change groups. None where nobody
+    knows: a receipt was charged at a smaller order, or a plan or ticket is of a version that is not read now.
+    """
+    receipts = select(reconciled.c.worst_case, units.c.renyi_order)
+    receipts = receipts.join(units, units.c.id == reconciled.c.unit).where(units.c.party == party)
+    total = 0
+    for amount, at in connection.execute(receipts):
+        if at < order:
+            return None
+        total = add(total, amount)
+    prices = _Prices(party, adjacency, order)
+    try:
+        for row in connection.execute(_batches_of(party)):
+            answered = row.answered if row.state == "released" else row.size
+            total = add(total, prices.price(bytes(row.plan), bytes(row.ticket), answered))
+    except OstrakaError:
+        return None
+    return total
+
+
+def _batches_of(party: str) -> Select[Any]:
+    """Batches that were charged to a party, and all that are under way."""
+    paid = exists().where(
+        charges.c.batch == batches.c.id, charges.c.unit == units.c.id, units.c.party == party
+    )
+    counted = (batches.c.state == "ticketed") | ((batches.c.state == "released") & paid)
+    return select(batches, sessions.c.plan).join(sessions).where(counted)
+
+
+class _Prices:
+    """Costs of batches to a party's records at one order."""
+
+    def __init__(self, party: str, adjacency: str, order: float) -> None:
+        self._party = party
+        self._adjacency = adjacency
+        self._plan = cache(Plan.parse)
+        self._cost = cache(lambda plan, sensitivity: _worst_case(self._plan(plan), order, sensitivity))
+
+    def price(self, plan: bytes, ticket: bytes, answered: int) -> int:
+        """What a batch costs the party's group that it costs most.
+
+        Raises:
+            OstrakaError: a plan or ticket that this version does not read.
+        """
+        if self._plan(plan).adjacency == "label" and self._adjacency == "record":
+            return 0
+        named = common_pb2.Ticket.FromString(common_pb2.Signed.FromString(ticket).payload)
+        mine = [schedule for schedule in named.schedule if schedule.participant.site == self._party]
+        return max((self._of(plan, each, named.size, answered) for each in mine), default=0)
+
+    def _of(self, plan: bytes, schedule: common_pb2.Schedule, size: int, answered: int) -> int:
+        party, asked = schedule.participant, self._plan(plan)
+        by_record = isinstance(asked.mechanism, NoiseCluster)
+        most = 0
+        for clique, present in zip(party.cliques, scheduled(schedule, size), strict=True):
+            given = np.zeros((int(present.sum()), asked.mechanism.answers(asked.classes)), dtype=np.bool_)
+            given[:answered] = True
+            votes = party.max_votes_per_person * (1 if by_record else max(clique.copies))
+            cost = self._cost(plan, math.ldexp(votes * clique.weight, -FRACTION_BITS))
+            most = max(most, cost.amount(given))
+        return most
+
+
+def _worst_case(plan: Plan, order: float, sensitivity: float) -> WorstCase:
+    return worst_case(plan.mechanism, order, sensitivity, classes=plan.classes)
