@@ -11,7 +11,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.protocol import AUDIT_CONTEXT
 from guardian.ledger import Ledger, LedgerReader, UnitKey, backup, restore
 from protos.ostraka.v1 import common_pb2
-from tests.chaos.faults import HORIZON_S
+from tests.chaos.faults import CALM, HORIZON_S
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import GROUPS, PARTIES, START, as_clock, members
 
@@ -25,8 +25,12 @@ def plan_troubles(world: World) -> None:
     """Put into the world's future what its faults name."""
 
     def some_time(act: Callable[[], None], times: int = 1) -> None:
+        def strike() -> None:
+            if world.around.faults is not CALM:
+                act()
+
         for _ in range(times):
-            world.turns.at(START + world.draws.expovariate(1 / HORIZON_S), act)
+            world.turns.at(START + world.draws.expovariate(1 / HORIZON_S), strike)
 
     for party in world.parties.values():
         some_time(party.restart)
