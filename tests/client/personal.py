@@ -84,7 +84,7 @@ class Personal:
         return label(self.site, self.pool, PlanOptions(**chosen), self.run, retry=QUICK)
 
     def journal(self, name: str) -> Journal:
-        return Journal(self.party(name) / "journal.db", groups=GROUPS)
+        return Journal(self.party(name) / "journal.db")
 
     def _write(self, name: str, role: Any, folder: Path, guardian: str, **fields: Any) -> None:
         listen = {"listen": "127.0.0.1:0"} if role == "party" else {}

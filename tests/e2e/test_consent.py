@@ -12,6 +12,8 @@ from guardian.admin.verification import verify_ledger
 from tests.e2e.test_simulate import SMALL
 
 LEVELS = {"low": 100.0, "high": 400.0}
+WIDE = {"sigma1": 4.0, "sigma2": 4.0, "threshold": 6.0}
+"""Noise that is enough for the policy where fewer vote and it is scaled down."""
 CONSENT = {
     "consent": {"low": 0.5, "high": 0.5},
     "levels": LEVELS,
@@ -22,7 +24,7 @@ CONSENT = {
 
 
 def simulated(folder: Path, variant: str) -> Report:
-    settings = Settings.model_validate(SMALL.model_dump() | CONSENT | {"variant": variant})
+    settings = Settings.model_validate(SMALL.model_dump() | CONSENT | WIDE | {"variant": variant})
     return simulate(settings, folder / "run", announce=lambda _: nullcontext())
 
 

@@ -11,6 +11,9 @@ import pytest
 from protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import Calls, Federation, refusal, unanimous
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""A server that dies while a caller looks why it does not answer leaves Python's ssl a socket to collect."""
+
 MORTAL = """
 import os, signal, sys, threading
 from pathlib import Path
