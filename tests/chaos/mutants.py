@@ -58,7 +58,7 @@ def answers_before_the_commit() -> Iterator[None]:
 @contextmanager
 def keeps_reservations_at_recovery() -> Iterator[None]:
     """A guardian that takes a ledger over leaves the last one's batches open."""
-    with mock.patch.object(replicas, "batches", like(batches, bury=lambda *_: [])):
+    with mock.patch.object(replicas, "batches", like(batches, bury=lambda *_: [], bury_all=lambda *_: [])):
         yield
 
 
