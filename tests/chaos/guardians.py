@@ -43,6 +43,15 @@ class Surroundings:
     log: Callable[[str], None]
     died: Callable[[Guardian], None] = field(default=lambda _: None)
     heads: list[common_pb2.AuditHead] = field(default_factory=list)
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class Told:
+    """A batch's answers, None where it is dead for good, and the ledger's generation that says so."""
+
+    generation: int
+    answers: bytes | None
 
 
 def open_ledger(around: Surroundings, where: Where, address: str = "", ahead_s: float = 0.0) -> Ledger:
@@ -64,6 +73,7 @@ class Guardian:
         self.alive = True
         self.asleep_until = 0.0
         self._around = around
+        self._generation = around.generation
         ahead_s = around.draws.choice([0.0, 0.0, around.draws.uniform(-3, 3)])
         with dying(around.draws.choice([1, 10, 20, 40, *[10**9] * 8]), self.crash):
             self.ledger = open_ledger(around, where, address, ahead_s)
@@ -101,12 +111,12 @@ class Guardian:
     ) -> guardian_pb2.PrepareReply:
         return self._coordinator.prepare(querier, session, batch, held)
 
-    def release(self, querier: Identity, session: str, batch: int, total: RingArray) -> bytes:
+    def release(self, querier: Identity, session: str, batch: int, total: RingArray) -> Told:
         self._coordinator.shape(session, batch)
-        return self._coordinator.release(querier, session, batch, Share.of(total))
+        return self._told(self._coordinator.release(querier, session, batch, Share.of(total)))
 
-    def settle(self, querier: Identity, session: str, batch: int) -> bytes | None:
-        return self._coordinator.settle(querier, session, batch)
+    def settle(self, querier: Identity, session: str, batch: int) -> Told:
+        return self._told(self._coordinator.settle(querier, session, batch))
 
     def close_session(self, querier: Identity, session: str) -> None:
         self._coordinator.close_session(querier, session)
@@ -126,6 +136,9 @@ class Guardian:
     def _given(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead:
         self._around.heads.append(head)
         return head
+
+    def _told(self, answers: bytes | None) -> Told:
+        return Told(self._generation, answers)
 
     # Life and death
 

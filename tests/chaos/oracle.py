@@ -85,7 +85,7 @@ class Books:
                 yield f"batch {key} of a lost history cost {costs}, and {reconciled} was made good"
             if reconciled and key in self._answers:
                 yield f"batch {key} is released here and was made good from receipts, too"
-            if reconciled and self._world.generation == 0:
+            if reconciled and self._world.around.generation == 0:
                 yield f"batch {key} was made good though no history was lost"
 
     def _added_up(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ from common.plan import Plan
 from common.sharing.ring import RingArray
 from common.sharing.shares import add
 from protos.ostraka.v1 import common_pb2
+from tests.chaos.guardians import Surroundings, Told
 from tests.chaos.members import PARTIES, members
 from tests.chaos.network import Network, UnreachableError
 from tests.chaos.parties import insist
@@ -39,7 +40,7 @@ class Querier:
         network: Network,
         draws: random.Random,
         addresses: list[str],
-        generation: Callable[[], int],
+        around: Surroundings,
     ) -> None:
         self.site = site
         self.records: list[Record] = []
@@ -50,7 +51,7 @@ class Querier:
         self._network = network
         self._draws = draws
         self._addresses = list(addresses)
-        self._generation = generation
+        self._around = around
 
     def run(self, plans: list[Plan]) -> None:
         """One session after the other."""
@@ -62,15 +63,12 @@ class Querier:
     def settle(self, record: Record) -> None:
         """Ask what became of a batch, until a guardian says so. A lost history may have held its session."""
         try:
-            answers = self.ask("settle", record.session, record.batch)
+            told = self.ask("settle", record.session, record.batch)
         except OstrakaError as exc:
-            if exc.code is ErrorCode.SESSION_UNKNOWN and self._generation():
+            if exc.code is ErrorCode.SESSION_UNKNOWN and self._around.generation:
                 return
             raise
-        if answers is None:
-            record.dead.add(self._generation())
-        else:
-            self._got(record, answers)
+        self._hear(record, told)
 
     def ask(self, method: str, *args: Any, **patience: Any) -> Any:
         """Call guardians until one answers."""
@@ -81,7 +79,7 @@ class Querier:
         try:
             self.ask("close_session", session)
         except OstrakaError as exc:
-            if exc.code is not ErrorCode.SESSION_UNKNOWN or not self._generation():
+            if exc.code is not ErrorCode.SESSION_UNKNOWN or not self._around.generation:
                 raise
 
     def _session(self, plan: Plan) -> None:
@@ -124,7 +122,7 @@ class Querier:
         if not set(frozen) <= set(shares):
             return
         total = add([shares[site] for site in frozen])
-        self._got(record, self.ask("release", record.session, record.batch, total, **self._patience()))
+        self._hear(record, self.ask("release", record.session, record.batch, total, **self._patience()))
         if self._draws.random() < CHEATING:
             self._attempt(lambda: self._cheat(record, total))
 
@@ -172,10 +170,13 @@ class Querier:
 
     def _cheat(self, record: Record, total: RingArray) -> None:
         """Another sum for an answered batch, which must get no other answer."""
-        self._got(record, self.ask("release", record.session, record.batch, total + total.dtype.type(1)))
+        self._hear(record, self.ask("release", record.session, record.batch, total + total.dtype.type(1)))
 
-    def _got(self, record: Record, answers: bytes) -> None:
-        record.answers.setdefault(answers, self._generation())
+    def _hear(self, record: Record, told: Told) -> None:
+        if told.answers is None:
+            record.dead.add(told.generation)
+        else:
+            record.answers.setdefault(told.answers, told.generation)
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
         """What `work` returns, or the code that it was refused with."""

@@ -56,7 +56,7 @@ class Loss:
 
     def save(self) -> None:
         """Back the ledger up."""
-        if self._world.generation:
+        if self._world.around.generation:
             return
         path = self._world.folder / "backup"
         path.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ class Loss:
             return
         world, (path, sequence) = self._world, self._saved
         world.let_guardians_die()
-        world.generation += 1
+        world.around.generation += 1
         world.where = world.place()
         restore(path, world.where, clock=as_clock(world.turns), cipher=CIPHER, sign_head=_sign)
         world.around.heads[:] = [head for head in world.around.heads if head.sequence <= sequence]

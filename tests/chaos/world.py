@@ -34,7 +34,6 @@ class World:
         self.draws = random.Random(seed)  # noqa: S311
         self.faults = Faults.drawn(self.draws)
         self.events: list[str] = []
-        self.generation = 0
         self.where: Where = place()
         self.problems: list[str] = []
         self.place = place
@@ -47,7 +46,7 @@ class World:
         )
         known = (self.turns, self.network, self.draws, self.addresses)
         self.parties = {site: Party(site, *known) for site in PARTIES}
-        self.queriers = [Querier(site, *known, lambda: self.generation) for site in QUERIERS]
+        self.queriers = [Querier(site, *known, self.around) for site in QUERIERS]
         self.network.at.update(self.parties)
 
     def _seeded(self) -> random.Random:
