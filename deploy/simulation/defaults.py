@@ -15,6 +15,9 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
 
+BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": 1024}}
+"""Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
+
 
 def default_parameters(mechanism: str, votes: int) -> Mapping[str, float]:
     """Parameters of a mechanism that suit the default budget, in votes; `votes` are all teachers'."""

@@ -9,7 +9,7 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from client.labelling import LabelResult
-from deploy.simulation.report import LabelCount, Report, bound_words
+from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words
 
 
 class ProgressSteps:
@@ -40,7 +40,7 @@ def show(report: Report, page: Path) -> None:
     settings = report.settings
     table = Table(
         "unit",
-        f"data-dependent ({bound_words(report.bound)})",
+        f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
         title=f"Epsilon at delta {settings.delta:g}, enforced: {report.enforce}",
@@ -53,6 +53,7 @@ def show(report: Report, page: Path) -> None:
         console.print(_labels(report.labels))
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""
+    console.print(f"{switch_words(report.encoding, report.tally, report.head).capitalize()}.")
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")

@@ -139,6 +139,8 @@ def _ask(
         adjacency=settings.adjacency,
         variant="none" if settings.variant == "upsampling" else settings.variant,
         align=settings.consent is not None,
+        encoding=settings.encoding,
+        tally=settings.tally,
     )
     started = time.time()
     with watch.step(LABELLING):
