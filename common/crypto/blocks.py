@@ -15,11 +15,14 @@ BLOCK_BITS = 128
 
 _WORD = np.dtype("<u8")
 _ONE = np.uint64(1)
-_ZERO = np.uint64(0)
 
 
 def from_bytes(data: bytes, *shape: int) -> Blocks:
-    """Blocks of `shape` + (2,), uint64, little endian; raises `message.invalid` on any other length."""
+    """The blocks of `shape` + (2,), uint64, little endian, that `data` holds, read-only.
+
+    Raises:
+        OstrakaError: `message.invalid` for any other length.
+    """
     expected = int(np.prod(shape, dtype=np.int64)) * BLOCK_BYTES
     if len(data) != expected:
         raise OstrakaError(
@@ -27,7 +30,7 @@ def from_bytes(data: bytes, *shape: int) -> Blocks:
             f"A message of {expected // BLOCK_BYTES} labels has {expected} bytes, not {len(data)}: "
             "send it whole.",
         )
-    return np.frombuffer(data, _WORD).astype(np.uint64).reshape(*shape, 2)
+    return np.frombuffer(data, _WORD).astype(np.uint64, copy=False).reshape(*shape, 2)
 
 
 def to_bytes(blocks: Blocks) -> bytes:
@@ -40,12 +43,15 @@ def colours(blocks: Blocks) -> NDArray[np.uint64]:
     return blocks[..., 0] & _ONE
 
 
-def spread(bits: NDArray[Any]) -> NDArray[np.uint64]:
-    """Masks for whole blocks: all ones where a bit is 1 and zero where it is 0, uint64 with a last axis of 1.
+def spread(bits: NDArray[Any]) -> Blocks:
+    """Blocks that mask others: all ones where a bit is 1 and zero where it is 0.
 
     A select by such a mask takes the same time and touches the same memory whatever the bit.
     """
-    return (_ZERO - bits.astype(np.uint64))[..., None]
+    masks = np.empty((*bits.shape, 2), np.uint64)
+    np.negative(bits.astype(np.uint64, copy=False), out=masks[..., 0])
+    masks[..., 1] = masks[..., 0]
+    return masks
 
 
 def delta_of(block: Blocks) -> Blocks:

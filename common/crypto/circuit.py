@@ -7,21 +7,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.blocks import BLOCK_BITS, BLOCK_BYTES
+from common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
+from common.crypto.blocks import BLOCK_BYTES
 from common.crypto.gates import Gates, Wires
+from common.crypto.ot_extension import extension_bytes
 from common.crypto.plain import PlainGates, plain_word
 
 Opening = Literal["shares", "evaluator", "both"]
 """Who learns an output bit: nobody (shares of it in Z_2^32), the evaluator, or both."""
 
-POINT_BYTES = 32
 WORD_BYTES = 4
 """A word in a message; words have at most 32 bits."""
 SHARE_BYTES = 4
 AND_BYTES = 2 * BLOCK_BYTES
 """A garbled AND gate: two half-gates (Zahur, Rosulek and Evans 2015)."""
-CHECK_ROWS = BLOCK_BITS + 64
-"""Rows of an OT extension that hide the consistency check (Keller, Orsini and Scholl 2015)."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,11 @@ class Circuit:
     def sizes(self, instances: int) -> Sizes:
         """Bytes of every message of a garbling of so many instances."""
         choices = instances * self.words * self.word_bits
-        columns = (choices + CHECK_ROWS + 7) // 8
         inputs = instances * self.garbler_words * self.word_bits
         return Sizes(
             point=POINT_BYTES,
-            points=BLOCK_BITS * POINT_BYTES,
-            extension=BLOCK_BITS * columns + 2 * BLOCK_BYTES,
+            points=POINTS_BYTES,
+            extension=extension_bytes(choices),
             tables=instances * self.table_bytes,
             correction=instances * self.words * WORD_BYTES,
             labels=inputs * BLOCK_BYTES,
