@@ -32,7 +32,8 @@ class Garbler:
     def and_(self, a: Wires, b: Wires) -> Wires:
         """The labels of 0 of a AND b; two half-gates, one that the garbler knows a bit of and one not."""
         labels = np.empty((2, 2, a.size // 2, 2), np.uint64)
-        labels[:, 0] = a.reshape(-1, 2), b.reshape(-1, 2)
+        labels[0, 0] = a.reshape(-1, 2)
+        labels[1, 0] = b.reshape(-1, 2)
         deltas = self._repeated(a.size // 2)
         np.bitwise_xor(labels[:, 0], deltas, out=labels[:, 1])
         hashes = self.hash(labels, self.hash.tweaks(a.size).reshape(2, 1, -1))

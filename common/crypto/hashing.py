@@ -48,11 +48,12 @@ class Permutation:
 
     def __init__(self, key: bytes) -> None:
         """Set up the key of 16 bytes."""
-        self._cipher = Cipher(algorithms.AES128(key), modes.ECB()).encryptor()  # noqa: S305 (the permutation itself)
+        mode = modes.ECB()  # noqa: S305 (a permutation is wanted)
+        self._cipher = Cipher(algorithms.AES128(key), mode).encryptor()
 
     def __call__(self, blocks: Blocks) -> Blocks:
         """The encrypted blocks, of the same shape."""
         plain = np.ascontiguousarray(blocks)
         room = np.empty(plain.nbytes + BLOCK_BYTES, np.uint8)
-        self._cipher.update_into(plain.reshape(-1).data.cast("B"), room.data)
+        self._cipher.update_into(plain.reshape(-1).view(np.uint8).data, room.data)
         return room[: plain.nbytes].view(np.uint64).reshape(plain.shape)
