@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Sequence
 
-from common.crypto.two_party import binding
+from common.crypto.binding import binding
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
 
