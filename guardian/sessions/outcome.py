@@ -86,6 +86,19 @@ def encode(answers: Answers) -> bytes:
     ).SerializeToString(deterministic=True)
 
 
+def encode_answered(answered: NDArray[np.bool_]) -> bytes:
+    """Which answers (Q, answers) a blind tally gave, as `encode` says it: nobody here knows what they are."""
+    one = answered.shape[1] == 1
+    return guardian_pb2.ReleaseReply(
+        answers=[
+            guardian_pb2.Answer(
+                answered=bool(given.any()), answered_labels=b"" if one else np.packbits(given).tobytes()
+            )
+            for given in answered
+        ]
+    ).SerializeToString(deterministic=True)
+
+
 def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:
     return guardian_pb2.Answer(answered=bool(answered[0]), label=int(labels[0]) if answered[0] else 0)
 

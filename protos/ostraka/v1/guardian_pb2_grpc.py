@@ -171,14 +171,16 @@ class GuardianServicer:
         CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
         with the same content is answered with the same bytes. Role: query.
 
-        Base oblivious transfers of a stage.
+        Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+        the batch is released without answers, and that was its last step.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GarbleTally(self, request_iterator, context):
-        """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits.
+        """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+        answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -53,10 +53,13 @@ class GuardianStub:
     CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
     with the same content is answered with the same bytes. Role: query.
 
-    Base oblivious transfers of a stage.
+    Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+    the batch is released without answers, and that was its last step.
     """
     GarbleTally: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
-    """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits."""
+    """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+    answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+    """
     CompareTally: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
     """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
     OpenCheck: _grpc.StreamUnaryMultiCallable[_common_pb2.Step, _guardian_pb2.OpenCheckReply]
@@ -89,10 +92,13 @@ class GuardianAsyncStub(GuardianStub):
     CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
     with the same content is answered with the same bytes. Role: query.
 
-    Base oblivious transfers of a stage.
+    Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+    the batch is released without answers, and that was its last step.
     """
     GarbleTally: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
-    """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits."""
+    """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+    answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+    """
     CompareTally: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
     """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
     OpenCheck: _aio.StreamUnaryMultiCallable[_common_pb2.Step, _guardian_pb2.OpenCheckReply]  # type: ignore[assignment]
@@ -176,7 +182,8 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
         with the same content is answered with the same bytes. Role: query.
 
-        Base oblivious transfers of a stage.
+        Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+        the batch is released without answers, and that was its last step.
         """
 
     @_abc_1.abstractmethod
@@ -185,7 +192,9 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
-        """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits."""
+        """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+        answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+        """
 
     @_abc_1.abstractmethod
     def CompareTally(
