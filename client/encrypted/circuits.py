@@ -106,4 +106,5 @@ class PartyCircuits:
         """This side's share of the party's ballots (queries, width), of the labels of the party's words."""
         parts = cut(labels, [own.sizes.labels for own in self._cliques])
         shares = [own.ballots(part, self._size) for own, part in zip(self._cliques, parts, strict=True)]
-        return np.sum(shares, axis=0, dtype=np.uint32)
+        total: NDArray[np.uint32] = np.sum(shares, axis=0, dtype=np.uint32)
+        return total
