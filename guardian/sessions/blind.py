@@ -21,12 +21,13 @@ from common.rpc.steps import StepId
 from guardian.blind.stage import Stage
 from guardian.blind.tally import BlindTally
 from guardian.ledger import Charge, Ledger
+from guardian.noise import draws_of
 from guardian.sessions.batch import Batch
 from guardian.sessions.charging import worst_charges
 from guardian.sessions.outcome import encode_answered
 from guardian.sessions.payers import payers
 from guardian.sessions.registry import OpenBatches, Session, load_session_of
-from guardian.sessions.schedule import Schedule, slot_s
+from guardian.sessions.schedule import Schedule, drawing_s
 from protos.ostraka.v1 import common_pb2
 
 STAGES = frozenset({common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS})
@@ -100,8 +101,9 @@ class BlindTallies:
         if tallied.stage in tallied.tally.stages:
             return tallied.tally.stage(tallied.stage)
         plan, batch = tallied.session.plan, tallied.batch
-        slot = slot_s(plan.mechanism, batch.ticket.size, plan.classes, batch.attendance.voters(), 0.0)
-        with self._schedule.hold(slot):
+        *check, answers = draws_of(plan.mechanism, batch.ticket.size, plan.classes, batch.attendance.voters())
+        draws = check if tallied.stage == common_pb2.STAGE_CHECK else [answers]
+        with self._schedule.hold(drawing_s(draws)):
             return tallied.tally.begin(tallied.stage)
 
     def _charge(self, tallied: _Tallied, stage: Stage, digest: bytes) -> None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from tests.guardian.federation import Calls
 from tests.guardian.federation import plan as any_plan
 
 RING = Ring(32)
+T = TypeVar("T")
 CHECK, ANSWERS = common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS
 
 
@@ -59,8 +61,10 @@ class Querying:
         return words if passed is None else words[passed.reshape(-1)]
 
     def begin(self, stage: common_pb2.Stage, point: bytes) -> bytes:
-        named = {"session_id": self.session, "batch_id": self.batch, "stage": stage}
-        return self.guardian.query.BeginTally(guardian_pb2.BeginTallyRequest(**named, point=point)).points
+        request = guardian_pb2.BeginTallyRequest(
+            session_id=self.session, batch_id=self.batch, stage=stage, point=point
+        )
+        return self.guardian.query.BeginTally(request).points
 
     def garble(self, stage: common_pb2.Stage, extension: bytes) -> bytes:
         return self._joined(self.guardian.query.GarbleTally(self._messages(stage, extension)))
@@ -77,7 +81,7 @@ class Querying:
     def evaluate(self, stage: common_pb2.Stage, words: NDArray[np.uint64]) -> Evaluation:
         """A stage from BeginTally to CompareTally."""
         evaluation = self.begun(stage, len(words))
-        evaluation.take(self.garble(stage, self.extension(stage)))
+        evaluation.take(self.garble(stage, self.extension(stage, len(words))))
         evaluation.evaluate(self.compare(stage, evaluation.correction(words)))
         return evaluation
 
@@ -85,9 +89,9 @@ class Querying:
         binding = tally_binding(self.session, self.batch, stage)
         return self.evaluations.setdefault(stage, Evaluation(self.circuit(stage), instances, binding))
 
-    def extension(self, stage: common_pb2.Stage) -> bytes:
+    def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:
         """What GarbleTally takes, after BeginTally."""
-        evaluation = self.evaluations[stage]
+        evaluation = self.begun(stage, instances)
         return evaluation.extension(self.begin(stage, evaluation.point()))
 
     def check(self) -> NDArray[np.bool_]:
@@ -112,11 +116,8 @@ class Querying:
         return data
 
 
-def asked(
-    guardian: Calls, plan: Plan, votes: NDArray[np.integer], batch: int = 1, nonce: bytes | None = None
-) -> Querying:
+def asked(guardian: Calls, plan: Plan, votes: NDArray[np.integer[Any]], batch: int = 1) -> Querying:
     """A frozen batch in which the three sites cast `votes` (sites, queries, width), ready for its tally."""
-    plan = plan if nonce is None else plan.model_copy(update={"nonce": nonce})
     session = guardian.open(plan).session_id
     guardian.ticket(session, batch, votes.shape[1])
     sums = guardian.vote(session, batch, votes, ring=RING)
@@ -128,7 +129,7 @@ class Recorded:
 
     def __init__(self) -> None:
         self._source: NoiseSource = OpenDpNoise()
-        self._drawn: dict[tuple[object, ...], list[NDArray[np.integer]]] = defaultdict(list)
+        self._drawn: dict[tuple[object, ...], list[Any]] = defaultdict(list)
         self._again = False
 
     def again(self) -> "Recorded":
@@ -150,9 +151,10 @@ class Recorded:
             return np.zeros(shape, dtype=np.uint64)
         return self._of("uniform", 0, shape, lambda: self._source.uniform(shape))
 
-    def _of(self, kind: str, scale: float, shape: tuple[int, ...], draw: Callable[[], NDArray]) -> NDArray:
+    def _of(self, kind: str, scale: float, shape: tuple[int, ...], draw: Callable[[], T]) -> T:
         drawn = self._drawn[kind, scale, shape]
         if self._again:
-            return drawn.pop(0)
-        drawn.append(draw())
-        return drawn[-1]
+            played: T = drawn.pop(0)
+            return played
+        drawn.append(fresh := draw())
+        return fresh
