@@ -19,6 +19,7 @@ from common.crypto.outputs import Shares, evaluated_shares, opened_bits
 from common.crypto.parts import (
     Part,
     check_size,
+    cut,
     garbler_bytes,
     mask_of,
     out_of_order,
@@ -63,7 +64,7 @@ class Evaluation:
         self._choices = ot_extension.random_choices(self._rows, random)
         self._context = b""
         self._columns: NDArray[np.uint8] | None = None
-        self._tables = bytearray()
+        self._tables: list[bytes] = []
         self._results: list[_Result] = []
         self._once_points = Once("set of base transfers")
         self._once_words = Once("set of words")
@@ -86,16 +87,16 @@ class Evaluation:
 
     def take(self, part: bytes) -> None:
         """Keep tables as they arrive, in pieces of any size; raises `message.invalid` where too many come."""
-        if len(self._tables) + len(part) > self._sizes.tables:
+        if self._taken() + len(part) > self._sizes.tables:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
                 f"More than {self._sizes.tables} bytes of tables came: use the same version everywhere.",
             )
-        self._tables += part
+        self._tables.append(part)
 
     def take_again(self) -> None:
         """Forget the tables that came, because they will come again from the start."""
-        self._tables = bytearray()
+        self._tables.clear()
 
     def correction(self, words: NDArray[np.uint64]) -> bytes:
         """What the garbler must add to its words so that they fit the evaluator's, (instances, words).
@@ -118,9 +119,15 @@ class Evaluation:
         check_size("message of labels", labels, self._sizes.labels)
         if self._columns is None:
             raise out_of_order("the transfer of labels")
-        if len(self._tables) != self._sizes.tables:
+        if self._taken() != self._sizes.tables:
             raise out_of_order("the tables")
-        self._results = [self._evaluate(part, labels, self._columns) for part in parts_of(self._instances)]
+        parts = list(parts_of(self._instances))
+        table_bytes = self._sizes.tables // self._instances
+        tables = cut(self._tables, [part.instances * table_bytes for part in parts])
+        self._results = [
+            self._evaluate(part, self._columns, table, labels[part.slice(garbler_bytes(self._circuit))])
+            for part, table in zip(parts, tables, strict=True)
+        ]
 
     def shares(self) -> Shares:
         """The evaluator's shares of the outputs in Z_2^32, (instances, outputs), where none opens."""
@@ -144,17 +151,18 @@ class Evaluation:
             raise out_of_order("the labels of the garbler's words")
         return self._results
 
-    def _evaluate(self, part: Part, labels: bytes, columns: NDArray[np.uint8]) -> "_Result":
+    def _taken(self) -> int:
+        return sum(map(len, self._tables))
+
+    def _evaluate(self, part: Part, columns: NDArray[np.uint8], table: bytes, labels: bytes) -> "_Result":
         circuit = self._circuit
         rows = part.slice(circuit.words * circuit.word_bits)
         own = wires_of(ot_extension.labels(columns, rows.start, rows.stop), circuit)
-        shape = circuit.word_bits, part.instances, circuit.garbler_words
-        theirs = from_bytes(labels[part.slice(garbler_bytes(circuit))], *shape)
-        tables = bytes(self._tables[part.slice(self._sizes.tables // self._instances)])
-        opening = len(tables) - part.instances * circuit.opening_bytes
-        evaluator = Evaluator(tables[:opening], self._context, part.number)
+        theirs = from_bytes(labels, circuit.word_bits, part.instances, circuit.garbler_words)
+        opening = len(table) - part.instances * circuit.opening_bytes
+        evaluator = Evaluator(table[:opening], self._context, part.number)
         outputs = circuit.build(evaluator, own, theirs)
-        return _opened(circuit.opening, evaluator, outputs, tables[opening:])
+        return _opened(circuit.opening, evaluator, outputs, table[opening:])
 
 
 @dataclass(frozen=True)

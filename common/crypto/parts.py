@@ -1,6 +1,6 @@
 """How a computation on many instances is cut into parts, and where each part lies in the messages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from common.crypto.circuit import Circuit
 from common.crypto.gates import Wires
 from common.errors import ErrorCode, OstrakaError
 
-PART = 512
+PART = 256
 """Instances garbled at a time, a multiple of 8; it bounds the memory that tables take."""
 
 _WORD = np.dtype("<u4")
@@ -39,6 +39,20 @@ def parts_of(instances: int) -> Iterator[Part]:
     """The parts of so many instances, in order."""
     for number, start in enumerate(range(0, instances, PART)):
         yield Part(number, start, min(start + PART, instances))
+
+
+def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:
+    """The bytes of `pieces`, however they are cut, in pieces of `sizes`, which have as many bytes in all."""
+    waiting = iter(pieces)
+    held = b""
+    for size in sizes:
+        gathered, missing = [held], size - len(held)
+        while missing > 0:
+            gathered.append(next(waiting))
+            missing -= len(gathered[-1])
+        joined = b"".join(gathered)
+        held = joined[size:]
+        yield joined[:size]
 
 
 def wires_of(rows: Blocks, circuit: Circuit) -> Wires:

@@ -34,7 +34,7 @@ def rows_of(columns: NDArray[np.uint8]) -> Blocks:
 
 def _turned(columns: NDArray[np.uint8]) -> Blocks:
     """Squares of 8 by 8 bits turned within a word each (Warren, Hacker's Delight, 7-3), then laid out."""
-    squares = np.ascontiguousarray(columns.T).view("<u8")
+    squares = columns.T.copy().view("<u8")
     for shift, mask in _SWAPS:
         moved = (squares ^ (squares >> shift)) & mask
         squares ^= moved ^ (moved << shift)
