@@ -51,7 +51,7 @@ def test_the_receiver_has_the_key_of_its_choice_and_not_the_other(choices: NDArr
 
 
 def test_the_same_point_of_either_choice_is_as_likely() -> None:
-    """Points bG for choice 0 and (b - a)G + A for choice 1 are one point, so points say nothing of choices."""
+    """Points bG for choice 0 and (b - a)G + A for choice 1 are one: they say nothing of choices."""
     own = sender()
     scalars = [random_scalar(source(place)) for place in range(TRANSFERS)]
     shifted = [crypto_core_ed25519_scalar_add(scalar, own.scalar) for scalar in scalars]
