@@ -11,7 +11,6 @@ from client.meter import Meter
 from client.party_peer import PartyPeer
 from client.step_calls import StepCall
 from common.crypto.ckks.keys import QueryKeys
-from common.crypto.ckks.wire import logits_bytes
 from common.rpc.steps import StepId
 from protos.ostraka.v1 import common_pb2, party_pb2
 
@@ -77,15 +76,15 @@ class Exchange:
     def _logits(self, keys: QueryKeys, message: bytes) -> NDArray[np.uint64]:
         """This side's shares of the logits, (teachers, queries, classes)."""
         teachers, classes = self._circuits.teachers, self._session.plan.classes
-        size = logits_bytes(keys.parameters, teachers * classes)
+        size = keys.reply_bytes(teachers * classes)
         reply = bytearray()
         with self._meter.measure("party", "evaluate") as traffic:
             self._peer.evaluate(StepCall(self._step, message, size, reply.extend))
             traffic.sent += len(message)
             traffic.received += size
         with self._meter.measure("none", "decrypt"):
-            shares = keys.decrypt(bytes(reply), self._ticket.read.size, teachers * classes)
-        return shares.reshape(-1, teachers, classes).swapaxes(0, 1)
+            shares = keys.decrypt(bytes(reply), self._ticket.read.size)
+        return shares.reshape(teachers, classes, -1).swapaxes(1, 2)
 
     def _compare(self, logits: NDArray[np.uint64]) -> bytes:
         labels = bytearray()

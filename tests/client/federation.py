@@ -25,7 +25,8 @@ from common.sharing.shares import add, split
 from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
 from protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
-from protos.ostraka.v1.party_pb2_grpc import PartyServicer, add_PartyServicer_to_server
+from protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
+from tests.client.answering import Answering
 from tests.client.tallying import Tallying
 
 CLASSES = ("ant", "bee", "cat")
@@ -222,13 +223,13 @@ def _label_answer(counts: Any, unanimous: int) -> guardian_pb2.Answer:
 
 
 @dataclass
-class FakeParty(PartyServicer):
+class FakeParty(Answering):
     """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5.
 
     On several labels they say yes to those up to that class: one to all three of them.
     """
 
-    site: str
+    site: str = field(kw_only=False)
     guardian: FakeGuardian
     dissents: bool = False
     on_vote: Callable[[common_pb2.Ticket], None] = lambda _: None
@@ -258,6 +259,13 @@ class FakeParty(PartyServicer):
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
+
+    def errs(self) -> bool:
+        return self.dissents
+
+    def share(self, key: Key, values: RingArray) -> None:
+        if self.submits:
+            self.guardian.shares[key][self.site] = values
 
     def _votes(self, first: Any, plan: common_plan.Plan) -> Any:
         seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
@@ -357,4 +365,6 @@ def _records(first: list[float], y: Any) -> Any:
 
 def _participant(site: str) -> common_pb2.Participant:
     clique = common_pb2.Clique(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
-    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique])
+    return common_pb2.Participant(
+        site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique], head="linear"
+    )

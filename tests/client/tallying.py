@@ -35,7 +35,7 @@ class Stage:
 class Tallying(GuardianServicer):
     """Hooks: `on_tally(call, stage)` raises what is refused, `alter_tally(call, bytes)` changes replies."""
 
-    votes: int
+    votes: int = 12
     on_tally: Callable[[str, Any], None] = lambda *_: None
     alter_tally: Callable[[str, bytes], bytes] = lambda _, data: data
     stages: dict[tuple[Key, int], Stage] = field(default_factory=dict)
