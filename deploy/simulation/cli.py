@@ -85,7 +85,9 @@ def simulate(
 
     with progress() as display:
         shown = ProgressSteps(display)
-        report = run.simulate(settings, folder, announce=shown.announce, on_progress=shown.labelled)
+        report = run.simulate(
+            settings, folder, announce=shown.announce, on_progress=shown.labelled, on_step=shown.stepped
+        )
     write_json(report.model_dump(mode="json"), json)
     if json != "-":
         show(report, folder / run.HTML_FILE)

@@ -7,6 +7,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from client.options import ENCRYPTED_BATCH_SIZE
+
 TaskKind = Literal["single", "multilabel"]
 
 BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
@@ -15,7 +17,7 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
 
-BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": 1024}}
+BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
 """Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
 
 

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from client import meter
+from client.bars import Bars
 from client.labelling import LabelResult
 from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words
 
@@ -19,6 +21,7 @@ class ProgressSteps:
         """Take a started display."""
         self._display = display
         self._current: TaskID | None = None
+        self._bars = Bars(display)
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:
@@ -32,6 +35,10 @@ class ProgressSteps:
         """Show how far the current step, labelling, has come."""
         if self._current is not None:
             self._display.update(self._current, total=result.queries, completed=result.asked)
+
+    def stepped(self, progress: meter.Progress) -> None:
+        """Show how far a step of the current batch is."""
+        self._bars.stepped(progress)
 
 
 def show(report: Report, page: Path) -> None:
