@@ -22,7 +22,7 @@ class EncryptedQueries:
                 f"{len(data)}: send one ciphertext for each feature that the task names.",
             )
         self._seal = seal
-        self._seed = content[:SEED_BYTES]
+        self._seed = bytes(content[:SEED_BYTES])
         self._first = ciphertexts(seal.parameters, content[SEED_BYTES:], (features,), seal.parameters.primes)
 
     def halves(self, prime: int) -> tuple[Residues, Residues]:

@@ -37,7 +37,7 @@ def product(
     """The matrix product weights (rows, n) times residues (n, columns), modulo a prime below 2^48.
 
     Both are split into limbs so small that double precision adds up n products of limbs exactly; the limbs'
-    products are then put together modulo the prime. `weight_bits` bounds the weights: |w| < 2^weight_bits.
+    products are then put together modulo the prime. Weights lie between -2^weight_bits and 2^weight_bits.
     """
     result = np.empty((weights.shape[0], residues.shape[1]), np.uint64)
     limb, weight_limb = _limb_bits(modulus.bit_length(), weight_bits, weights.shape[1])
@@ -57,9 +57,9 @@ def product(
 
 def _limb_bits(residue_bits: int, weight_bits: int, terms: int) -> tuple[int, int]:
     """The cheapest sizes of limbs of residues and of weights whose products of n terms stay exact."""
-    room = _EXACT_BITS - terms.bit_length()
+    room = _EXACT_BITS + 1 - terms.bit_length()
     sizes = [(bits, room - bits) for bits in range(8, room - 8)]
-    return min(sizes, key=lambda size: -(-residue_bits // size[0]) * -(-weight_bits // size[1]))
+    return min(sizes, key=lambda size: -(-residue_bits // size[0]) * (weight_bits // size[1] + 1))
 
 
 def _limbs(values: NDArray[np.uint64], size: int, bits: int) -> list[NDArray[np.uint64]]:
@@ -68,9 +68,14 @@ def _limbs(values: NDArray[np.uint64], size: int, bits: int) -> list[NDArray[np.
 
 
 def _signed_limbs(values: NDArray[np.int64], size: int, bits: int) -> list[NDArray[np.int64]]:
-    """Limbs of magnitudes, each with the value's sign."""
-    magnitudes = np.abs(values).astype(np.uint64)
-    return [np.sign(values) * part.astype(np.int64) for part in _limbs(magnitudes, size, bits)]
+    """Limbs of values between -2^bits and 2^bits, each at most 2^(size - 1) from zero, the lowest first."""
+    half = 2 ** (size - 1)
+    limbs = []
+    for _ in range(bits // size):
+        low = ((values + half) & (2 * half - 1)) - half
+        limbs.append(low)
+        values = (values - low) >> size
+    return [*limbs, values]
 
 
 def _shifted(values: NDArray[np.int64], bits: int, modulus: int) -> NDArray[np.int64]:

@@ -108,7 +108,7 @@ def save(item: Any) -> bytes:
         return content_of(descriptor)
 
 
-def load(item: Any, context: Any, content: bytes) -> None:
+def load(item: Any, context: Any, content: bytes | memoryview) -> None:
     """Read into `item` what SEAL wrote; one of SEAL_ERRORS where it is not whole or of another context."""
     if len(content) < _HEADER.size or _HEADER.unpack_from(content)[-1] != len(content):
         raise ValueError("another size than the header says")

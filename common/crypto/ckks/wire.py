@@ -75,7 +75,7 @@ def unpack(parameters: Parameters, data: NDArray[np.uint8], prime: int, modulus:
 
 
 def ciphertexts(
-    parameters: Parameters, data: bytes, shape: tuple[int, ...], primes: int
+    parameters: Parameters, data: bytes | memoryview, shape: tuple[int, ...], primes: int
 ) -> NDArray[np.uint8]:
     """Packed polynomials as an array of `shape` + (bytes of one,).
 
@@ -93,7 +93,7 @@ def ciphertexts(
     return np.frombuffer(data, np.uint8).reshape(*shape, size)
 
 
-def without_digest(parameters: Parameters, data: bytes) -> bytes:
+def without_digest(parameters: Parameters, data: bytes) -> memoryview:
     """What follows the digest of the parameters.
 
     Raises:
@@ -105,7 +105,7 @@ def without_digest(parameters: Parameters, data: bytes) -> bytes:
             "These keys or queries were made under other encryption parameters: make them for the kind of "
             "head that the grant names, with the same version of Ostraka.",
         )
-    return data[DIGEST_BYTES:]
+    return memoryview(data)[DIGEST_BYTES:]
 
 
 def _width(bits: int) -> int:
