@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from common.crypto.ckks.heads import Affine, EncryptedHead
-from common.crypto.ckks.parameters import LOGIT_RANGE, Head, parameters_of
+from common.crypto.ckks.parameters import LOGIT_RANGE
 from services.teachers.ensemble import Ensemble
 from services.teachers.guard import FALLBACK
 from services.teachers.manifest import TeachersManifest
@@ -30,9 +30,8 @@ def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
     whose weights are no numbers, gets a head whose logits say so whatever the query.
     """
     manifest, models = ensemble.manifest, ensemble.models
-    assert manifest.head  # noqa: S101 - the caller asks only where there is one
     assert isinstance(models, Networks)  # noqa: S101 - training gives heads to networks alone
-    return tuple(_head(manifest, manifest.head, teacher, net) for teacher, net in enumerate(models.nets))
+    return tuple(_head(manifest, teacher, net) for teacher, net in enumerate(models.nets))
 
 
 def head_of(net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
@@ -48,26 +47,23 @@ def head_of(net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
     return EncryptedHead(tuple(layers))
 
 
-def _head(manifest: TeachersManifest, kind: Head, teacher: int, net: nn.Module) -> EncryptedHead:
+def _head(manifest: TeachersManifest, teacher: int, net: nn.Module) -> EncryptedHead:
     finite = all(bool(values.isfinite().all()) for values in net.state_dict().values())
     if teacher not in manifest.constants and finite:
         return head_of(net, manifest.shape)
     logits = np.full(manifest.classes, -LOGIT_RANGE / 2)
     if not manifest.multi_label:
         logits[manifest.constants.get(teacher, FALLBACK)] = LOGIT_RANGE / 2
-    return _constant(logits, int(np.prod(manifest.shape)), parameters_of(kind).layers)
+    return _always(logits, net, manifest.shape)
 
 
-def _constant(logits: NDArray[np.float64], inputs: int, layers: int) -> EncryptedHead:
-    """A head as deep as the others whose logits do not depend on the query."""
-    widths = [inputs, *[1] * (layers - 1), len(logits)]
-    biases = [*(np.zeros(1) for _ in range(layers - 1)), logits]
-    return EncryptedHead(
-        tuple(
-            Affine(scipy.sparse.csr_array((len(bias), width), dtype=np.float64), bias)
-            for width, bias in zip(widths, biases, strict=False)
-        )
-    )
+def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
+    """A head of the network's size, so that it takes as long, whose logits do not depend on the query."""
+    whole = deepcopy(net)
+    for values in whole.state_dict().values():
+        values.nan_to_num_(0.0, 0.0, 0.0)
+    *first, last = head_of(whole, shape).layers
+    return EncryptedHead((*first, Affine(last.weights * 0.0, logits)))
 
 
 def _between_squares(net: nn.Module) -> Iterator[Sequence[nn.Module]]:

@@ -150,6 +150,16 @@ def test_garbling_and_evaluation_go_in_any_order_and_at_once(attica: Federation)
         assert asked.total(asked.share(tables[0].result(), labels)).sum() == 5 * 3
 
 
+def test_concurrent_duplicates_begin_one_batch(attica: Federation) -> None:
+    with attica.serving() as caller, ThreadPoolExecutor(4) as pool:
+        asked = Encrypted(caller, queries(attica))
+        request = asked.request()
+        points = {future.points for future in pool.map(lambda _: asked.stub.Begin(request), range(4))}
+    assert len(points) == 1
+    with Journal(attica.party / "journal.db") as journal:
+        assert len(list(journal.receipts())) == 1
+
+
 def test_messages_that_are_cut_off_too_long_or_of_another_stage_are_refused_and_harm_nothing(
     attica: Federation,
 ) -> None:

@@ -57,6 +57,22 @@ def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
     assert moved(found, expected(squares, X)) <= 2 * FEW
 
 
+def test_teachers_of_one_class_say_it_whatever_is_asked(tmp_path: Path) -> None:
+    data = digits().take(np.flatnonzero(digits().labels() == 7))
+    folder = tmp_path / "sevens"
+    folder.mkdir()
+    task = infer_task(digits(), "digits")
+    write_task(task, folder / "task.toml")
+    train(data, task, TrainingConfig(teachers=TEACHERS, head=head, epochs=1), seed=1).save(
+        folder / "teachers"
+    )
+    with federation(tmp_path, folder) as made:
+        encrypted(made)
+        with made.serving() as caller:
+            found = Encrypted(caller, queries(made, 9)).run()
+    assert np.array_equal(found, TEACHERS * np.eye(10)[[7] * 9])
+
+
 @pytest.mark.parametrize("mechanism", [LnMax(gamma=0.1), Confident(sigma1=20, sigma2=10, threshold=2)])
 def test_every_mechanism_of_classes_is_counted(attica: Federation, mechanism: AnyMechanism) -> None:
     attica.replan(mechanism=mechanism)
