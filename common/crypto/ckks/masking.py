@@ -36,6 +36,7 @@ from common.crypto.ckks.seal import Seal
 from common.crypto.stream import Stream
 
 _UNIFORMS = 3
+_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,14 @@ def add_mask(seal: Seal, encryptor: Any, ciphertext: Any, mask: Mask) -> Any:
 
 
 def logit_share(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Real values as the nearest multiples of 2^-LOGIT_FRACTION, modulo 2^LOGIT_BITS of these steps."""
-    steps = np.rint(np.ldexp(values, LOGIT_FRACTION)).astype(np.int64)
-    return steps.astype(np.uint64) & np.uint64(2**LOGIT_BITS - 1)
+    """Real values as the nearest multiples of 2^-LOGIT_FRACTION, modulo 2^LOGIT_BITS of these steps.
+
+    Halves go up: masked values have few bits behind the step, and halves to even would make odd shares rare.
+    """
+    steps = np.ldexp(values, LOGIT_FRACTION)
+    whole = np.floor(steps)
+    nearest = whole.astype(np.int64) + (steps - whole >= _HALF)
+    return nearest.astype(np.uint64) & np.uint64(2**LOGIT_BITS - 1)
 
 
 def _limb(parameters: Parameters, stream: Stream) -> NDArray[np.complex128]:

@@ -1,5 +1,7 @@
 """Heads and queries that several tests evaluate, and logits put together from both shares."""
 
+import itertools
+
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ def random_head(rng: np.random.Generator, widths: tuple[int, ...], X: NDArray[np
     """Logits fill the range on X."""
     layers = [
         affine(rng.normal(0, 1 / np.sqrt(inputs), (outputs, inputs)), rng.normal(0, 0.1, outputs))
-        for inputs, outputs in zip(widths, widths[1:], strict=False)
+        for inputs, outputs in itertools.pairwise(widths)
     ]
     factor = LOGIT_RANGE / np.abs(EncryptedHead(tuple(layers)).plain(X)).max()
     last = layers[-1]
