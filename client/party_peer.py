@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
@@ -38,7 +38,7 @@ class VoteBatch:
     width: int
     grant: common_pb2.Signed
     ticket: common_pb2.Signed
-    features: NDArray[np.float32]
+    features: NDArray[np.float32] = field(repr=False)
 
     @cached_property
     def data(self) -> bytes:
@@ -113,17 +113,17 @@ class PartyPeer:
 
     def garble(self, call: StepCall) -> None:
         """Send the extension of the transfers, and take the tables of the party's circuits."""
-        stub = self._stub()
+        stub = self._open_stub()
         self._retry.call(lambda: call.exchange(stub.Garble, STEP_S))
 
     def evaluate(self, call: StepCall) -> None:
         """Send encrypted queries, and take encrypted masked logits."""
-        stub = self._stub()
+        stub = self._open_stub()
         self._retry.call(lambda: call.exchange(stub.Evaluate, STEP_S))
 
     def compare(self, call: StepCall) -> None:
         """Send the correction, and take the labels of the party's words; the last call of a batch."""
-        stub = self._stub()
+        stub = self._open_stub()
         self._retry.call(lambda: call.exchange(stub.Compare, STEP_S))
 
     def close(self) -> None:
@@ -136,6 +136,16 @@ class PartyPeer:
         if self._channel is None:
             self._channel = self._connect()
         return PartyStub(self._channel)
+
+    def _open_stub(self) -> PartyStub:
+        """For steps of a batch under way: they end with the channel and open no other."""
+        channel = self._channel
+        if channel is None:
+            raise OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE,
+                f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
+            )
+        return PartyStub(channel)
 
     def _seed(self, replies: list[party_pb2.VoteReply], batch: VoteBatch) -> bytes:
         header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
