@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.batch import Queries
-from client.encoding import SiteEncoder, site_encoder
+from client.encoding import site_encoder
 from client.meter import Meter, Progress, Step
-from client.options import PlanOptions, make_plan
+from client.options import PlanOptions
 from client.retry import Retry
 from client.run_folder import held, open_run, write_labels
+from client.run_planner import RunPlanner
 from client.session import Session
-from client.site import connect, connect_guardian, load_query_site, load_site_task
+from client.site import connect, load_query_site, load_site_task
 from client.state import RunState, Stop, Student
 from client.students.scores import Beliefs, read_beliefs
 from client.switches import Switches
 from common.clock import Clock, SystemClock
-from common.config import SiteConfig
 from common.errors import OstrakaError
 from common.mechanism import AnyMechanism, Interactive, invalid_plan
-from common.plan import ENCODING, NONCE_BYTES, TALLY, Plan
-from common.task import Task
+from common.plan import ENCODING, NONCE_BYTES, TALLY
 
 
 @dataclass(frozen=True)
@@ -72,33 +71,6 @@ class LabelResult:
         return self.queries - self.asked
 
 
-@dataclass(frozen=True)
-class _Planner:
-    """Makes the plan of a site's options for a pool, and asks the guardian what to scale it by."""
-
-    options: PlanOptions
-    task: Task
-    pool_size: int
-    site: SiteConfig
-    encoder: SiteEncoder
-    clock: Clock
-    retry: Retry
-
-    @property
-    def align(self) -> bool:
-        return self.options.align
-
-    def scale(self, nonce: bytes) -> float:
-        asked = self.plan(nonce, None).serialize()
-        with connect_guardian(self.site, self.clock, self.retry) as guardian:
-            return guardian.plan(asked).scale
-
-    def plan(self, nonce: bytes, scale: float | None) -> Plan:
-        options = self.options if scale is None else self.options.aligned(scale)
-        known = self.site.parties
-        return make_plan(options, self.task, self.pool_size, known, nonce, self.encoder.sha256)
-
-
 def label(
     site_folder: Path,
     pool: Path,
@@ -131,7 +103,7 @@ def label(
     clock, retry = clock or SystemClock(), retry or Retry()
     encoder = site_encoder(site, options)
     options = replace(options, encoder=encoder.name)
-    planner = _Planner(options, task, len(features), site, encoder, clock, retry)
+    planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
     sent = encoder.encode(features) if options.encoding == "ckks" else features
     asked = Queries(sent, None if beliefs is None else beliefs.scores)

@@ -26,7 +26,7 @@ class Step:
     Attributes:
         peer: with whom, "party", "guardian", or "none" for what is computed here alone.
         name: of the step. With parties vote, or begin, garble, evaluate and compare; with the guardian
-            release, or begin, garble, compare and open; here alone encrypt, transfer, decrypt, compare, tally.
+            release, or begin, garble, compare and open; here encrypt, transfer, decrypt, compare and tally.
         times: how often it was done.
         seconds: in all, waiting for the peer included; steps with several parties overlap.
         sent: bytes, and `received` likewise.
