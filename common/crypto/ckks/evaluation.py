@@ -9,7 +9,7 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
 from common.crypto.ckks.affine import AffineMaps
-from common.crypto.ckks.heads import EncryptedHead
+from common.crypto.ckks.heads import Affine, EncryptedHead
 from common.crypto.ckks.masking import add_mask, draw_mask
 from common.crypto.ckks.parameters import Parameters
 from common.crypto.ckks.public import read_public
@@ -87,7 +87,7 @@ class Evaluator:
         applied = affine.apply(queries.halves, self._zero(self.parameters.primes))
         return (self._rescaled(residues, affine.output_scale) for residues in applied)
 
-    def _next_layer(self, layer: Any, ciphertexts: list[Any]) -> list[Any]:
+    def _next_layer(self, layer: Affine, ciphertexts: list[Any]) -> list[Any]:
         """Rescaled ciphertexts of an affine map of the squares."""
         squares = [self._square(ciphertext) for ciphertext in ciphertexts]
         residues = np.stack([self._seal.residues(square) for square in squares])

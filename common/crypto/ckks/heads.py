@@ -1,6 +1,7 @@
 """Models that run on encrypted queries: affine maps with squares between them."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class EncryptedHead:
         """Check that the layers fit together."""
         if not self.layers:
             raise ValueError("a head has at least one layer")
-        for first, second in zip(self.layers, self.layers[1:], strict=False):
+        for first, second in pairwise(self.layers):
             if first.outputs != second.inputs:
                 raise ValueError("a layer takes what the one before it gives")
 

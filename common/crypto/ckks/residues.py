@@ -1,7 +1,10 @@
 """Residues modulo the primes of CKKS: drawn from a seed, and multiplied by matrices."""
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from common.crypto.stream import Stream
 
@@ -42,17 +45,25 @@ def product(
     result = np.empty((weights.shape[0], residues.shape[1]), np.uint64)
     limb, weight_limb = _limb_bits(modulus.bit_length(), weight_bits, weights.shape[1])
     weight_limbs = [part.astype(np.float64) for part in _signed_limbs(weights, weight_limb, weight_bits)]
-    for start in range(0, residues.shape[1], _COLUMNS):
-        chunk = residues[:, start : start + _COLUMNS]
-        limbs = [part.astype(np.float64) for part in _limbs(chunk, limb, modulus.bit_length())]
-        total = np.zeros((weights.shape[0], chunk.shape[1]), np.int64)
-        for part in reversed(limbs):
-            inner = np.zeros_like(total)
-            for factor in reversed(weight_limbs):
-                inner = (_shifted(inner, weight_limb, modulus) + (factor @ part).astype(np.int64)) % modulus
-            total = (_shifted(total, limb, modulus) + inner) % modulus
-        result[:, start : start + _COLUMNS] = total
+    with _blas().limit(limits=1, user_api="blas"):
+        for start in range(0, residues.shape[1], _COLUMNS):
+            chunk = residues[:, start : start + _COLUMNS]
+            limbs = [part.astype(np.float64) for part in _limbs(chunk, limb, modulus.bit_length())]
+            total = np.zeros((weights.shape[0], chunk.shape[1]), np.int64)
+            for part in reversed(limbs):
+                inner = np.zeros_like(total)
+                for factor in reversed(weight_limbs):
+                    summed = (factor @ part).astype(np.int64)
+                    inner = (_shifted(inner, weight_limb, modulus) + summed) % modulus
+                total = (_shifted(total, limb, modulus) + inner) % modulus
+            result[:, start : start + _COLUMNS] = total
     return result
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """One thread multiplies: several, waiting for each other on busy cores, took four times as long."""
+    return ThreadpoolController()
 
 
 def _limb_bits(residue_bits: int, weight_bits: int, terms: int) -> tuple[int, int]:

@@ -97,6 +97,18 @@ def test_coefficients_are_sums_of_three_uniform_integers(keys: Keys) -> None:
     assert chisquare(low_bits).pvalue > 1e-9
 
 
+def test_shifted_masks_are_as_close_as_the_derivation_says() -> None:
+    bits = 7
+    uniform = np.full(2**bits, 2.0**-bits)
+    distribution = np.pad(np.convolve(np.convolve(uniform, uniform), uniform), 2**bits)
+    steps = np.diff(np.sqrt(distribution))
+    root = np.sqrt((steps**2).sum())
+    assert root == pytest.approx(1.07 / 2**bits, rel=0.01)
+    for shift in (1, 2, 5, 30):
+        distance = np.abs(distribution - np.roll(distribution, shift)).sum() / 2
+        assert 0.5 * root * shift < distance < root * shift
+
+
 def test_both_shares_of_nothing_are_nothing(keys: Keys) -> None:
     mask = draw_mask(keys.seal.parameters, Stream(SEED, "test"))
     masked = add_mask(keys.seal, keys.encryptor, keys.zero(), mask)
