@@ -59,6 +59,7 @@ class Batch:
         request: the one sum that the querying party sent.
         outcome: what was drawn for it; a retry gets the same.
         blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
+        released: whether a blind tally's answers are charged, so that only retries are to come.
     """
 
     ticket: common_pb2.Ticket
@@ -72,6 +73,7 @@ class Batch:
     request: Share | None = None
     outcome: Outcome | None = None
     blind: BlindTally | None = None
+    released: bool = False
 
     @property
     def scheduled(self) -> frozenset[str]:

@@ -17,6 +17,8 @@ from protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
 """Errors after which this process has no more to do with a session."""
+KEPT = 4
+"""Blindly tallied batches of a session that are kept for retries after their release; older ones go."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,17 @@ class OpenBatches:
         """Session and batch id of the batches that can no longer be released."""
         with self._lock:
             return [key for key, batch in self._batches.items() if batch.ends_at < now]
+
+    def released(self, session_id: str, batch_id: int) -> None:
+        """Keep a blindly tallied batch for retries alone, and forget the oldest such beyond `KEPT`."""
+        with self._lock:
+            batch = self._batches.pop((session_id, batch_id), None)
+            if batch is not None:
+                batch.released = True
+                self._batches[session_id, batch_id] = batch
+            done = [key for key, kept in self._batches.items() if key[0] == session_id and kept.released]
+        for key in done[:-KEPT]:
+            self.drop(*key)
 
     def drop(self, session_id: str, batch_id: int) -> None:
         """Forget a batch, its shares and the noise drawn for it."""

@@ -14,6 +14,7 @@ from common.privacy import worst_case
 from common.rpc import call_error
 from guardian.blind.stage import Stage
 from guardian.ledger import Ledger, LedgerReader
+from guardian.sessions.registry import KEPT
 from protos.ostraka.v1 import admin_pb2
 from tests.guardian.blind.querying import ANSWERS, CHECK, RING, Querying, asked, blind_plan
 from tests.guardian.federation import PARTIES, Calls, Federation, refusal, unanimous
@@ -215,6 +216,45 @@ def test_batches_go_on_until_the_budget_is_spent_and_no_further(federation: Fede
         assert fits == "budget.too_small"
         assert batch > 6
         assert 40 < guardian.spent() <= 60
+
+
+def test_released_batches_are_forgotten_but_for_the_last(guardian: Calls) -> None:
+    plan = blind_plan(mechanism=GnMax(sigma=3.0))
+    session = guardian.open(plan).session_id
+    repeated = []
+    for batch in range(1, KEPT + 2):
+        guardian.ticket(session, batch, 1)
+        querying = Querying(
+            guardian, plan, session, batch, guardian.vote(session, batch, unanimous(1), ring=RING)
+        )
+        querying.answers()
+        correction = querying.evaluations[ANSWERS].correction(querying.words(ANSWERS))
+        repeated.append((querying, correction))
+    first, correction = repeated.pop(0)
+    assert refusal(lambda: first.compare(ANSWERS, correction)) == "batch.dead"
+    assert guardian.settle(session, 1).released
+    for querying, correction in repeated:
+        assert querying.compare(ANSWERS, correction)
+
+
+def test_a_check_counts_for_the_day_even_if_its_batch_died(guardian: Calls) -> None:
+    guardian.apply_policy(f"max_queries_per_day = {2 * QUERIES}\n")
+    querying = asked(guardian, blind_plan(), unanimous(QUERIES))
+    querying.check()
+    guardian.settle(querying.session, 1)
+    guardian.ticket(querying.session, 2, QUERIES)
+    guardian.settle(querying.session, 2)
+    assert refusal(lambda: guardian.ticket(querying.session, 3, QUERIES + 1)) == "policy.daily_limit"
+    guardian.ticket(querying.session, 4, QUERIES)
+
+
+def test_released_answers_count_among_the_queries_of_a_session(guardian: Calls) -> None:
+    querying = asked(guardian, blind_plan(queries=QUERIES + 5, batch_size=QUERIES), unanimous(QUERIES))
+    querying.answers(querying.check())
+    with pytest.raises(grpc.RpcError) as refused:
+        guardian.ticket(querying.session, 2, QUERIES)
+    error = call_error(refused.value)
+    assert (error.code, error.details) == (ErrorCode.BATCH_TOO_LARGE, {"left": "5"})
 
 
 def _ticketed(guardian: Calls, session: str, batch: int) -> str | None:
