@@ -42,7 +42,7 @@ class LabelResult:
         enforce: the federation's policy, and `bound`, as the grant names them.
         encoding: how queries were sent, and `tally` how votes were tallied.
         lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
-            asked, and charged, again.
+            asked, and charged, again, as far as the session may ask so many.
         steps: what each step took that was done now.
     """
 
@@ -94,8 +94,9 @@ def label(
     `on_step` is told how far the steps of confidential sessions are in each batch.
 
     labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
-    grant.expired, policy.daily_limit) is told as `stopped`; what needs somebody (server.unreachable,
-    quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again goes on.
+    grant.expired, policy.daily_limit, batch.too_large) is told as `stopped`; what needs somebody
+    (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
+    goes on.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)

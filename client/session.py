@@ -16,13 +16,15 @@ from protos.ostraka.v1 import common_pb2
 
 STOPS = frozenset(
     {
+        ErrorCode.BATCH_TOO_LARGE,
         ErrorCode.BUDGET_TOO_SMALL,
         ErrorCode.GRANT_EXPIRED,
         ErrorCode.POLICY_DAILY_LIMIT,
         ErrorCode.SESSION_ENDED,
     }
 )
-"""What ends the asking, with the labels that came kept."""
+"""What ends the asking, with the labels that came kept. Answers that a blind tally lost count among the
+queries that a session may ask."""
 UNCERTAIN = frozenset(
     {
         ErrorCode.INTERNAL,
@@ -36,7 +38,7 @@ UNCERTAIN = frozenset(
 """Failures of a call after which the guardian may still have acted."""
 ASKED_AGAIN = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
 """What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
-SMALLER = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
+SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
 """Refusals of a ticket after which a batch of the size that they tell may be asked."""
 
 

@@ -102,6 +102,9 @@ class FakeGuardian(Tallying):
         self.on_batch(request)
         self.opened.append(request)
         plan = self._plan(request.session_id)
+        left = plan.queries - self._released(request.session_id)
+        if request.size > left:
+            raise refuse(ErrorCode.BATCH_TOO_LARGE, left=str(left))
         ticket = common_pb2.Ticket(
             session_id=request.session_id,
             batch_id=request.batch_id,
@@ -168,6 +171,9 @@ class FakeGuardian(Tallying):
             self.dead.add(key)
             return guardian_pb2.SettleBatchReply(released=False)
         return guardian_pb2.SettleBatchReply(released=True, answers=self.answers[key])
+
+    def _released(self, session_id: str) -> int:
+        return sum(len(answers) for (session, _), answers in self.answers.items() if session == session_id)
 
     def CloseSession(self, request: guardian_pb2.CloseSessionRequest, context: Any) -> Any:  # noqa: N802
         self.closed.append(request.session_id)

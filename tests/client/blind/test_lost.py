@@ -38,13 +38,20 @@ def cost(mechanism: Any, answered: list[Any]) -> float:
     return min(epsilon(sum(map(cost.rdp, answered)), order, 1e-5) for order, cost in rdp.items())
 
 
-def test_answers_lost_after_the_charge_are_asked_again_and_counted(federation: Federation) -> None:
+def test_answers_lost_after_the_charge_are_asked_again_as_far_as_the_plan_goes(
+    federation: Federation,
+) -> None:
     federation.parties["b"].dissents = True
     federation.guardian.on_tally = failing_once("CompareTally", ANSWERS, ErrorCode.BATCH_DEAD)
-    result = run(federation, blind())
-    assert statuses(federation) == [(1, "lost"), (2, "released"), (3, "released"), (4, "released")]
-    assert (result.asked, result.answered, result.lost) == (10, 7, 4)
-    answered = [np.array([[query % 3 != 1] for query in batch]) for batch in ([0, 1, 2, 3], range(10))]
+    for _ in range(2):
+        result = run(federation, blind())
+        assert result.stopped is not None
+        assert result.stopped.code == "batch.too_large"
+        assert (result.asked, result.answered, result.lost, result.unasked) == (6, 4, 4, 4)
+    assert [row[1:] for row in rows(federation)[6:]] == [("", "unasked")] * 4
+    came = [status for _, status in statuses(federation) if status != "dead"]
+    assert came == ["lost", "released", "released"]
+    answered = [np.array([[query % 3 != 1] for query in batch]) for batch in ([0, 1, 2, 3], range(6))]
     figures = report(run_of(federation))
     assert figures["lost"] == 4
     assert figures["parties"][0]["epsilon_worst_case"] == pytest.approx(cost(UNANIMOUS, answered))
@@ -111,4 +118,4 @@ def test_batches_that_are_lost_again_and_again_end_the_run(federation: Federatio
     with pytest.raises(OstrakaError) as dead:
         run(federation, blind())
     assert dead.value.code is ErrorCode.BATCH_DEAD
-    assert load_state(run_of(federation)).lost() == 12
+    assert load_state(run_of(federation)).lost() == 10
