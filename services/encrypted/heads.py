@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from common.crypto.ckks.affine import WEIGHT_BITS
 from common.crypto.ckks.heads import Affine, EncryptedHead
 from common.crypto.ckks.parameters import LOGIT_RANGE
 from services.teachers.ensemble import Ensemble
@@ -21,6 +22,8 @@ AFFINE = (Scaler, nn.Flatten, AsImages, nn.Linear, nn.Conv2d, nn.AvgPool2d)
 """Modules whose output is an affine map of their input."""
 DUST = 1e-12
 """Weights smaller than this part of the largest are what rounding leaves of zero."""
+MOST = 2.0 ** (WEIGHT_BITS - 1)
+"""The largest weight of a head: half of what evaluation takes, so that rounding stays below that."""
 
 
 def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
@@ -37,6 +40,7 @@ def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
 def head_of(net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
     """A network of records (Q, *shape), made of `AFFINE` modules and `Square`, as a head of flat records.
 
+    Where weights are too large for evaluation the logits come with a positive factor, which changes no vote.
     Raises ValueError for any other module, and for weights that are no numbers.
     """
     layers, records = [], torch.zeros(1, *shape, dtype=torch.float64)
@@ -44,7 +48,7 @@ def head_of(net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
         for steps in _between_squares(deepcopy(net).cpu().double()):
             layer, records = _affine(nn.Sequential(*steps), records)
             layers.append(layer)
-    return EncryptedHead(tuple(layers))
+    return EncryptedHead(tuple(_bounded(layers)))
 
 
 def _head(manifest: TeachersManifest, teacher: int, net: nn.Module) -> EncryptedHead:
@@ -64,6 +68,21 @@ def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...])
         values.nan_to_num_(0.0, 0.0, 0.0)
     *first, last = head_of(whole, shape).layers
     return EncryptedHead((*first, Affine(last.weights * 0.0, logits)))
+
+
+def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
+    """The same maps with no weight beyond MOST, times a positive factor each.
+
+    One record can make a weight large, as where a column is constant but for it. Were the party's answer then
+    a refusal, that would tell of the record, for all to see and for nothing.
+    """
+    scale = 1.0
+    for layer in layers:
+        bias = layer.bias * scale
+        largest = max(np.abs(layer.weights.data).max(initial=0.0), np.abs(bias).max())
+        factor = MOST / max(largest, MOST)
+        yield Affine(layer.weights * factor, bias * factor)
+        scale = (scale * factor) ** 2
 
 
 def _between_squares(net: nn.Module) -> Iterator[Sequence[nn.Module]]:

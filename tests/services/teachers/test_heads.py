@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from common.crypto.ckks.affine import WEIGHT_BITS
 from common.crypto.ckks.parameters import HEADS, LOGIT_RANGE, Head, parameters_of
 from common.datasets import Dataset, from_arrays
 from common.errors import ErrorCode, OstrakaError
@@ -55,6 +56,26 @@ def test_a_head_gives_its_networks_logits(head: Head, shape: tuple[int, ...]) ->
     with torch.no_grad():
         expected = net(torch.from_numpy(X.reshape(-1, *shape))).numpy()
     assert np.abs(head_of(net, shape).plain(X) - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("layer", [0, -1])
+def test_weights_too_large_to_evaluate_are_scaled_down_and_vote_the_same(head: Head, layer: int) -> None:
+    net = compose({"linear": "logistic"}.get(head, head), (8, 8), 5).double()
+    net.get_submodule("0").fit(torch.rand(50, 8, 8))  # type: ignore[operator]
+    with torch.no_grad():
+        large = [module for module in net.modules() if isinstance(module, nn.Linear | nn.Conv2d)][layer]
+        for values in large.parameters():
+            values.mul_(1e5)
+        X = np.random.default_rng(0).random((20, 64))
+        expected = net(torch.from_numpy(X.reshape(-1, 8, 8))).numpy()
+    found = head_of(net, (8, 8))
+    sizes = [max(np.abs(part.weights.data).max(), np.abs(part.bias).max()) for part in found.layers]
+    assert max(sizes) <= 2.0**WEIGHT_BITS
+    logits = found.plain(X)
+    factor = np.abs(logits).max() / np.abs(expected).max()
+    assert 0 < factor < 1
+    assert np.abs(logits - factor * expected).max() < 1e-9 * np.abs(logits).max()
 
 
 def test_bounding_logits_changes_no_vote_and_nothing_else() -> None:
