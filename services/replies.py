@@ -1,7 +1,8 @@
 """Replies of answered batches, in memory only, so that a retry gets the same bytes."""
 
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -37,31 +38,44 @@ class Ending(Protocol):
 
 
 S = TypeVar("S", bound=Ending)
+Key = tuple[str, int]
+"""Session and batch id."""
+
+
+def _session(key: Key, _: object) -> Hashable:
+    return key[0]
 
 
 class Replies(Generic[S]):
     """Slots by (session, batch), bounded by the grants: a slot goes when its grant has ended.
 
-    Where a session may keep `most`, its oldest goes for every new one beyond.
+    Where `most` of a kind may be kept, the oldest goes for every new one beyond; those of a session are of a
+    kind, unless `kind` says otherwise.
     """
 
-    def __init__(self, make: Callable[[float], S], most: int | None = None) -> None:
+    def __init__(
+        self,
+        make: Callable[[float], S],
+        most: int | None = None,
+        kind: Callable[[Key, S], Hashable] = _session,
+    ) -> None:
         """An empty cache; `make` gives an empty slot that ends at a time."""
         self._make = make
         self._most = most
-        self._slots: dict[tuple[str, int], S] = {}
+        self._kind = kind
+        self._slots: dict[Key, S] = {}
         self._lock = threading.Lock()
 
-    def slot(self, key: tuple[str, int], ends_at: float, now: float) -> S:
+    def slot(self, key: Key, ends_at: float, now: float) -> S:
         """The slot of a batch, the same for everyone who asks for it; drops those that ended before `now`."""
         with self._lock:
             self._drop_ended(now)
             if key not in self._slots:
                 self._slots[key] = self._make(ends_at)
-                self._drop_oldest(key[0])
+                self._drop_oldest()
             return self._slots[key]
 
-    def find(self, key: tuple[str, int], now: float) -> S | None:
+    def find(self, key: Key, now: float) -> S | None:
         """The slot of a batch that has one, else None."""
         with self._lock:
             self._drop_ended(now)
@@ -76,7 +90,11 @@ class Replies(Generic[S]):
         for ended in [name for name, slot in self._slots.items() if slot.ends_at < now]:
             del self._slots[ended]
 
-    def _drop_oldest(self, session_id: str) -> None:
-        own = [name for name in self._slots if name[0] == session_id]
-        if self._most is not None and len(own) > self._most:
-            del self._slots[own[0]]
+    def _drop_oldest(self) -> None:
+        if self._most is None:
+            return
+        alike: dict[Hashable, list[Key]] = defaultdict(list)
+        for key, slot in self._slots.items():
+            alike[self._kind(key, slot)].append(key)
+        for key in [key for keys in alike.values() for key in keys[: -self._most]]:
+            del self._slots[key]

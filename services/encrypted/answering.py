@@ -16,12 +16,13 @@ from services.encrypted.logits import BatchLogits
 from services.encrypted.steps import out_of_order
 from services.grants import Permission
 from services.journal import Journal, restarted
-from services.replies import Replies
+from services.replies import Key, Replies
 from services.terms import Terms
 from services.voting import Submitter
 
 KEPT = 4
-"""Batches of a session that are kept at a time; an older one is as if this party had restarted since."""
+"""Batches of a session under way that are kept at a time, and batches of a querying party that are done; an
+older one is as if this party had restarted since."""
 
 
 @dataclass
@@ -31,6 +32,12 @@ class EncryptedSlot:
     ends_at: float
     lock: threading.Lock = field(default_factory=threading.Lock)
     batch: EncryptedBatch | None = field(default=None, repr=False)
+
+
+def _kept_with(key: Key, slot: EncryptedSlot) -> tuple[str, str]:
+    if slot.batch is not None and slot.batch.submitted:
+        return "done", slot.batch.querier
+    return "session", key[0]
 
 
 class EncryptedVoter:
@@ -52,7 +59,7 @@ class EncryptedVoter:
         self._guardian = guardian
         self._clock = clock
         self._random = random
-        self._slots = Replies(EncryptedSlot, KEPT)
+        self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
 
     def begin(self, permission: Permission, point: bytes, querier: Identity) -> bytes:
         """The points of a checked batch, which is durable in the journal before they can leave.

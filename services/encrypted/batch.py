@@ -40,6 +40,11 @@ class EncryptedBatch:
         self._steps.pin(BEGIN, asked)
         self._locks = {step: threading.Lock() for step in (BEGIN, *Name)}
 
+    @property
+    def submitted(self) -> bool:
+        """Whether the guardian has this party's share, so that only retries are to come."""
+        return self._submitted
+
     def begin(self, asked: bytes, point: bytes) -> bytes:
         """The points of the base transfers."""
         with self._step(BEGIN, asked), self._or_end():

@@ -238,6 +238,21 @@ def test_a_session_keeps_a_few_batches_at_a_time(attica: Federation) -> None:
         batches[1].garble(extensions[1])
 
 
+def test_batches_that_are_done_stay_for_retries_until_others_are(attica: Federation) -> None:
+    with attica.serving() as caller:
+        done = []
+        for session in range(KEPT + 1):
+            asked = Encrypted(caller, queries(attica, 1), session_id=f"session-{session}")
+            asked.garble(asked.begin())
+            correction = asked.correction(asked.evaluate())
+            done.append((asked, correction, asked.compare(correction)))
+        Encrypted(caller, queries(attica, 1), session_id="next").begin()
+        first, correction, _ = done.pop(0)
+        assert refusal(lambda: first.compare(correction)) is ErrorCode.BATCH_RESTARTED
+        for asked, correction, labels in done:
+            assert asked.compare(correction) == labels
+
+
 def test_a_batch_is_in_the_journal_before_its_points_leave_and_its_share_before_its_labels(
     attica: Federation,
 ) -> None:
