@@ -87,16 +87,8 @@ def encode(answers: Answers) -> bytes:
 
 
 def encode_answered(answered: NDArray[np.bool_]) -> bytes:
-    """Which answers (Q, answers) a blind tally gave, as `encode` says it: nobody here knows what they are."""
-    one = answered.shape[1] == 1
-    return guardian_pb2.ReleaseReply(
-        answers=[
-            guardian_pb2.Answer(
-                answered=bool(given.any()), answered_labels=b"" if one else np.packbits(given).tobytes()
-            )
-            for given in answered
-        ]
-    ).SerializeToString(deterministic=True)
+    """Which answers (Q, answers) a blind tally gave, as `encode` says it; 0 for what nobody here knows."""
+    return encode(Answers.where(answered, np.zeros(answered.shape, dtype=np.int64)))
 
 
 def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:

@@ -6,16 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from client.answers import answered_mask, read_answers
 from client.guardian_peer import GuardianPeer
 from client.report import report
 from client.state import load_state
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import GnMax
+from common.mechanism import Binary, GnMax
 from common.privacy import ORDERS, epsilon, worst_case
+from guardian.sessions.outcome import encode_answered
+from protos.ostraka.v1 import guardian_pb2
 from tests.client.blind.test_tally import UNANIMOUS, blind
 from tests.client.driving import right, rows, run, run_of
 from tests.client.federation import Federation, refuse
 from tests.client.tallying import ANSWERS, CHECK
+from tests.guardian.federation import plan as any_plan
 
 
 def failing_once(call: str, stage: int, code: ErrorCode) -> Callable[[str, int], None]:
@@ -66,6 +70,17 @@ def test_a_check_whose_batch_died_is_counted_as_charged(federation: Federation) 
     assert report(run_of(federation))["parties"][0]["epsilon_worst_case"] == pytest.approx(
         cost(UNANIMOUS, answered)
     )
+
+
+@pytest.mark.parametrize("labels", [1, 4, 9])
+def test_what_the_guardian_says_of_a_blind_tally_is_read_as_charged(labels: int) -> None:
+    plan = (
+        any_plan(multi_label=True, mechanism=Binary(sigma=5.0), classes=labels) if labels > 1 else any_plan()
+    )
+    answered = np.eye(3, labels, dtype=np.bool_)
+    reply = guardian_pb2.ReleaseReply.FromString(encode_answered(answered))
+    read = read_answers(reply.answers, len(answered), plan)
+    assert (answered_mask(read, plan) == answered).all()
 
 
 def test_without_a_check_what_was_not_released_cost_nothing(federation: Federation) -> None:

@@ -57,4 +57,4 @@ def test_labels_are_those_of_votes_and_noise(tmp_path: Path, mechanism: Any) -> 
     assert labels.tolist() == expected.labels[expected.answered].tolist()
     assert settled.released
     assert [answer.answered for answer in settled.answers] == expected.answered.any(axis=1).tolist()
-    assert not any(answer.label or answer.positive_labels for answer in settled.answers)
+    assert not any(answer.label or any(answer.positive_labels) for answer in settled.answers)
