@@ -40,7 +40,9 @@ def budget_rdp(epsilon_budget: float, delta: float, order: float) -> float:
     """Return the largest rdp at `order` whose epsilon at `delta` is at most `epsilon_budget`.
 
     The conversion adds a constant to the rdp, which is read off from `epsilon` at one large rdp.
-    It is 0.0 where nothing fits. Raises InputError for an epsilon that is not positive.
+    It is 0.0 where nothing fits. An rdp so small that its epsilon is 0 whatever the order, at most about
+    delta^2, may be larger; no query costs so little, and it is not looked for. Raises InputError for an
+    epsilon that is not positive.
     """
     if not 0 < epsilon_budget < math.inf:
         raise InputError("epsilon", f"must be a finite number above 0, is {epsilon_budget}")
