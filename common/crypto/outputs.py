@@ -1,6 +1,6 @@
 """What becomes of output wires: additive shares, bits that the evaluator learns, or bits that both learn.
 
-Own derivation of the shares, from the colour's two cases: docs/confidential.md.
+Own derivation of the shares, from the colour's two cases: `garbled_shares`.
 """
 
 import numpy as np
