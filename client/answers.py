@@ -29,6 +29,17 @@ def read_answers(answers: Sequence[guardian_pb2.Answer], size: int, plan: Plan) 
         ) from exc
 
 
+def answers_from(labels: NDArray[np.int64], answered: NDArray[np.bool_], plan: Plan) -> list[Answer]:
+    """Answers by query of labels, and which of them were given, both (queries, answers per query)."""
+    given = [
+        tuple(label if known else None for label, known in zip(*row, strict=True))
+        for row in zip(labels.tolist(), answered.tolist(), strict=True)
+    ]
+    if plan.multi_label:
+        return [row if any(bit is not None for bit in row) else None for row in given]
+    return [row[0] for row in given]
+
+
 def answered_mask(answers: Sequence[Answer], plan: Plan) -> NDArray[np.bool_]:
     """Which answers were given, (queries, answers per query), as `WorstCase.rdp` takes it."""
     width = plan.mechanism.answers(plan.classes)

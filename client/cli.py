@@ -7,11 +7,20 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from client import check as checking
 from client import labelling, planning_cli, report, retraining, tables
-from client.options import BATCH_SIZE, AdjacencyName, PlanOptions
+from client.bars import Bars
+from client.options import (
+    AdjacencyName,
+    BatchSize,
+    Encoder,
+    Encoding,
+    EncodingName,
+    PlanOptions,
+    Tally,
+    TallyName,
+)
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism.arguments import make_mechanism
@@ -72,8 +81,11 @@ def label_command(
     ] = AdjacencyName.RECORD,
     variant: given.Variant = given.VariantName.NONE,
     align: given.Align = False,
+    encoding: Encoding = EncodingName.PLAIN,
+    tally: Tally = TallyName.AGGREGATE,
+    encoder: Encoder = None,
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
-    batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
+    batch_size: BatchSize = None,
     queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
     task: TaskFile = None,
@@ -94,10 +106,21 @@ def label_command(
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     options = PlanOptions(
-        chosen, quorum, batch_size, queries, names, adjacency.charged, variant.planned, align
+        chosen,
+        quorum,
+        batch_size,
+        queries,
+        names,
+        adjacency.charged,
+        variant.planned,
+        align,
+        encoding.planned,
+        tally.planned,
+        encoder,
     )
     try:
         with progress() as display:
+            bars = Bars(display)
             result = labelling.label(
                 site,
                 pool,
@@ -105,7 +128,8 @@ def label_command(
                 out,
                 student=student,
                 task_file=task,
-                on_progress=_Bar(display).update,
+                on_progress=bars.labelled,
+                on_step=bars.stepped,
             )
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
@@ -156,17 +180,6 @@ def report_command(
     write_json(figures, json)
 
 
-class _Bar:
-    def __init__(self, display: Progress) -> None:
-        self._display = display
-        self._task: TaskID | None = None
-
-    def update(self, result: labelling.LabelResult) -> None:
-        if self._task is None:
-            self._task = self._display.add_task("labelling", total=result.queries)
-        self._display.update(self._task, completed=result.asked, description=f"{result.answered} answered")
-
-
 def _tell_labelled(result: labelling.LabelResult) -> None:
     _tell(
         f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
@@ -174,6 +187,8 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
     )
     if result.by_student:
         _tell(f"The student labelled {result.by_student} of the abstained itself.")
+    if result.lost:
+        _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")
     for site, stop in result.left_out.items():
         _tell(f"Left out {site} [{stop.code}]: {stop.message}")
     if result.stopped is not None and result.answered:

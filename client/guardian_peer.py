@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.retry import Retry
+from client.step_calls import StepCall
 from common.rpc.chunks import split
 from common.rpc.redirect import Replicas
+from common.rpc.steps import StepId, request_messages
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 
 CALL_S = 60.0
 RELEASE_S = 600.0
 """Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
+TALLY_S = 600.0
+"""Deadline of each streamed step of a blind tally, in seconds."""
 LEAST_WAIT_MS = 10
 
 T = TypeVar("T")
@@ -105,6 +109,26 @@ class GuardianPeer:
             return [answer for reply in replies for answer in reply.answers]
 
         return self._call(answers, session_id)
+
+    def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
+        """The guardian's message of the base transfers of a stage."""
+        reply = self._call(lambda stub: stub.BeginTally(request, timeout=TALLY_S), request.session_id)
+        return reply.points
+
+    def garble_tally(self, call: StepCall) -> None:
+        """Send the extension of the transfers, and take the tables of a stage; it is charged from then on."""
+        self._call(lambda stub: call.exchange(stub.GarbleTally, TALLY_S), call.step.session_id)
+
+    def compare_tally(self, call: StepCall) -> None:
+        """Send the correction, and take the labels of the guardian's words."""
+        self._call(lambda stub: call.exchange(stub.CompareTally, TALLY_S), call.step.session_id)
+
+    def open_check(self, step: StepId, returned: bytes) -> bytes:
+        """Send the labels that the check's circuits gave; which checks passed, one bit each."""
+        reply = self._call(
+            lambda stub: stub.OpenCheck(request_messages(step, returned), timeout=TALLY_S), step.session_id
+        )
+        return reply.passed
 
     def settle(self, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
         """The stored answers of a batch, or None if it was not released; then it never will be.

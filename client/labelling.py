@@ -2,27 +2,29 @@
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from client.batch_round import Queries
-from client.options import PlanOptions, make_plan
+from client.batch import Queries
+from client.encoding import site_encoder
+from client.meter import Meter, Progress, Step
+from client.options import PlanOptions
 from client.retry import Retry
 from client.run_folder import held, open_run, write_labels
+from client.run_planner import RunPlanner
 from client.session import Session
-from client.site import connect, connect_guardian, load_query_site, load_site_task
+from client.site import connect, load_query_site, load_site_task
 from client.state import RunState, Stop, Student
 from client.students.scores import Beliefs, read_beliefs
+from client.switches import Switches
 from common.clock import Clock, SystemClock
-from common.config import SiteConfig
 from common.errors import OstrakaError
 from common.mechanism import AnyMechanism, Interactive, invalid_plan
-from common.plan import NONCE_BYTES, Plan
-from common.task import Task
+from common.plan import ENCODING, NONCE_BYTES, TALLY
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class LabelResult:
         stopped: why fewer were asked than the plan says, else None.
         left_out: parties left out at the end, with the code and sentence of each.
         enforce: the federation's policy, and `bound`, as the grant names them.
+        encoding: how queries were sent, and `tally` how votes were tallied.
+        lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
+            asked, and charged, again, as far as the session may ask so many.
+        steps: what each step took that was done now.
     """
 
     run: Path
@@ -47,8 +53,12 @@ class LabelResult:
     stopped: Stop | None
     enforce: str
     bound: str
+    encoding: ENCODING
+    tally: TALLY
     by_student: int = 0
+    lost: int = 0
     left_out: Mapping[str, Stop] = field(default_factory=dict)
+    steps: tuple[Step, ...] = field(default=(), compare=False)
 
     @property
     def abstained(self) -> int:
@@ -61,31 +71,6 @@ class LabelResult:
         return self.queries - self.asked
 
 
-@dataclass(frozen=True)
-class _Planner:
-    """Makes the plan of a site's options for a pool, and asks the guardian what to scale it by."""
-
-    options: PlanOptions
-    task: Task
-    pool_size: int
-    site: SiteConfig
-    clock: Clock
-    retry: Retry
-
-    @property
-    def align(self) -> bool:
-        return self.options.align
-
-    def scale(self, nonce: bytes) -> float:
-        asked = self.plan(nonce, None).serialize()
-        with connect_guardian(self.site, self.clock, self.retry) as guardian:
-            return guardian.plan(asked).scale
-
-    def plan(self, nonce: bytes, scale: float | None) -> Plan:
-        options = self.options if scale is None else self.options.aligned(scale)
-        return make_plan(options, self.task, self.pool_size, self.site.parties, nonce)
-
-
 def label(
     site_folder: Path,
     pool: Path,
@@ -95,6 +80,7 @@ def label(
     student: Path | None = None,
     task_file: Path | None = None,
     on_progress: Callable[[LabelResult], None] = lambda _: None,
+    on_step: Callable[[Progress], None] = lambda _: None,
     retry: Retry | None = None,
     clock: Clock | None = None,
     random: Callable[[int], bytes] = secrets.token_bytes,
@@ -104,17 +90,25 @@ def label(
     Interactive takes a `student` (skops) as `retrain` saves it: its probabilities go to the guardian, and
     where the guardian does not answer, its own label stands if it is confident.
 
+    Encrypted queries are encoded here, by the public network that the plan names; plain ones by the parties.
+    `on_step` is told how far the steps of confidential sessions are in each batch.
+
     labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
-    grant.expired, policy.daily_limit) is told as `stopped`; what needs somebody (server.unreachable,
-    quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again goes on.
+    grant.expired, policy.daily_limit, batch.too_large) is told as `stopped`; what needs somebody
+    (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
+    goes on.
     """
     site = load_query_site(site_folder)
     task = load_site_task(site_folder, task_file)
     features = task.prepare(task.load(pool).X)
     clock, retry = clock or SystemClock(), retry or Retry()
-    planner = _Planner(options, task, len(features), site, clock, retry)
+    encoder = site_encoder(site, options)
+    options = replace(options, encoder=encoder.name)
+    planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
-    asked = Queries(features, None if beliefs is None else beliefs.scores)
+    sent = encoder.encode(features) if options.encoding == "ckks" else features
+    asked = Queries(sent, None if beliefs is None else beliefs.scores)
+    switches = Switches(Meter(on_step), random)
     with held(run_folder):
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
@@ -124,13 +118,13 @@ def label(
             if not store.state.closed:
                 with connect(site, parties, clock, retry) as peers:
                     session = Session.open(
-                        peers, store, asked, lambda state: on_progress(_result(run_folder, state))
+                        peers, store, asked, lambda state: on_progress(_result(run_folder, state)), switches
                     )
                     session.run()
                     left_out = session.left_out
         finally:
             write_labels(run_folder, store.state)
-        return _result(run_folder, store.state, left_out)
+        return _result(run_folder, store.state, left_out, switches.meter.steps)
 
 
 def _beliefs(
@@ -149,20 +143,29 @@ def _student(mechanism: AnyMechanism, beliefs: Beliefs | None) -> Student | None
     return Student(sha256=beliefs.sha256, labels=beliefs.confident(mechanism.confidence))
 
 
-def _result(run: Path, state: RunState, left_out: Mapping[str, OstrakaError] | None = None) -> LabelResult:
-    answers = state.answers()
+def _result(
+    run: Path,
+    state: RunState,
+    left_out: Mapping[str, OstrakaError] | None = None,
+    steps: tuple[Step, ...] = (),
+) -> LabelResult:
+    answers, plan = state.answers(), state.parsed_plan()
     return LabelResult(
         run=run,
-        queries=state.parsed_plan().queries,
+        queries=plan.queries,
         asked=len(answers),
         answered=sum(answer is not None for answer in answers.values()),
         stopped=state.stopped,
         enforce=state.enforce,
         bound=state.bound,
+        encoding=plan.encoding,
+        tally=plan.tally,
         by_student=len(state.by_student()),
+        lost=state.lost(),
         left_out={
             site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
         },
+        steps=steps,
     )
 
 
@@ -178,6 +181,10 @@ def as_json(result: LabelResult) -> dict[str, Any]:
         "unasked": result.unasked,
         "enforce": result.enforce,
         "bound": result.bound,
+        "encoding": result.encoding,
+        "tally": result.tally,
+        "lost": result.lost,
         "stopped": result.stopped.model_dump() if result.stopped else None,
         "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
+        "steps": [asdict(step) for step in result.steps],
     }

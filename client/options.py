@@ -3,15 +3,19 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+import typer
 
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
 from common.mechanism.scaling import scaled
-from common.plan import VARIANT, Plan
+from common.plan import ENCODING, TALLY, VARIANT, Plan
 from common.task import Task
 
 BATCH_SIZE = 100
+ENCRYPTED_BATCH_SIZE = 1024
+"""Encrypting and evaluating takes as long for one query as for all that a ciphertext holds."""
 Adjacency = Literal["record", "label"]
 
 
@@ -27,6 +31,45 @@ class AdjacencyName(StrEnum):
         return "label" if self is AdjacencyName.LABEL else "record"
 
 
+class EncodingName(StrEnum):
+    """How queries are sent, by the name that a plan gives it."""
+
+    PLAIN = "plain"
+    CKKS = "ckks"
+
+    @property
+    def planned(self) -> ENCODING:
+        """The same as a plan holds it."""
+        return "ckks" if self is EncodingName.CKKS else "plain"
+
+
+class TallyName(StrEnum):
+    """How votes are tallied, by the name that a plan gives it."""
+
+    AGGREGATE = "aggregate"
+    BLIND = "blind"
+
+    @property
+    def planned(self) -> TALLY:
+        """The same as a plan holds it."""
+        return "blind" if self is TallyName.BLIND else "aggregate"
+
+
+Encoding = Annotated[
+    EncodingName, typer.Option("--encoding", help="Send queries as they are, or encrypted: ckks.")
+]
+Tally = Annotated[
+    TallyName, typer.Option("--tally", help="The guardian sees counts, or computes without: blind.")
+]
+Encoder = Annotated[
+    str | None, typer.Option("--encoder", help="Public network, module:factory; the one in site.toml.")
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(help=f"Queries released together; {BATCH_SIZE}, encrypted {ENCRYPTED_BATCH_SIZE}."),
+]
+
+
 @dataclass(frozen=True)
 class PlanOptions:
     """A plan's choices.
@@ -34,34 +77,55 @@ class PlanOptions:
     Attributes:
         mechanism: how histograms become answers.
         quorum: least number of parties released together; None: more than half of the parties.
-        batch_size: queries released together; noise_cluster releases all at once.
+        batch_size: queries released together; None: 100, and 1,024 where they are encrypted; noise_cluster
+            releases all at once.
         queries: how many of the pool to ask, from its first row; None: all.
         parties: who answers; None: every party of the site's configuration.
         adjacency: what is charged, a record or, for noise_cluster, a record's label alone.
         variant: how budgets that differ are used.
         align: whether the mechanism's noise and thresholds suit as many teachers with one record each in one
             of them, and are to be scaled to how many vote.
+        encoding: whether parties get queries as they are, "plain", or encrypted, "ckks".
+        tally: whether the guardian sees counts, "aggregate", or not even these, "blind".
+        encoder: the public network, module:factory, that the teachers were trained behind; "" for none; None:
+            the one in the site's configuration, if any.
     """
 
     mechanism: AnyMechanism
     quorum: int | None = None
-    batch_size: int = BATCH_SIZE
+    batch_size: int | None = None
     queries: int | None = None
     parties: tuple[str, ...] | None = None
     adjacency: Adjacency = "record"
     variant: VARIANT = "none"
     align: bool = False
+    encoding: ENCODING = "plain"
+    tally: TALLY = "aggregate"
+    encoder: str | None = None
+
+    @property
+    def confidential(self) -> bool:
+        """Whether garbled circuits take part, which fixes the ring."""
+        return self.encoding == "ckks" or self.tally == "blind"
 
     def aligned(self, scale: float) -> "PlanOptions":
         """The same with the mechanism scaled; raises `plan.invalid` for a scale that is no number above 0."""
         return replace(self, mechanism=scaled(self.mechanism, scale))
 
 
-def make_plan(options: PlanOptions, task: Task, pool_size: int, known: Collection[str], nonce: bytes) -> Plan:
+def make_plan(
+    options: PlanOptions,
+    task: Task,
+    pool_size: int,
+    known: Collection[str],
+    nonce: bytes,
+    encoder_sha256: bytes = b"",
+) -> Plan:
     """The plan for a pool of `pool_size` queries among the `known` parties; `nonce` is 16 random bytes.
 
-    Raises `party.unknown` for a party without an address here and `plan.invalid` for impossible numbers or a
-    mechanism that does not fit the task.
+    `encoder_sha256` is the digest of the weights of `options.encoder`. Raises `party.unknown` for a party
+    without an address here and `plan.invalid` for impossible numbers, or a mechanism that does not fit the
+    task, its encoding or its tally.
     """
     parties = tuple(sorted(set(known if options.parties is None else options.parties)))
     for site in parties:
@@ -83,7 +147,18 @@ def make_plan(options: PlanOptions, task: Task, pool_size: int, known: Collectio
         parties=parties,
         quorum=len(parties) // 2 + 1 if options.quorum is None else options.quorum,
         queries=queries,
-        batch_size=queries if at_once else min(options.batch_size, queries),
+        batch_size=queries if at_once else min(_batch_size(options), queries),
+        encoding=options.encoding,
+        tally=options.tally,
+        ring_bits=32 if options.confidential else 64,
+        encoder=options.encoder or "",
+        encoder_sha256=encoder_sha256,
         adjacency=options.adjacency,
         variant=options.variant,
     )
+
+
+def _batch_size(options: PlanOptions) -> int:
+    if options.batch_size is not None:
+        return options.batch_size
+    return ENCRYPTED_BATCH_SIZE if options.encoding == "ckks" else BATCH_SIZE

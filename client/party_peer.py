@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
 from client.retry import Retry
+from client.step_calls import StepCall
 from common.errors import ErrorCode, OstrakaError
 from common.rpc import call_error
 from common.rpc.chunks import split
@@ -21,6 +22,9 @@ from protos.ostraka.v1.party_pb2_grpc import PartyStub
 
 PROBE_S = 5.0
 VOTE_S = 600.0
+BEGIN_S = 60.0
+STEP_S = 600.0
+"""Deadline of each step on encrypted queries, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class VoteBatch:
     width: int
     grant: common_pb2.Signed
     ticket: common_pb2.Signed
-    features: NDArray[np.float32]
+    features: NDArray[np.float32] = field(repr=False)
 
     @cached_property
     def data(self) -> bytes:
@@ -92,9 +96,7 @@ class PartyPeer:
 
         Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
         """
-        if self._channel is None:
-            self._channel = self._connect()
-        stub = PartyStub(self._channel)
+        stub = self._stub()
 
         def ask() -> list[party_pb2.VoteReply]:
             replies = stub.Vote(batch.messages(), timeout=VOTE_S)
@@ -104,11 +106,46 @@ class PartyPeer:
 
         return self._seed(self._retry.call(ask), batch)
 
+    def begin(self, request: party_pb2.BeginRequest) -> bytes:
+        """The party's message of the base transfers of an encrypted batch."""
+        stub = self._stub()
+        return self._retry.call(lambda: stub.Begin(request, timeout=BEGIN_S)).points
+
+    def garble(self, call: StepCall) -> None:
+        """Send the extension of the transfers, and take the tables of the party's circuits."""
+        stub = self._open_stub()
+        self._retry.call(lambda: call.exchange(stub.Garble, STEP_S))
+
+    def evaluate(self, call: StepCall) -> None:
+        """Send encrypted queries, and take encrypted masked logits."""
+        stub = self._open_stub()
+        self._retry.call(lambda: call.exchange(stub.Evaluate, STEP_S))
+
+    def compare(self, call: StepCall) -> None:
+        """Send the correction, and take the labels of the party's words; the last call of a batch."""
+        stub = self._open_stub()
+        self._retry.call(lambda: call.exchange(stub.Compare, STEP_S))
+
     def close(self) -> None:
         """Close the channel, which ends calls that are under way."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None
+
+    def _stub(self) -> PartyStub:
+        if self._channel is None:
+            self._channel = self._connect()
+        return PartyStub(self._channel)
+
+    def _open_stub(self) -> PartyStub:
+        """For steps of a batch under way: they end with the channel and open no other."""
+        channel = self._channel
+        if channel is None:
+            raise OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE,
+                f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
+            )
+        return PartyStub(channel)
 
     def _seed(self, replies: list[party_pb2.VoteReply], batch: VoteBatch) -> bytes:
         header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()

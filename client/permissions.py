@@ -7,6 +7,7 @@ import numpy as np
 from google.protobuf.message import Message
 
 from common.clock import Clock
+from common.crypto.ckks.parameters import HEADS
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest
@@ -40,6 +41,7 @@ class Permissions:
             and len(set(sites)) == len(sites) >= plan.quorum
             and set(sites) <= set(plan.parties)
             and all(_whole(participant) for participant in grant.participants)
+            and (plan.encoding == "plain" or all(one.head in HEADS for one in grant.participants))
         )
         if not fits:
             raise OstrakaError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from client.encoding import site_encoder
 from client.options import PlanOptions, make_plan
 from client.retry import Retry
 from client.site import connect_guardian, load_query_site, load_site_task
@@ -49,22 +50,28 @@ def plan(
     task = load_site_task(site_folder, task_file)
     size = _size(options) if pool is None else len(task.load(pool))
     nonce = secrets.token_bytes(NONCE_BYTES)
+    encoder = site_encoder(site, options)
+    options = replace(options, encoder=encoder.name)
+
+    def made(chosen: PlanOptions) -> Plan:
+        return make_plan(chosen, task, size, site.parties, nonce, encoder.sha256)
+
     with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
 
         def ask(asked: Plan) -> guardian_pb2.PlanReply:
             return guardian.plan(asked.serialize())
 
-        asked = make_plan(options, task, size, site.parties, nonce)
+        asked = made(options)
         reply = ask(asked)
         if options.align:
             options = options.aligned(reply.scale)
-            asked = make_plan(options, task, size, site.parties, nonce)
+            asked = made(options)
             reply = ask(asked)
         if not curves:
             return PlanResult(asked, reply)
         counts = queries_up_to(asked.queries, POINTS).tolist()
         sized = [replace(options, queries=count) for count in counts]
-        replies = [ask(make_plan(one, task, size, site.parties, nonce)) for one in sized]
+        replies = [ask(made(one)) for one in sized]
     return PlanResult(asked, reply, _curves(counts, replies))
 
 
@@ -73,6 +80,8 @@ def as_json(result: PlanResult) -> dict[str, Any]:
     return {
         "mechanism": result.plan.mechanism.model_dump(),
         "variant": result.plan.variant,
+        "encoding": result.plan.encoding,
+        "tally": result.plan.tally,
         "queries": result.plan.queries,
         "teachers": result.reply.teachers,
         "voters": result.reply.voters,

@@ -8,7 +8,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client.options import BATCH_SIZE, AdjacencyName, PlanOptions
+from client.options import (
+    AdjacencyName,
+    BatchSize,
+    Encoder,
+    Encoding,
+    EncodingName,
+    PlanOptions,
+    Tally,
+    TallyName,
+)
 from common.cli import write_json
 from common.planning import options
 
@@ -34,8 +43,11 @@ def plan(
     ] = AdjacencyName.RECORD,
     variant: options.Variant = options.VariantName.NONE,
     align: options.Align = False,
+    encoding: Encoding = EncodingName.PLAIN,
+    tally: Tally = TallyName.AGGREGATE,
+    encoder: Encoder = None,
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
-    batch_size: Annotated[int, typer.Option(help="Queries released together.")] = BATCH_SIZE,
+    batch_size: BatchSize = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
@@ -61,7 +73,19 @@ def plan(
         max_positives=max_positives,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    asked = PlanOptions(chosen, quorum, batch_size, queries, names, adjacency.charged, variant.planned, align)
+    asked = PlanOptions(
+        chosen,
+        quorum,
+        batch_size,
+        queries,
+        names,
+        adjacency.charged,
+        variant.planned,
+        align,
+        encoding.planned,
+        tally.planned,
+        encoder,
+    )
     result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
     if plot is not None:
         budgets = {party.budget_epsilon for party in result.reply.parties}

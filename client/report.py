@@ -25,7 +25,8 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     `parties` has, for each, what this run's releases cost one of its records at worst: epsilon at `delta` and
     the order it is least at, for each of its groups and for the one that it is largest for; `asked` counts
     the queries that the group's teachers voted on, `answered` those with any answer. A batch whose
-    outcome or party set an interruption has hidden is counted as answered whole by every party. `labels` has
+    outcome or party set an interruption has hidden is counted as answered whole by every party; one that a
+    blind tally charged and whose answers were lost, `lost` queries in all, as it was charged. `labels` has
     what each label of a multi-label task got. Raises `data.missing` or `run.mismatch` where there is no run,
     and `config.invalid` for a delta outside (0, 1).
     """
@@ -45,10 +46,14 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         "by_student": len(state.by_student()),
         "unasked": plan.queries - len(answers),
         "unsettled_batches": sum(batch.status == "open" for batch in state.batches),
+        "lost": state.lost(),
         "labels": _labels(state, plan),
         "stopped": state.stopped.model_dump() if state.stopped else None,
         "mechanism": plan.mechanism.model_dump(),
         "variant": plan.variant,
+        "encoding": plan.encoding,
+        "tally": plan.tally,
+        "encoder": plan.encoder,
         "scale": state.scale,
         "quorum": plan.quorum,
         "adjacency": plan.adjacency,
@@ -134,9 +139,11 @@ def _may_have_cost(batch: Batch, party: Party) -> bool:
 
 
 def _answered(batch: Batch, plan: Plan) -> NDArray[np.bool_]:
-    """Which of a batch's answers were given, or may have been: (queries, answers per query)."""
+    """Which of a batch's answers were charged, or may have been: (queries, answers per query)."""
     if batch.status == "open":
         return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)
+    if batch.status == "lost":
+        return np.array(batch.charged, np.bool_)
     return answered_mask(batch.answers, plan)
 
 

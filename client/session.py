@@ -2,24 +2,29 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from client.answers import Answer, read_answers
+from client.answers import Answer
 from client.availability import Availability
-from client.batch_round import BatchRound, Granted, Peers, Queries, Ticketed
+from client.batch import Granted, Peers, Queries, Ticketed
+from client.batch_round import BatchRound
 from client.deaths import Deaths
+from client.settling import NEVER_RELEASED, settle
 from client.state import Batch, Clique, Party, RunState, RunStore
+from client.switches import Switches
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ballots import VOTE
 from protos.ostraka.v1 import common_pb2
 
 STOPS = frozenset(
     {
+        ErrorCode.BATCH_TOO_LARGE,
         ErrorCode.BUDGET_TOO_SMALL,
         ErrorCode.GRANT_EXPIRED,
         ErrorCode.POLICY_DAILY_LIMIT,
         ErrorCode.SESSION_ENDED,
     }
 )
-"""What ends the asking, with the labels that came kept."""
+"""What ends the asking, with the labels that came kept. Answers that a blind tally lost count among the
+queries that a session may ask."""
 UNCERTAIN = frozenset(
     {
         ErrorCode.INTERNAL,
@@ -33,16 +38,7 @@ UNCERTAIN = frozenset(
 """Failures of a call after which the guardian may still have acted."""
 ASKED_AGAIN = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
 """What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
-NEVER_RELEASED = frozenset(
-    {
-        ErrorCode.BATCH_DEAD,
-        ErrorCode.SESSION_CLOSED,
-        ErrorCode.SESSION_ENDED,
-        ErrorCode.SESSION_UNKNOWN,
-    }
-)
-"""Refusals to settle a batch that say that it has no answers."""
-SMALLER = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
+SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
 """Refusals of a ticket after which a batch of the size that they tell may be asked."""
 
 
@@ -56,8 +52,9 @@ class Session:
         pool: Queries,
         on_progress: Callable[[RunState], None],
         granted: Granted,
+        switches: Switches,
     ) -> None:
-        """Take an open session; the `pool` is what may be asked, prepared."""
+        """Take an open session; the `pool` is what may be asked, as the plan's parties take it."""
         self._peers = peers
         self._store = store
         self._pool = pool
@@ -69,7 +66,13 @@ class Session:
             lambda site: peers.parties[site].probe(),
             peers.pool,
         )
-        self._round = BatchRound(peers, granted, self._availability)
+        self._round = BatchRound(
+            peers,
+            granted,
+            self._availability,
+            switches.voting(peers, granted),
+            switches.tally(peers, granted),
+        )
         self._deaths = Deaths(sum(len(known.cliques) for known in granted.grant.participants))
         self._fits: int | None = None
 
@@ -80,6 +83,7 @@ class Session:
         store: RunStore,
         pool: Queries,
         on_progress: Callable[[RunState], None],
+        switches: Switches,
     ) -> "Session":
         """The session of a run's plan, new or the one that the same plan opened before."""
         plan_bytes = store.state.plan_bytes
@@ -89,7 +93,7 @@ class Session:
             grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
         )
         granted = Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
-        return cls(peers, store, pool, on_progress, granted)
+        return cls(peers, store, pool, on_progress, granted, switches)
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -126,9 +130,13 @@ class Session:
             return
         try:
             ticket = self._read(signed, batch)
-            batch = self._store.ticketed(batch, ticket.schedule)
-            queries = self._pool.take(batch.queries)
-            released = self._round.run(ticket, queries, patient=not self._deaths.next_is_last)
+            self._store.ticketed(batch, ticket.schedule)
+            released = self._round.run(
+                ticket,
+                self._pool.take(batch.queries),
+                patient=not self._deaths.next_is_last,
+                on_frozen=lambda parties: self._begin_tally(batch, parties),
+            )
         except OstrakaError as error:
             self._mourn(batch, error)
             return
@@ -169,18 +177,15 @@ class Session:
         if error.code not in ASKED_AGAIN or self._deaths.too_many:
             raise error
 
+    def _begin_tally(self, batch: Batch, parties: Sequence[str]) -> None:
+        if self._granted.plan.tally == "blind":
+            self._store.tallied(batch, parties)
+
     def _settle(self, batch: Batch) -> None:
-        """Learn what became of a batch: its answers, or that it is dead and its queries are pending again."""
-        try:
-            answers = self._peers.guardian.settle(self._store.state.session_id, batch.id)
-        except OstrakaError as error:
-            if error.code not in NEVER_RELEASED:
-                raise
-            answers = None
-        if answers is None:
-            self._store.dead(batch)
-        else:
-            self._keep(batch, read_answers(answers, len(batch.queries), self._granted.plan), ())
+        """Learn what became of a batch: its answers, or that its queries are pending again."""
+        answers = settle(self._peers.guardian, self._store, batch, self._granted.plan)
+        if answers is not None:
+            self._keep(batch, answers, ())
 
     def _keep(self, batch: Batch, answers: Sequence[Answer], parties: Sequence[str]) -> None:
         self._store.released(batch, answers, parties)

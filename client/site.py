@@ -6,13 +6,14 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
-from client.batch_round import Peers
+from client.batch import Peers
 from client.guardian_peer import GuardianPeer
 from client.party_peer import PartyPeer
 from client.permissions import Permissions
 from client.retry import Retry
 from common.clock import Clock
 from common.config import SiteConfig, load_site
+from common.crypto.ckks.parameters import HEADS
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.rpc import open_channel
@@ -67,7 +68,8 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         for name in sites
     }
     with ExitStack() as stack:
-        pool = ThreadPoolExecutor(max_workers=len(sites), thread_name_prefix="party")
+        threads = len(sites) + len(HEADS)
+        pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="party")
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for peer in parties.values():
             stack.callback(peer.close)

@@ -54,19 +54,24 @@ class Batch(_Value):
     Attributes:
         id: the batch id, used once in a session.
         queries: rows of the pool, in the order they were sent.
-        status: "open" until it is known to be "released" or "dead".
+        status: "open" until it is known to be "released", "dead", or "lost": charged in a blind tally while
+            its answers never came; its queries are asked again.
         schedule: by site, for every clique the queries that it votes on as the ticket says it, in hex; none
             where every clique votes on every query, or no ticket came.
         parties: whose ballots were released; empty where an interruption lost that, then any party's may be.
         answers: by query once released, None where the mechanism gave no answer.
+        tallied: whether a blind tally of it was begun, whose check may be charged whatever comes of it.
+        charged: of a lost batch by query, which answers were charged; the check alone where none was.
     """
 
     id: int
     queries: tuple[int, ...]
-    status: Literal["open", "released", "dead"] = "open"
+    status: Literal["open", "released", "dead", "lost"] = "open"
     schedule: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     parties: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ()
+    tallied: bool = False
+    charged: tuple[tuple[bool, ...], ...] = ()
 
 
 class Student(_Value):
@@ -84,11 +89,12 @@ class Student(_Value):
 class RunState(_Value):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
-    Version 1 knew neither multi-label answers nor students, version 2 no schedules; both are read, and
-    written as version 3. `scale` is what the plan's noise was scaled by to suit how many vote, if it was.
+    Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
+    tallies; all are read, and written as version 4. `scale` is what the plan's noise was scaled by to suit
+    how many vote, if it was.
     """
 
-    version: Literal[1, 2, 3] = 3
+    version: Literal[1, 2, 3, 4] = 4
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
@@ -129,6 +135,10 @@ class RunState(_Value):
         own = {query: self.student.labels[query] for query, given in self.answers().items() if given is None}
         return {query: label for query, label in own.items() if label is not None}
 
+    def lost(self) -> int:
+        """How many queries were charged while their answers never came; each time counts."""
+        return sum(len(batch.queries) for batch in self.batches if batch.status == "lost")
+
     def pending(self) -> list[int]:
         """Rows of the pool that the plan asks and that no batch has settled."""
         settled = self.answers()
@@ -155,6 +165,10 @@ class RunStore:
         """The state as last saved."""
         return self._state
 
+    def batch(self, batch_id: int) -> Batch:
+        """A batch as last saved."""
+        return next(batch for batch in self._state.batches if batch.id == batch_id)
+
     def granted(self, session_id: str, parties: Iterable[Party], enforce: str, bound: str) -> None:
         """Keep what the grant says."""
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
@@ -165,20 +179,25 @@ class RunStore:
         self._update(batches=(*self._state.batches, batch), stopped=None)
         return batch
 
-    def ticketed(self, batch: Batch, schedule: Mapping[str, tuple[str, ...]]) -> Batch:
-        """The batch with who votes on what, kept before anybody is asked."""
-        known = batch.model_copy(update={"schedule": dict(schedule)})
-        self._replace(known)
-        return known
+    def ticketed(self, batch: Batch, schedule: Mapping[str, tuple[str, ...]]) -> None:
+        """Keep who votes on what in a batch, before anybody is asked."""
+        self._change(batch, schedule=dict(schedule))
+
+    def tallied(self, batch: Batch, parties: Iterable[str]) -> None:
+        """Keep that a blind tally of these parties' ballots begins, before it does."""
+        self._change(batch, tallied=True, parties=tuple(parties))
 
     def released(self, batch: Batch, answers: Iterable[Answer], parties: Iterable[str]) -> None:
         """Keep a batch's answers, in the order of its queries."""
-        fields = {"status": "released", "answers": tuple(answers), "parties": tuple(parties)}
-        self._replace(batch.model_copy(update=fields))
+        self._change(batch, status="released", answers=tuple(answers), parties=tuple(parties))
+
+    def lost(self, batch: Batch, charged: Iterable[Iterable[bool]]) -> None:
+        """Keep that these answers of a batch were charged and never came; its queries are pending again."""
+        self._change(batch, status="lost", charged=tuple(map(tuple, charged)))
 
     def dead(self, batch: Batch) -> None:
         """Keep that a batch will never be released; its queries are pending again."""
-        self._replace(batch.model_copy(update={"status": "dead"}))
+        self._change(batch, status="dead")
 
     def stop(self, code: ErrorCode, message: str) -> None:
         """Keep why no further batch was asked."""
@@ -188,12 +207,15 @@ class RunStore:
         """Keep that every query is settled and the session closed."""
         self._update(closed=True)
 
-    def _replace(self, batch: Batch) -> None:
-        batches = tuple(batch if known.id == batch.id else known for known in self._state.batches)
+    def _change(self, batch: Batch, **fields: object) -> None:
+        batches = tuple(
+            known.model_copy(update=fields) if known.id == batch.id else known
+            for known in self._state.batches
+        )
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 3, **fields})
+        self._state = self._state.model_copy(update={"version": 4, **fields})
         self._save()
 
     def _save(self) -> None:

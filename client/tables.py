@@ -8,6 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 METRICS = ("accuracy", "balanced_accuracy")
+_ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
+_TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}
 
 
 def show(figures: Mapping[str, Any], console: Console) -> None:
@@ -25,9 +27,12 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
     if figures["unsettled_batches"]:
         yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
+    if figures["lost"]:
+        yield Text(f"{figures['lost']} queries were charged, lost their answers, and were asked again.")
     if figures["labels"]:
         yield _labels(figures)
     yield _parties(figures)
+    yield Text(f"Queries were sent {_ENCODINGS[figures['encoding']]}; {_TALLIES[figures['tally']]}.")
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
         "every epsilon here is worst-case, for this run alone."

@@ -1,40 +1,33 @@
-"""One batch put to every scheduled party at once; the shares that come back are added up in memory."""
+"""Votes on queries that the parties see: each answers with a seed whose expansion is this side's share."""
 
-from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
-from dataclasses import dataclass, field
-
-from client.party_peer import PartyPeer, VoteBatch
-from common.errors import OstrakaError
+from client.batch import Granted, Peers, Queries, Ticketed
+from client.meter import Meter
+from client.party_peer import VoteBatch
+from client.votes import Votes, collect
 from common.sharing.expansion import expand
-from common.sharing.ring import Ring
-from common.sharing.shares import add
+from common.sharing.ring import Ring, RingArray
 
 
-@dataclass(frozen=True)
-class Votes:
-    """What came of a batch: seeds by site, which never leave memory, and why the others gave none."""
+class PlainVoting:
+    """Puts batches to the parties as they are."""
 
-    seeds: Mapping[str, bytes] = field(repr=False)
-    failures: Mapping[str, OstrakaError]
+    def __init__(self, peers: Peers, session: Granted, meter: Meter) -> None:
+        """Take an open session."""
+        self._peers = peers
+        self._session = session
+        self._meter = meter
 
-    def total(self, frozen: Iterable[str], rows: int, width: int, ring: Ring) -> bytes:
-        """The sum of this side's shares over exactly the frozen parties, as ring bytes (rows x width)."""
-        return ring.to_bytes(add([expand(self.seeds[site], rows, width, ring) for site in frozen]))
+    def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
+        """This side's shares of the ballots of every party of the ticket, or why it gave none."""
+        session, plan = self._session, self._session.plan
+        width, ring = plan.mechanism.width(plan.classes), Ring(plan.ring_bits)
+        asked = VoteBatch(session.plan_bytes, width, session.signed, ticket.signed, queries.features)
 
+        def ask(site: str) -> RingArray:
+            with self._meter.measure("party", "vote") as traffic:
+                traffic.sent += len(asked.data)
+                seed = self._peers.parties[site].vote(asked)
+                traffic.received += len(seed)
+            return expand(seed, len(queries), width, ring)
 
-def collect(peers: Mapping[str, PartyPeer], sites: Iterable[str], batch: VoteBatch, pool: Executor) -> Votes:
-    """Ask the `sites` to vote on `batch`, all at once, and wait for every one's seed or failure."""
-
-    def ask(site: str) -> bytes | OstrakaError:
-        try:
-            return peers[site].vote(batch)
-        except OstrakaError as error:
-            return error
-
-    asked = list(sites)
-    came = dict(zip(asked, pool.map(ask, asked), strict=True))
-    return Votes(
-        seeds={site: seed for site, seed in came.items() if isinstance(seed, bytes)},
-        failures={site: error for site, error in came.items() if isinstance(error, OstrakaError)},
-    )
+        return collect(ticket.sites, ask, self._peers.pool)

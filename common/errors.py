@@ -11,6 +11,7 @@ class ErrorCode(StrEnum):
     BATCH_DEAD = "batch.dead"
     BATCH_FROZEN = "batch.frozen"
     BATCH_NOT_FROZEN = "batch.not_frozen"
+    BATCH_OUT_OF_ORDER = "batch.out_of_order"
     BATCH_RESTARTED = "batch.restarted"
     BATCH_TOO_LARGE = "batch.too_large"
     BUDGET_ALREADY_SET = "budget.already_set"
@@ -19,6 +20,7 @@ class ErrorCode(StrEnum):
     BUDGET_TOO_SMALL = "budget.too_small"
     CONFIG_INVALID = "config.invalid"
     CONSENT_UNKNOWN = "consent.unknown"
+    CRYPTO_REFUSED = "crypto.refused"
     DATA_LABEL_RANGE = "data.label_range"
     DATA_MISSING = "data.missing"
     DATA_NAN = "data.nan"
@@ -51,6 +53,7 @@ class ErrorCode(StrEnum):
     MESSAGE_TOO_LARGE = "message.too_large"
     MODEL_INVALID = "model.invalid"
     PARTY_CAP_REACHED = "party.cap_reached"
+    PARTY_NOT_ENCRYPTED = "party.not_encrypted"
     PARTY_REMOVED = "party.removed"
     PARTY_SUSPENDED = "party.suspended"
     PARTY_UNKNOWN = "party.unknown"
@@ -82,6 +85,7 @@ _STATUS_OF_GROUP = {
     "budget": "FAILED_PRECONDITION",
     "config": "INVALID_ARGUMENT",
     "consent": "INVALID_ARGUMENT",
+    "crypto": "INVALID_ARGUMENT",
     "data": "INVALID_ARGUMENT",
     "grant": "PERMISSION_DENIED",
     "identity": "PERMISSION_DENIED",

@@ -10,9 +10,12 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from common.mechanism import Mechanism, Value, invalid_plan
 from common.mechanism.message import mechanism_message, mechanism_of
 from common.plan_limits import check_mechanism
+from common.plan_switches import check_switches
 from protos.ostraka.v1 import common_pb2
 
 ENFORCE = Literal["worst_case", "data_dependent"]
+TALLY = Literal["aggregate", "blind"]
+ENCODING = Literal["plain", "ckks"]
 VARIANT = Literal["none", "vanishing", "weighting"]
 
 NONCE_BYTES = 16
@@ -30,6 +33,8 @@ _COPIED = {
     "ring_bits",
     "fraction_bits",
     "adjacency",
+    "encoder",
+    "encoder_sha256",
 }
 _UINT32 = 2**32 - 1
 
@@ -52,12 +57,14 @@ class Plan(Value):
     queries: Count
     batch_size: Count
     multi_label: bool = False
-    tally: Literal["aggregate", "blind"] = "aggregate"
-    encoding: Literal["plain", "ckks"] = "plain"
+    tally: TALLY = "aggregate"
+    encoding: ENCODING = "plain"
     ring_bits: Literal[32, 64] = 64
     fraction_bits: Literal[16] = 16
     adjacency: Literal["record", "label"] = "record"
     variant: VARIANT = "none"
+    encoder: Annotated[str, StringConstraints(pattern=r"^([\w.]+:\w+)?$")] = ""
+    encoder_sha256: Annotated[bytes, Field(max_length=DIGEST_BYTES)] = b""
 
     @field_validator("parties")
     @classmethod
@@ -76,12 +83,10 @@ class Plan(Value):
             raise invalid_plan(
                 f"a batch of {self.batch_size} is larger than the {self.queries} queries asked"
             )
-        if self.tally != "aggregate" or self.encoding != "plain":
-            raise invalid_plan(
-                "this version tallies in the aggregate and takes plain queries; "
-                "choose tally aggregate and encoding plain"
-            )
+        if bool(self.encoder) != bool(self.encoder_sha256):
+            raise invalid_plan("an encoder and the digest of its weights go together; give both or neither")
         check_mechanism(self)
+        check_switches(self)
         return self
 
     @classmethod

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from common.config import load_section
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import BOUND, MECHANISMS
-from common.plan import ENFORCE
+from common.plan import ENFORCE, Plan
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
@@ -23,7 +23,7 @@ class Policy(BaseModel):
     Attributes:
         enforce: which costs stop a session, "worst_case" or "data_dependent".
         bound: how data-dependent costs are computed. Under worst_case enforcement they go into the
-            confidential report alone.
+            confidential report alone. Blind tallies are charged the worst case whatever it says.
         on_exhaustion: whether a session stops where a unit's budget runs out, or goes on without its votes.
         consent: epsilon of each consent level.
         delta: the delta of budgets that name none.
@@ -70,6 +70,10 @@ class Policy(BaseModel):
     def renewal_ms(self) -> int | None:
         """Milliseconds after which a budget starts anew, or None."""
         return None if self.renewal_days is None else self.renewal_days * DAY_MS
+
+    def bound_of(self, plan: Plan) -> BOUND:
+        """How costs of a plan are computed: at worst where nobody sees the histogram."""
+        return "worst_case" if plan.tally == "blind" else self.bound
 
     def epsilon_of(self, level: str) -> float:
         """Epsilon of a consent level; raises `consent.unknown`."""

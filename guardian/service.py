@@ -4,23 +4,17 @@ from collections.abc import Iterator, Mapping
 
 import grpc
 import numpy as np
-from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
-from common.mechanism import Interactive
 from common.rpc import peer_identity
-from common.rpc.chunks import join
-from common.sharing.fixed_point import FRACTION_BITS
-from common.sharing.ring import Ring
+from common.rpc.steps import StepId, read_header, read_request, reply_messages
 from guardian.ledger import Ledger
 from guardian.registration import Registrar
 from guardian.sessions import Coordinator
-from guardian.sessions.batch import Share
+from guardian.share_messages import read_share
 from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
-SCORE_BYTES = 4
 _SERVICE = "/ostraka.v1.Guardian/"
 _PARTY = frozenset({Role.PARTY})
 _QUERY = frozenset({Role.QUERY})
@@ -29,6 +23,7 @@ ROLES: Mapping[str, frozenset[Role]] = {
     for methods, roles in (
         (("Register", "Reconcile", "SubmitBallots"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _QUERY),
+        (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
     )
     for method in methods
 }
@@ -87,7 +82,8 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.SubmitBallotsReply:
         """Keep a party's share."""
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
-        share = self._read(header, (part.chunk for part in request_iterator))
+        plan, size = self._coordinator.shape(header.session_id, header.batch_id)
+        share = read_share(plan, size, header, (part.chunk for part in request_iterator))
         self._coordinator.submit(peer_identity(context), header.session_id, header.batch_id, share)
         return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.head())
 
@@ -104,12 +100,52 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> Iterator[guardian_pb2.ReleaseReply]:
         """Release a batch; the answers are durable before the first message leaves."""
         header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
-        request = self._read(header, (part.chunk for part in request_iterator), header.score_width)
+        plan, size = self._coordinator.shape(header.session_id, header.batch_id)
+        chunks = (part.chunk for part in request_iterator)
+        request = read_share(plan, size, header, chunks, header.score_width)
         querier = peer_identity(context)
         stored = self._coordinator.release(querier, header.session_id, header.batch_id, request)
         answers = guardian_pb2.ReleaseReply.FromString(stored).answers
         for start in range(0, len(answers), ANSWERS_PER_MESSAGE):
             yield guardian_pb2.ReleaseReply(answers=answers[start : start + ANSWERS_PER_MESSAGE])
+
+    def BeginTally(  # noqa: N802
+        self, request: guardian_pb2.BeginTallyRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.BeginTallyReply:
+        """Begin a stage of a blind tally."""
+        step = StepId(request.session_id, request.batch_id, request.stage)
+        points = self._coordinator.blind.begin(peer_identity(context), step, request.point)
+        return guardian_pb2.BeginTallyReply(points=points)
+
+    def GarbleTally(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Charge a stage; its charge is durable before the first message leaves."""
+        querier, header = peer_identity(context), read_header(request_iterator)
+        step, blind = StepId.of(header), self._coordinator.blind
+        sizes = blind.sizes(querier, step)
+        extension = read_request(header, request_iterator, most=sizes.extension)
+        yield from reply_messages(step, sizes.tables, blind.garble(querier, step, extension))
+
+    def CompareTally(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Send labels of the guardian's words."""
+        querier, header = peer_identity(context), read_header(request_iterator)
+        step, blind = StepId.of(header), self._coordinator.blind
+        sizes = blind.sizes(querier, step)
+        correction = read_request(header, request_iterator, most=sizes.correction)
+        yield from reply_messages(step, sizes.labels, [blind.compare(querier, step, correction)])
+
+    def OpenCheck(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> guardian_pb2.OpenCheckReply:
+        """Say what passed the check."""
+        querier, header = peer_identity(context), read_header(request_iterator)
+        step, blind = StepId.of(header), self._coordinator.blind
+        returned = read_request(header, request_iterator, most=blind.sizes(querier, step).returned)
+        passed = blind.open_check(querier, step, returned)
+        return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())
 
     def SettleBatch(  # noqa: N802
         self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
@@ -127,42 +163,3 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         """Close a session."""
         self._coordinator.close_session(peer_identity(context), request.session_id)
         return guardian_pb2.CloseSessionReply()
-
-    def _read(
-        self,
-        header: guardian_pb2.BallotsHeader | guardian_pb2.ReleaseHeader,
-        chunks: Iterator[common_pb2.Chunk],
-        score_width: int = 0,
-    ) -> Share:
-        """Ring values, and the scores that follow them in a release of an interactive plan."""
-        plan, size = self._coordinator.shape(header.session_id, header.batch_id)
-        width = plan.mechanism.width(plan.classes)
-        if (header.rows, header.width) != (size, width):
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"This batch takes {size} rows of {width} counts, not {header.rows} rows of {header.width}.",
-            )
-        scored = isinstance(header, guardian_pb2.ReleaseHeader) and isinstance(plan.mechanism, Interactive)
-        needed = plan.classes if scored else 0
-        if score_width != needed:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"Mechanism {plan.mechanism.kind} takes scores of {needed} classes with the sum, not of"
-                f" {score_width}.",
-            )
-        ring = Ring(plan.ring_bits)
-        split = size * width * ring.bits // 8
-        expected = split + size * score_width * SCORE_BYTES
-        data = join(chunks, expected=expected, sha256=header.sha256)
-        values = ring.from_bytes(data[:split], size, width)
-        return Share.of(values, _scores(data[split:], size) if scored else None)
-
-
-def _scores(data: bytes, rows: int) -> NDArray[np.int64]:
-    """A student's probabilities in units of 2^-16, rows x classes; `message.invalid` beyond 0 to 1."""
-    scores = np.frombuffer(data, "<u4").astype(np.int64).reshape(rows, -1)
-    if (scores > 2**FRACTION_BITS).any():
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID, "A student's scores lie between 0 and 1; send its probabilities."
-        )
-    return scores

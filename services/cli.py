@@ -30,12 +30,18 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 
 @dataclass(frozen=True)
 class Checked:
-    """What fits a site's task: its records, and its teachers, by group, where there are any."""
+    """What fits a site's task: its records, and its teachers, by group, where there are any.
+
+    `head` says how they are evaluated on encrypted queries, empty where they cannot be; `encoder` is the
+    public network in front of them.
+    """
 
     task: str
     records: int
     classes: int
     teachers: int | None
+    head: str
+    encoder: str
     groups: Sequence[dict[str, Any]]
 
 
@@ -47,6 +53,10 @@ def train(
     teachers: Annotated[int | None, typer.Option(min=1, help="How many.")] = None,
     model: Annotated[
         str | None, typer.Option(help="logistic, mlp, cnn, random_forest, ... or module:function.")
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="A model that votes on encrypted queries too: linear, square-mlp or square-cnn."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes of a network over its slice.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of slices and training.")] = None,
@@ -62,8 +72,16 @@ def train(
     """Train this party's teachers on slices of its records."""
     from services.teachers import train as train_teachers
 
-    given = {"teachers": teachers, "model": model, "epochs": epochs, "seed": seed, "variant": variant}
-    section = _training(site, data, **given)
+    section = _training(
+        site,
+        data,
+        teachers=teachers,
+        model=model,
+        head=head,
+        epochs=epochs,
+        seed=seed,
+        variant=variant,
+    )
     wanted = load_task(task or _task_file(site))
     records = wanted.load(section.required_data)
     with progress() as bar:
@@ -90,15 +108,18 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
 
     wanted = load_task(task or _task_file(site))
     records = wanted.load(_training(site, data).required_data)
-    teachers, groups = None, []
+    teachers, head, encoder, groups = None, "", "", []
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
-        teachers = ensemble.manifest.teachers
+        manifest = ensemble.manifest
+        teachers, head, encoder = manifest.teachers, manifest.head, manifest.encoder
         groups = [group.model_dump() for group in ensemble.manifest.groups]
-    found = Checked(wanted.name, len(records), len(wanted.classes), teachers, groups)
+    found = Checked(wanted.name, len(records), len(wanted.classes), teachers, head, encoder, groups)
     having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
+    if teachers is not None:
+        lines.append(_encrypted_line(head))
     _tell("\n".join(lines), asdict(found), json)
 
 
@@ -140,9 +161,10 @@ def _training(site: Path, data: Path | None, **given: object) -> TrainingSection
     """
     section = load_section(site, "training", TrainingSection)
     kept = {key: value for key, value in given.items() if value is not None}
+    other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
     found = data or (section.data and site / section.data)
     try:
-        return TrainingSection.model_validate(section.model_dump() | kept | {"data": found})
+        return TrainingSection.model_validate(section.model_dump() | other | kept | {"data": found})
     except ValidationError as exc:
         first = exc.errors()[0]
         option, problem = first["loc"][0], first["msg"].removeprefix("Value error, ")
@@ -151,6 +173,15 @@ def _training(site: Path, data: Path | None, **given: object) -> TrainingSection
 
 def _line(group: dict[str, Any]) -> str:
     return "  group {name}: {records} records, {teachers} teachers, {copies} to a record".format(**group)
+
+
+def _encrypted_line(head: str) -> str:
+    if head:
+        return f"  They vote on encrypted queries too (head {head})."
+    return (
+        "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, "
+        "square-mlp or square-cnn."
+    )
 
 
 def _task_file(site: Path) -> Path:

@@ -50,6 +50,20 @@ class Permission:
         """Unix seconds after which the grant is refused."""
         return float(self.grant.expires_unix_s + self.grant.allowed_skew_s)
 
+    def digest(self, content: bytes, querier: Identity) -> bytes:
+        """SHA-256 of all that a reply depends on; a ticket signed again for the batch changes nothing."""
+        parts = (
+            querier.uri.encode(),
+            self.plan_digest,
+            self.grant.session_id.encode(),
+            str(self.batch_id).encode(),
+            self.participant.SerializeToString(deterministic=True),
+            np.packbits(self.scheduled, axis=1).tobytes(),
+            hashlib.sha256(content).digest(),
+        )
+        lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)
+        return hashlib.sha256(lengths + b"".join(parts)).digest()
+
 
 @dataclass(frozen=True)
 class Checker:
@@ -62,26 +76,31 @@ class Checker:
     guardian: Identity
     clock: Clock
 
-    def check(self, header: party_pb2.VoteHeader, peer: Identity) -> Permission:
-        """Returns what `header` permits to `peer`.
+    def check(
+        self, request: party_pb2.VoteHeader | party_pb2.BeginRequest, peer: Identity, rows: int | None = None
+    ) -> Permission:
+        """Returns what the plan, grant and ticket of a request permit to `peer`.
+
+        `rows` are the queries that came with it; none where they come later.
 
         Raises `plan.invalid`, `grant.*`, `ticket.invalid`, `batch.too_large` or `identity.*`.
         """
-        plan, plan_digest = Plan.parse(header.plan), digest(header.plan)
-        grant = self._read(header.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
+        plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
+        grant = self._read(request.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
         self._check_time(grant)
-        self._check_grant(header, grant, plan, plan_digest, peer)
-        ticket = self._read(header.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
+        self._check_grant(request.grant, grant, plan, plan_digest, peer)
+        ticket = self._read(request.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
         if ticket.session_id != grant.session_id:
             raise ticket_invalid("belongs to another session")
-        if max(ticket.size, header.rows) > grant.max_batch or header.rows > ticket.size:
+        sent = ticket.size if rows is None else rows
+        if max(ticket.size, sent) > grant.max_batch or sent > ticket.size:
             raise OstrakaError(
                 ErrorCode.BATCH_TOO_LARGE,
-                f"The batch has {header.rows} queries, its ticket allows {ticket.size} and its grant "
+                f"The batch has {sent} queries, its ticket allows {ticket.size} and its grant "
                 f"{grant.max_batch}: ask for a ticket of the batch's size, within the grant's limit.",
             )
-        if header.rows != ticket.size or not header.rows:
-            raise ticket_invalid(f"is for {ticket.size} queries and the batch has {header.rows}")
+        if sent != ticket.size or not sent:
+            raise ticket_invalid(f"is for {ticket.size} queries and the batch has {sent}")
         schedule = self._own(ticket, grant)
         return Permission(
             plan=plan,
@@ -123,7 +142,7 @@ class Checker:
 
     def _check_grant(
         self,
-        header: party_pb2.VoteHeader,
+        signed: common_pb2.Signed,
         grant: common_pb2.Grant,
         plan: Plan,
         plan_digest: bytes,
@@ -136,7 +155,7 @@ class Checker:
                 f"is of protocol {grant.protocol_version or 'none'}",
             ),
             (bool(grant.session_id), "names no session"),
-            (grant.key_id == _key_id(header.grant), "names another signing key than signed it"),
+            (grant.key_id == _key_id(signed), "names another signing key than signed it"),
             (grant.plan_digest == plan_digest, "was given for another plan"),
             (grant.querier == peer.uri, "was given to another querying party"),
             (grant.ring_bits == plan.ring_bits, "names another ring than the plan"),

@@ -1,32 +1,33 @@
 """Wires an answering party together and serves it until told to stop."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import grpc
 import structlog
 
 from common.clock import Clock, SystemClock
 from common.config import load_section, load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
-from common.rpc import join, make_server, peer_identity
+from common.rpc import make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
 from common.task import Task, load_task
-from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from protos.ostraka.v1 import common_pb2, party_pb2_grpc
 from services.ballots import Records, Teachers
 from services.declared import Declared
+from services.encrypted.answering import EncryptedVoter
 from services.grants import Checker
 from services.journal import Journal
 from services.policy import PartySection, Policy
+from services.service import ROLES, PartyService
 from services.submission import GuardianLink
 from services.teachers.config import TrainingSection
 from services.teachers.manifest import TeachersManifest
+from services.terms import Terms
 from services.voting import Voter
 
-FEATURE_BYTES = 4
 TRANSIENT = frozenset(
     {
         ErrorCode.LEDGER_FENCED,
@@ -39,33 +40,6 @@ TRANSIENT = frozenset(
 """Refusals of a manifest that waiting may mend."""
 AGAIN_S = 30.0
 """Seconds between two registrations: a guardian whose ledger is restored takes no vote before the next."""
-ROLES: Mapping[str, frozenset[Role]] = {"/ostraka.v1.Party/Vote": frozenset({Role.QUERY})}
-
-
-class PartyService(party_pb2_grpc.PartyServicer):
-    """Serves querying parties; their role is checked before a method runs."""
-
-    def __init__(self, checker: Checker, voter: Voter) -> None:
-        """Takes what checks requests and what answers them."""
-        self._checker = checker
-        self._voter = voter
-
-    def Vote(  # noqa: N802
-        self, request_iterator: Iterator[party_pb2.VoteRequest], context: grpc.ServicerContext
-    ) -> Iterator[party_pb2.VoteReply]:
-        """Votes on one batch; nothing of it is read before its header is found good."""
-        first = next(request_iterator, party_pb2.VoteRequest())
-        if first.WhichOneof("part") != "header":
-            raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
-        header, querier = first.header, peer_identity(context)
-        permission = self._checker.check(header, querier)
-        self._voter.check(permission, header.columns, querier)
-        features = join(
-            (message.chunk for message in request_iterator),
-            expected=header.rows * header.columns * FEATURE_BYTES,
-            sha256=header.sha256,
-        )
-        yield party_pb2.VoteReply(header=self._voter.answer(permission, features, querier))
 
 
 def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
@@ -101,6 +75,7 @@ def running(
 
     Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`.
     """
+    from services.encrypted.heads import encrypted_heads
     from services.teachers import Ensemble
 
     clock = clock or SystemClock()
@@ -109,6 +84,7 @@ def running(
     task = load_task(folder / section.task)
     ensemble = Ensemble.load(folder / "teachers")
     ensemble.require_task(task)
+    heads = encrypted_heads(ensemble) if ensemble.manifest.head else ()
     teachers = Teachers(ensemble, ensemble.manifest.teachers, task)
     records = _records(folder, task, ensemble.manifest) if policy.label_counts else None
     guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
@@ -119,17 +95,25 @@ def running(
         max_votes_per_person=section.max_votes_per_person,
         training=ensemble.training,
         mixed=ensemble.mixed,
+        head=ensemble.manifest.head,
+        encoder=ensemble.manifest.encoder,
+        encoder_sha256=bytes.fromhex(ensemble.manifest.encoder_sha256),
     )
     copies = {group.name: group.copies for group in ensemble.groups}
     declared = Declared(ensemble.cliques, copies, section.max_votes_per_person)
+    terms = Terms(task, policy, declared, ensemble.manifest.head, manifest.encoder, manifest.encoder_sha256)
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap))
         link = GuardianLink(
             credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
         )
         stack.callback(link.close)
-        voter = Voter(task, teachers, records, policy, declared, journal, link, clock)
-        service = PartyService(Checker(credentials, guardian, clock), voter)
+        service = PartyService(
+            Checker(credentials, guardian, clock),
+            terms,
+            Voter(terms, teachers, records, journal, link, clock),
+            EncryptedVoter(terms, heads, journal, link, clock),
+        )
         bound = make_server(
             credentials,
             site.listen,

@@ -1,6 +1,5 @@
 """One batch voted on once: teachers, ballots, a fresh seed, the guardian's share, the reply."""
 
-import hashlib
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -13,19 +12,16 @@ from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.mechanism import NoiseCluster
-from common.plan import Plan
 from common.sharing.expansion import fresh_seed
 from common.sharing.ring import Ring
 from common.sharing.shares import split
-from common.task import Task
 from protos.ostraka.v1 import party_pb2
 from services.ballots import Records, Teachers
-from services.declared import Declared
 from services.grants import Permission
 from services.journal import Journal, restarted
-from services.policy import Policy
 from services.replies import Answered, Replies, Slot
 from services.submission import Share
+from services.terms import Terms
 
 
 class Submitter(Protocol):
@@ -40,50 +36,27 @@ class Voter:
 
     def __init__(
         self,
-        task: Task,
+        terms: Terms,
         teachers: Teachers,
         records: Records | None,
-        policy: Policy,
-        declared: Declared,
         journal: Journal,
         guardian: Submitter,
         clock: Clock,
         seed: Callable[[], bytes] = fresh_seed,
     ) -> None:
-        """Votes with models of one task, and with `records` where the policy allows NoiseCluster.
+        """Votes with teachers of the terms' task, and with `records` where its policy allows NoiseCluster.
 
         `seed` gives 32 fresh random bytes a batch.
         """
-        self._task = task
+        self._terms = terms
         self._teachers = teachers
         self._records = records
-        self._policy = policy
-        self._declared = declared
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._seed = seed
-        self._replies = Replies()
+        self._replies = Replies(Slot)
         self._device = threading.Lock()
-
-    def check(self, permission: Permission, columns: int, querier: Identity) -> None:
-        """Raises unless this party answers such a batch; called before its features are read."""
-        plan = permission.plan
-        self._policy.check(plan, querier)
-        if plan.task_digest != self._task.digest or plan.classes != len(self._task.classes):
-            raise OstrakaError(
-                ErrorCode.TASK_MISMATCH,
-                f"This party serves the task '{self._task.name}' and the plan asks for another: give all "
-                "sites the same task.toml and check it with `ostraka party check` and `ostraka query check`.",
-            )
-        if columns != len(self._task.columns):
-            raise OstrakaError(
-                ErrorCode.DATA_SHAPE,
-                f"The batch has {columns} features and the task '{self._task.name}' has "
-                f"{len(self._task.columns)}: send records of the task's columns.",
-            )
-        self._check_labels(plan)
-        self._declared.check(permission)
 
     def answer(self, permission: Permission, features: bytes, querier: Identity) -> party_pb2.VoteReplyHeader:
         """The reply to a checked request; the same content again gets the same bytes.
@@ -94,7 +67,7 @@ class Voter:
         """
         X = np.frombuffer(features, "<f4").astype(np.float32).reshape(permission.size, -1)
         self._check_features(X)
-        asked = _digest(permission, features, querier)
+        asked = permission.digest(features, querier)
         slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
             answered = slot.answered or self._vote(slot, permission, X, asked)
@@ -109,18 +82,9 @@ class Voter:
                 slot.unacknowledged = None
             return answered.reply
 
-    def _check_labels(self, plan: Plan) -> None:
-        if plan.multi_label != self._task.multi_label:
-            kinds = {False: "one class for a query", True: "a set of labels for a query"}
-            raise OstrakaError(
-                ErrorCode.TASK_MISMATCH,
-                f"The task '{self._task.name}' has {kinds[self._task.multi_label]} and the plan asks for "
-                f"{kinds[plan.multi_label]}: set the plan's multi_label as the task says.",
-            )
-
     def _check_features(self, X: NDArray[np.float32]) -> None:
-        require_finite(X, self._task.columns, "The batch")
-        if self._task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
+        require_finite(X, self._terms.task.columns, "The batch")
+        if self._terms.task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
                 "The batch has features outside 0 to 1, onto which the task maps its ranges: preprocess "
@@ -132,7 +96,7 @@ class Voter:
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
-        charges = self._declared.charges(permission)
+        charges = self._terms.declared.charges(permission)
         self._journal.check_cap(charges)
         ballots = self._ballots(X, permission)
         seed, ring = self._seed(), Ring(permission.plan.ring_bits)
@@ -150,19 +114,4 @@ class Voter:
             if isinstance(mechanism, NoiseCluster):
                 assert self._records is not None  # noqa: S101 - the policy allows it only with records
                 return self._records.ballots(X, permission.scheduled)
-            return self._teachers.ballots(X, self._declared.turns(permission), mechanism)
-
-
-def _digest(permission: Permission, features: bytes, querier: Identity) -> bytes:
-    """SHA-256 of all that a reply depends on; a ticket signed again for the same batch changes nothing."""
-    parts = (
-        querier.uri.encode(),
-        permission.plan_digest,
-        permission.grant.session_id.encode(),
-        str(permission.batch_id).encode(),
-        permission.participant.SerializeToString(deterministic=True),
-        np.packbits(permission.scheduled, axis=1).tobytes(),
-        hashlib.sha256(features).digest(),
-    )
-    lengths = b"".join(len(part).to_bytes(8, "little") for part in parts)
-    return hashlib.sha256(lengths + b"".join(parts)).digest()
+            return self._teachers.ballots(X, self._terms.declared.turns(permission), mechanism)

@@ -48,6 +48,14 @@ def simulate(
     delta: Annotated[float | None, typer.Option(help="Every party's delta.")] = None,
     enforce: Annotated[str | None, typer.Option(help="worst_case or data_dependent.")] = None,
     bound: Annotated[str | None, typer.Option(help="Of data-dependent costs; default exact.")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Queries plain, or encrypted: ckks. Default plain.")
+    ] = None,
+    tally: Annotated[str | None, typer.Option(help="aggregate or blind; default aggregate.")] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="Teachers that answer encrypted queries: linear, square-mlp or square-cnn."),
+    ] = None,
     consent: Annotated[
         str | None, typer.Option(help="Shares of records by consent level: low=0.3,medium=0.5,high=0.2.")
     ] = None,
@@ -77,7 +85,9 @@ def simulate(
 
     with progress() as display:
         shown = ProgressSteps(display)
-        report = run.simulate(settings, folder, announce=shown.announce, on_progress=shown.labelled)
+        report = run.simulate(
+            settings, folder, announce=shown.announce, on_progress=shown.labelled, on_step=shown.stepped
+        )
     write_json(report.model_dump(mode="json"), json)
     if json != "-":
         show(report, folder / run.HTML_FILE)

@@ -7,6 +7,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from client.options import ENCRYPTED_BATCH_SIZE
+
 TaskKind = Literal["single", "multilabel"]
 
 BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
@@ -14,6 +16,9 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
     "multilabel": {"mechanism": "tau", "parties": 10, "queries": 100, "batch_size": 25},
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
+
+BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
+"""Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
 
 
 def default_parameters(mechanism: str, votes: int) -> Mapping[str, float]:

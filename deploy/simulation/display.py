@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from client import meter
+from client.bars import Bars
 from client.labelling import LabelResult
-from deploy.simulation.report import LabelCount, Report, bound_words
+from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words
 
 
 class ProgressSteps:
@@ -19,6 +21,7 @@ class ProgressSteps:
         """Take a started display."""
         self._display = display
         self._current: TaskID | None = None
+        self._bars = Bars(display)
 
     @contextmanager
     def announce(self, step: str) -> Iterator[None]:
@@ -33,6 +36,10 @@ class ProgressSteps:
         if self._current is not None:
             self._display.update(self._current, total=result.queries, completed=result.asked)
 
+    def stepped(self, progress: meter.Progress) -> None:
+        """Show how far a step of the current batch is."""
+        self._bars.stepped(progress)
+
 
 def show(report: Report, page: Path) -> None:
     """Print what was gained, every party's epsilon in both notions, and where the report is."""
@@ -40,7 +47,7 @@ def show(report: Report, page: Path) -> None:
     settings = report.settings
     table = Table(
         "unit",
-        f"data-dependent ({bound_words(report.bound)})",
+        f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
         title=f"Epsilon at delta {settings.delta:g}, enforced: {report.enforce}",
@@ -53,6 +60,7 @@ def show(report: Report, page: Path) -> None:
         console.print(_labels(report.labels))
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""
+    console.print(f"{switch_words(report.encoding, report.tally, report.head).capitalize()}.")
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")

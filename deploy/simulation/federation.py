@@ -153,7 +153,8 @@ class Federation:
             "seed": settings.seed,
             "variant": settings.variant,
         }
-        model = {"model": settings.model} if settings.model else {}
+        chosen = {"model": settings.model, "head": settings.teachers_head}
+        model = {name: value for name, value in chosen.items() if value}
         levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
         counts = {"policy": {"label_counts": True}} if settings.mechanism == "noise_cluster" else {}
         return {**counts, "training": training | model, **levels}

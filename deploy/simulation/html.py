@@ -9,7 +9,7 @@ from string import Template
 from matplotlib.figure import Figure
 
 from deploy.simulation import plots
-from deploy.simulation.report import Report, Unit, bound_words
+from deploy.simulation.report import Report, Unit, bound_words, notion, switch_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
 
@@ -33,8 +33,8 @@ def render(report: Report) -> str:
 
 
 def data_dependent_heading(report: Report) -> str:
-    """The name of a column of data-dependent epsilons, with the bound they are by."""
-    return f"data-dependent epsilon ({bound_words(report.bound)})"
+    """The name of a column of epsilons that the policy's bound gave, with that bound."""
+    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)})"
 
 
 def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
@@ -69,7 +69,8 @@ def _summary(report: Report) -> str:
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"{_budgets(report)} at delta {settings.delta:g}; enforced: {report.enforce}."
+        f"{_budgets(report)} at delta {settings.delta:g}; enforced: {report.enforce}; "
+        f"{switch_words(report.encoding, report.tally, report.head)}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."
@@ -87,6 +88,8 @@ def _budgets(report: Report) -> str:
 
 def _warning(report: Report) -> str:
     worst, actual = report.notions["epsilon_worst_case"], report.notions["epsilon_data_dependent"]
+    if report.bound == "worst_case":
+        return f"Every epsilon on this page is {worst}."
     return (
         f"Two notions of epsilon stand on this page. One is {worst}. The other is {actual}; a real guardian "
         "shows it to nobody, and a simulation may only because it plays every part."

@@ -73,8 +73,11 @@ def report_on(
         task="multilabel" if task.multi_label else "single",
         mechanism=settings.plan_mechanism,
         enforce=settings.enforce,
-        bound=settings.bound,
-        notions=notions(settings.bound),
+        bound=settings.charged_bound,
+        notions=notions(settings.charged_bound),
+        encoding=settings.encoding,
+        tally=settings.tally,
+        head=settings.teachers_head,
         teachers=settings.votes,
         queries=run.queries,
         asked=run.asked,
@@ -128,4 +131,4 @@ def _unit(unit: UnitReport, settings: Settings, started_unix_s: float) -> Unit:
         )
         for charge in unit["history"]
     )
-    return Unit.model_validate({**unit, "bound": settings.bound, "history": history})
+    return Unit.model_validate({**unit, "bound": settings.charged_bound, "history": history})

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.mechanism import BOUND
-from deploy.simulation.report import Report, Unit, bound_words
+from deploy.simulation.report import Report, Unit, bound_words, notion
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
 COLUMNS = 5
@@ -124,7 +124,7 @@ def _unit(axes: Axes, unit: Unit, bound: BOUND) -> None:
     actual = [0.0, *(charge.epsilon_data_dependent for charge in unit.history)]
     axes.axhline(unit.epsilon_budget, color=RED, linestyle=":", label="budget")
     axes.step(times, worst, color=GREY, linestyle="--", where="post", label="worst-case")
-    axes.step(times, actual, color=BLUE, where="post", label=f"data-dependent ({bound_words(bound)})")
+    axes.step(times, actual, color=BLUE, where="post", label=f"{notion(bound)} ({bound_words(bound)})")
     axes.set_title(unit.name, fontsize="small")
     axes.set_ylim(bottom=0)
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from common.mechanism import BOUND, Mechanism
-from common.plan import ENFORCE
+from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.defaults import TaskKind
-from deploy.simulation.settings import Settings
+from deploy.simulation.settings import Head, Settings
 
 WHOLE = "all"
 """The group of a party whose records share one budget."""
@@ -100,6 +100,9 @@ class Report(_Value):
     enforce: ENFORCE
     bound: BOUND
     notions: dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]
+    encoding: ENCODING
+    tally: TALLY
+    head: Head | None
     teachers: int
     queries: int
     asked: int
@@ -122,6 +125,18 @@ class Report(_Value):
 def notions(bound: BOUND) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
     """What each epsilon of the report means, in words."""
     return {"epsilon_worst_case": WORST_CASE, "epsilon_data_dependent": DATA_DEPENDENT[bound]}
+
+
+def switch_words(encoding: ENCODING, tally: TALLY, head: Head | None) -> str:
+    """Who saw queries and histograms, by the names of the two switches."""
+    queries = f"encrypted (ckks, head {head})" if encoding == "ckks" else "seen by the parties (plain)"
+    histograms = "seen by nobody (blind)" if tally == "blind" else "seen by the guardian (aggregate)"
+    return f"queries {queries}, histograms {histograms}"
+
+
+def notion(bound: BOUND) -> str:
+    """What epsilons by a bound are called: by worst_case the same as what every page calls worst-case."""
+    return "charged" if bound == "worst_case" else "data-dependent"
 
 
 def bound_words(bound: BOUND) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from client import meter
 from client.labelling import LabelResult, label
-from client.options import PlanOptions
 from client.retraining import retrain
 from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
@@ -20,6 +20,7 @@ from deploy.simulation.clusters import members, representatives
 from deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from deploy.simulation.html import render
 from deploy.simulation.outcome import LABELLING, Outcome, report_on
+from deploy.simulation.plan import check_plan, plan_options
 from deploy.simulation.processes import Supervisor, exit_on_signals
 from deploy.simulation.report import Report
 from deploy.simulation.settings import Settings
@@ -30,6 +31,7 @@ RUN = "run"
 JSON_FILE, HTML_FILE = "report.json", "report.html"
 
 Progress = Callable[[LabelResult], None]
+StepProgress = Callable[[meter.Progress], None]
 
 
 @dataclass
@@ -54,12 +56,14 @@ def simulate(
     *,
     announce: Callable[[str], AbstractContextManager[object]],
     on_progress: Progress = lambda _: None,
+    on_step: StepProgress = lambda _: None,
 ) -> Report:
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
 
     Every process that was started has stopped when this returns or raises, also by a stop signal. Raises
     ``config.invalid`` for a folder in use or a task that the data are not, ``process.failed`` naming the site
-    and its log, and whatever splitting, labelling and retraining raise.
+    and its log, ``plan.invalid`` for choices that exclude each other, and whatever splitting, labelling and
+    retraining raise.
     """
     watch = Stopwatch(announce)
     _claim(folder)
@@ -69,8 +73,8 @@ def simulate(
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with exit_on_signals(), Supervisor(folder / "logs", threads) as processes:
         federation = Federation(folder, settings, processes)
-        task = _prepare(federation, split, watch)
-        outcome = _ask(federation, settings, split, task, watch, on_progress)
+        task = _prepare(federation, settings, split, watch)
+        outcome = _ask(federation, settings, split, task, watch, on_progress, on_step)
         with watch.step("stop the sites"):
             processes.stop()
     report = report_on(folder.name, settings, split.truth, task, outcome, watch.seconds)
@@ -91,10 +95,11 @@ def _claim(folder: Path) -> None:
     raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{folder} is not empty; name another --out.")
 
 
-def _prepare(federation: Federation, split: Split, watch: Stopwatch) -> Task:
+def _prepare(federation: Federation, settings: Settings, split: Split, watch: Stopwatch) -> Task:
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)
+        check_plan(settings, len(split.pool), task)
     with watch.step("train the teachers"):
         federation.train()
     with watch.step("start the sites"):
@@ -128,21 +133,23 @@ def _ask(
     task: Task,
     watch: Stopwatch,
     on_progress: Progress,
+    on_step: StepProgress,
 ) -> Outcome:
     site = federation.site(QUERY)
     pool, asked = _pool(site, settings, split, task, watch)
     student = _first_student(site, settings, watch)
-    options = PlanOptions(
-        mechanism=settings.plan_mechanism,
-        quorum=settings.least_parties,
-        batch_size=settings.batch_size,
-        adjacency=settings.adjacency,
-        variant="none" if settings.variant == "upsampling" else settings.variant,
-        align=settings.consent is not None,
-    )
+    options = plan_options(settings)
     started = time.time()
     with watch.step(LABELLING):
-        labelling = label(site, pool, options, site / RUN, student=student, on_progress=on_progress)
+        labelling = label(
+            site,
+            pool,
+            options,
+            site / RUN,
+            student=student,
+            on_progress=on_progress,
+            on_step=on_step,
+        )
     if labelling.stopped is not None and labelling.asked == 0:
         raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
     with watch.step("retrain the student"):

@@ -10,9 +10,16 @@ from client.options import Adjacency
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import BOUND, AnyMechanism, NoiseCluster
 from common.mechanism.arguments import make_mechanism
-from common.plan import ENFORCE
+from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
-from deploy.simulation.defaults import BY_TASK, TaskKind, default_check, default_parameters, task_kind
+from deploy.simulation.defaults import (
+    BY_ENCODING,
+    BY_TASK,
+    TaskKind,
+    default_check,
+    default_parameters,
+    task_kind,
+)
 
 PARAMETERS = (
     "sigma",
@@ -30,13 +37,18 @@ PARAMETERS = (
 NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
 """A table, or text like low=0.3,high=0.7."""
 
+Head = Literal["linear", "square-mlp", "square-cnn"]
+"""Kinds of teachers that answer encrypted queries."""
+
 
 class Settings(BaseModel):
     """One simulation, with the demo's numbers as defaults.
 
     ``queries`` is the size of the pool; noise_cluster asks for ``clusters`` of it instead of its records.
     ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
-    parts of ``epsilon``; ``variant`` says how budgets that differ are used.
+    parts of ``epsilon``; ``variant`` says how budgets that differ are used. ``encoding`` hides queries from
+    parties, ``tally`` histograms from the guardian; teachers that vote on encrypted queries have a ``head``,
+    linear where none is named.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -64,6 +76,9 @@ class Settings(BaseModel):
     delta: float = Field(default=1e-5, gt=0, lt=1)
     enforce: ENFORCE = "worst_case"
     bound: BOUND = "exact"
+    encoding: ENCODING = "plain"
+    tally: TALLY = "aggregate"
+    head: Head | None = None
     consent: NamedNumbers | None = None
     levels: NamedNumbers | None = None
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = "none"
@@ -84,6 +99,21 @@ class Settings(BaseModel):
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
         if clusters and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
+        return self
+
+    @model_validator(mode="after")
+    def _confidential_as_offered(self) -> "Settings":
+        if self.head is not None and self.model is not None:
+            raise ValueError(f"head {self.head} and model {self.model} exclude each other; give one of them")
+        if self.encoding == "ckks" and self.model is not None:
+            raise ValueError(
+                f"encoding ckks needs teachers with a head; give head instead of model {self.model}"
+            )
+        if self.tally == "blind" and self.enforce == "data_dependent":
+            raise ValueError(
+                "tally blind hides the votes that enforce data_dependent computes costs from; "
+                "enforce worst_case"
+            )
         return self
 
     @model_validator(mode="after")
@@ -137,6 +167,16 @@ class Settings(BaseModel):
         return make_mechanism(self.mechanism, **{**defaults, **given})
 
     @property
+    def teachers_head(self) -> Head | None:
+        """The head of every teacher: as asked, else linear where queries are encrypted."""
+        return "linear" if self.head is None and self.encoding == "ckks" else self.head
+
+    @property
+    def charged_bound(self) -> BOUND:
+        """How costs are computed: a blind tally leaves no votes to compute them from."""
+        return "worst_case" if self.tally == "blind" else self.bound
+
+    @property
     def level_epsilons(self) -> dict[str, float]:
         """Epsilon of every consent level; empty where records have none."""
         return {} if self.consent is None else level_epsilons(self.consent, self.levels, self.epsilon)
@@ -150,7 +190,8 @@ class Settings(BaseModel):
 def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     """Settings of a TOML file, overridden by the options that were ``given`` (not None).
 
-    What neither says is as the task needs it, whose kind is read off the data where it is not said either.
+    What neither says is as the task and the encoding need it; the task's kind is read off the data where it
+    is not said either.
     Raises ``config.invalid`` naming the option or key that is off.
     """
     try:
@@ -162,7 +203,8 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     values |= {name: value for name, value in given.items() if value is not None}
     kind = values.get("task") or task_kind(str(values.get("data", "")))
     try:
-        return Settings.model_validate({**BY_TASK.get(kind, {}), **values})
+        by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
+        return Settings.model_validate({**BY_TASK.get(kind, {}), **by_encoding, **values})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "options"

@@ -1,4 +1,4 @@
-"""Charges: what every released batch cost every unit, at worst."""
+"""Charges: what every released or checked batch cost every unit, at worst."""
 
 # ruff: noqa: N802
 from collections.abc import Iterator, Sequence
@@ -64,6 +64,7 @@ class ChargeRows(AdminPart):
                 enforce=under.enforce,
                 bound=under.bound,
                 mechanism=under.mechanism,
+                tally=under.tally,
             )
 
     def _terms(self, session_id: str) -> Terms:

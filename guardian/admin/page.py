@@ -93,6 +93,7 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
     yield charge.mechanism
     yield charge.enforce or "not known any more"
     yield charge.bound
+    yield charge.tally or "not known any more"
     yield f"{charge.batches}"
     yield f"{minute(charge.first_unix_ms)} to {minute(charge.last_unix_ms)}"
     yield f"{charge.epsilon:.4f}"

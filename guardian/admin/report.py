@@ -18,7 +18,7 @@ class SessionCharge:
 
     Attributes:
         unit: party, group and adjacency.
-        session_id: the session; its `querier`, `enforce`, `bound` and `mechanism` are as it was granted.
+        session_id: the session; its `querier`, `enforce`, `bound`, `tally`, `mechanism` are as granted.
         batches: how many of its batches were charged, from `first_unix_ms` to `last_unix_ms`.
         epsilon: worst-case epsilon of these alone.
         epsilon_after: worst-case epsilon of everything the unit was charged up to the last of them.
@@ -29,6 +29,7 @@ class SessionCharge:
     querier: str
     enforce: str
     bound: str
+    tally: str
     mechanism: str
     batches: int
     first_unix_ms: int
@@ -107,6 +108,7 @@ def _add_up(rows: Sequence[admin_pb2.ChargeRow], budget: admin_pb2.Budget) -> Se
         querier=first.querier,
         enforce=first.enforce,
         bound=first.bound,
+        tally=first.tally,
         mechanism=first.mechanism,
         batches=len(rows),
         first_unix_ms=first.time_unix_ms,

@@ -31,6 +31,8 @@ class Sessions(ChargeRows):
             variant=terms.variant,
             enforce=terms.enforce,
             bound=terms.bound,
+            tally=terms.tally,
+            encoding=terms.encoding,
             parties=terms.parties,
             charges=self._rows(self._ledger.charges(summary.session_id)),
         )
@@ -38,7 +40,7 @@ class Sessions(ChargeRows):
     def CancelSession(
         self, request: admin_pb2.CancelSessionRequest, context: grpc.ServicerContext
     ) -> admin_pb2.CancelSessionReply:
-        """End a session; its batches without answers die uncharged."""
+        """End a session; its batches without answers die."""
         session, reason = requests.session_id(request.session_id), requests.reason(request.reason)
         self._ledger.cancel_session(session, reason=reason)
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))

@@ -19,6 +19,8 @@ class Terms:
     parties: tuple[str, ...]
     enforce: str
     bound: str
+    tally: str
+    encoding: str
 
     @classmethod
     def of(cls, session: StoredSession) -> Self:
@@ -33,13 +35,22 @@ class Terms:
             parties=plan.parties,
             enforce=grant.enforce,
             bound=grant.bound,
+            tally=plan.tally,
+            encoding=plan.encoding,
         )
 
     @classmethod
     def of_receipts(cls) -> Self:
         """The terms of what a restored ledger had forgotten, and charged at its worst case."""
         return cls(
-            "", "what a restored ledger had forgotten, from the party's receipts", "", (), "", "worst_case"
+            querier="",
+            mechanism="what a restored ledger had forgotten, from the party's receipts",
+            variant="",
+            parties=(),
+            enforce="",
+            bound="worst_case",
+            tally="",
+            encoding="",
         )
 
 

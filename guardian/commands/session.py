@@ -37,13 +37,14 @@ def show_(site: Site, session: Session, json: Json = None) -> None:
     s = reply.session
     say(f"{s.session_id} by {s.querier}: {s.state}, {s.answered} of {s.asked} queries answered.", json)
     say(f"Mechanism {reply.mechanism}; variant {reply.variant}; parties {', '.join(reply.parties)}.", json)
+    say(f"Tally: {reply.tally}; queries: {reply.encoding}.", json)
     say(f"Enforced: {reply.enforce}; bound: {reply.bound}.", json)
     show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(reply.charges))
 
 
 @app.command()
 def cancel(site: Site, session: Session, reason: Reason, json: Json = None) -> None:
-    """End a session; its batches without answers die uncharged."""
+    """End a session; its batches without answers die."""
     from guardian.admin.client import admin_call
 
     request = admin_pb2.CancelSessionRequest(session_id=session, reason=reason)

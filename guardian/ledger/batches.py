@@ -81,7 +81,7 @@ def insert_batch(
 
 
 def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
-    """Make a batch that was not released dead for good, uncharged; its id may be new."""
+    """Make a batch that was not released dead for good; its id may be new."""
     row = find(tx.connection, session_id, batch_id)
     if row is None:
         insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
@@ -91,9 +91,9 @@ def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
 
 
 def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
-    """Mark ticketed batches (those that match) dead, return their reservations, and name them.
+    """Mark ticketed batches (those that match) dead, return what they still reserve, and name them.
 
-    The caller has locked their sessions.
+    What the check of one was charged stands. The caller has locked their sessions.
     """
     ticketed = batches.c.state == "ticketed"
     ticketed = ticketed if where is None else ticketed & where
@@ -156,7 +156,7 @@ def dead(batch_id: int) -> OstrakaError:
     """The error of a batch that can no longer be released."""
     return OstrakaError(
         ErrorCode.BATCH_DEAD,
-        f"Batch {batch_id} is dead and cost nothing; ask its queries again under a new batch id.",
+        f"Batch {batch_id} is dead and has no answers; ask its queries again under a new batch id.",
     )
 
 
@@ -173,10 +173,23 @@ def sealed_row(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int,
     return ("charge", session_id, batch_id, *key)
 
 
+def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int) -> BatchRow:
+    """The row of a batch that may be charged; raises `session.*`, `ticket.invalid` or `batch.dead`."""
+    sessions.require_open(session)
+    if row is None:
+        raise OstrakaError(
+            ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
+        )
+    if row.state == "dead":
+        raise dead(batch_id)
+    return row
+
+
 def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
+    """What ticketed batches still reserve: before its release a batch is charged for its check alone."""
     key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
     statement: Select[Any] = (
-        select(*key, func.sum(charges.c.reserved).label("reserved"))
+        select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))
         .select_from(charges.join(batches).join(unit_table))
         .where(ticketed)
         .group_by(*key)

@@ -28,7 +28,7 @@ def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
 
 
 def end_all(tx: Transaction) -> Ended:
-    """End every open session; what no answer was stored for is dead, uncharged."""
+    """End every open session; what no answer was stored for is dead."""
     ended: dict[str, list[int]] = {name: [] for name in lock_open(tx.connection)}
     for session, batch in batches.bury_all(tx, list(ended)):
         ended[str(session)].append(int(batch))

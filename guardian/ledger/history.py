@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, union_all
 
-from guardian.ledger.schema import batches, charges, unit_events, units
+from guardian.ledger.schema import batches, charges, unit_events
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.units import UnitRow
 from guardian.ledger.values import UnitEvent, add
@@ -43,18 +44,26 @@ def _events(connection: Connection, unit: int) -> list[UnitEvent]:
 
 
 def _charges(connection: Connection, unit: int) -> list[UnitEvent]:
-    """Charges whose `spent` is what each one cost alone."""
-    statement = (
-        select(batches.c.session_id, batches.c.batch_id, batches.c.released_unix_ms, charges.c.worst_case)
-        .join(charges, charges.c.batch == batches.c.id)
-        .join(units, units.c.id == charges.c.unit)
-        .where((charges.c.unit == unit) & (charges.c.worst_case > 0) & (batches.c.state == "released"))
-        .order_by(batches.c.released_unix_ms, batches.c.id)
-    )
+    """Charges whose `spent` is what each one cost alone: a batch's check, then the rest at its release."""
+    checked = func.coalesce(charges.c.checked, 0)
+    parts = union_all(
+        _parts(unit, batches.c.checked_unix_ms, checked),
+        _parts(unit, batches.c.released_unix_ms, charges.c.worst_case - checked),
+    ).subquery()
+    statement = select(parts).where(parts.c.amount > 0).order_by(parts.c.time, parts.c.row)
     return [
-        UnitEvent(row.released_unix_ms, "charged", 0.0, row.worst_case, "", row.session_id, row.batch_id)
+        UnitEvent(row.time, "charged", 0.0, row.amount, "", row.session_id, row.batch_id)
         for row in connection.execute(statement)
     ]
+
+
+def _parts(unit: int, time: Column[int], amount: ColumnElement[int]) -> Select[Any]:
+    return (
+        select(batches.c.session_id, batches.c.batch_id, batches.c.id.label("row"))
+        .add_columns(time.label("time"), amount.label("amount"))
+        .join(charges, charges.c.batch == batches.c.id)
+        .where(charges.c.unit == unit, time.is_not(None))
+    )
 
 
 def _merged(events: list[UnitEvent], charges: list[UnitEvent]) -> Iterator[UnitEvent]:

@@ -239,6 +239,8 @@ def _batches(connection: Connection) -> dict[BatchKey, Batch]:
             answers=row.answers and sha256(row.answers),
             answered=row.answered,
             released_unix_ms=row.released_unix_ms,
+            check=row.check_digest and row.check_digest.hex(),
+            checked_unix_ms=row.checked_unix_ms,
         )
         for row in _stream(connection, select(batches))
     }
@@ -252,7 +254,7 @@ def _charges(connection: Connection) -> dict[BatchKey, str]:
         .order_by(charges.c.batch)
     )
     return {
-        batch: digest({keys[row.unit]: (row.reserved, row.worst_case) for row in rows})
+        batch: digest({keys[row.unit]: (row.reserved, row.checked or 0, row.worst_case) for row in rows})
         for batch, rows in groupby(
             _stream(connection, statement), key=lambda row: (row.session_id, row.batch_id)
         )

@@ -174,6 +174,30 @@ class Ledger(Administration):
             return batches.open_batch(tx, session, batch_id, size, ticket, reservations, daily_limit)
 
     @retried
+    def charge_check(
+        self, session_id: str, batch_id: int, request_digest: bytes, charges: Sequence[Charge]
+    ) -> None:
+        """Charge a batch for its check out of what it reserved; the rest stays reserved until it is released.
+
+        For blind tallies, whose check is answered before the rest is known. The charge stands whatever
+        becomes of the batch; what `release` charges afterwards contains it. The same request again costs
+        nothing.
+
+        Args:
+            session_id: the batch's session.
+            batch_id: a ticketed batch.
+            request_digest: SHA-256 of the request's content.
+            charges: the cost of the check to each unit; units of the ticket that are left out pay nothing.
+
+        Raises:
+            OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened),
+                `session.unknown`, `session.closed`, `session.ended`, `session.elsewhere`.
+            ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
+        """
+        with self._holding(session_id) as (tx, session):
+            releases.check(tx, session, batch_id, request_digest, charges)
+
+    @retried
     def release(
         self,
         session_id: str,
@@ -203,7 +227,8 @@ class Ledger(Administration):
         Raises:
             OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened),
                 `session.unknown`, `session.closed`, `session.ended`, `session.elsewhere`, `budget.missing`.
-            ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
+            ValueError: charges that are none, name a unit twice, exceed what was reserved for one, or do not
+                reach what its check was charged.
         """
         with self._holding(session_id) as (tx, session):
             stored = releases.release(tx, session, batch_id, request_digest, answers, answered, charges)
@@ -217,7 +242,8 @@ class Ledger(Administration):
 
     @retried
     def settle(self, session_id: str, batch_id: int) -> bytes | None:
-        """Return a batch's stored answers, or None and make it dead for good, uncharged.
+        """Return a batch's stored answers, or None and make it dead for good: charged for a check, if it had
+        one, and for nothing else.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`.

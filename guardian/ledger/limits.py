@@ -24,21 +24,25 @@ def check_session(connection: Connection, session: StoredSession, size: int) -> 
             ErrorCode.BATCH_TOO_LARGE,
             f"The session may ask {left} more of its {session.queries} queries, and this batch has {size};"
             " send a smaller batch or open another session.",
+            left=str(max(0, left)),
         )
 
 
 def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
     """Raise `policy.daily_limit` if the last day's batches, this one among them, have more queries.
 
+    A dead batch counts if a blind tally checked it: which queries passed was told.
+
     Sessions of one querying party may be served by several guardians, so the log is locked first: until
     this transaction ends no other batch is added.
     """
     audit.lock(tx.connection)
     recent = batches.c.opened_unix_ms > tx.now_ms - DAY_MS
+    told = (batches.c.state != "dead") | batches.c.check_digest.is_not(None)
     statement = (
         select(func.coalesce(func.sum(batches.c.size), 0))
         .select_from(batches.join(sessions))
-        .where(recent, sessions.c.querier == querier, batches.c.state != "dead")
+        .where(recent, sessions.c.querier == querier, told)
     )
     asked = int(tx.connection.execute(statement).scalar_one())
     if asked > limit:

@@ -23,7 +23,7 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
 
     Args:
         where: a SQLite file, or the URL of a PostgreSQL database.
-        clock: the time of the audit log's row, from which every budget's period begins.
+        clock: the time of the audit log's row, from which every budget's period begins that had none before.
         cipher: made from the key that belongs to this ledger.
         sign_head: signs audit heads as the guardian.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from guardian.ledger import (
     audit,
@@ -196,7 +196,9 @@ class LedgerReader:
         from_ms: int = 0,
         to_ms: int | None = None,
     ) -> list[RecordedCharge]:
-        """What every released batch was charged, oldest first; of one session, party or time, if so asked.
+        """What every batch was charged, oldest first; of one session, party or time, if so asked.
+
+        One that was checked and not released counts from its check on, with what that cost.
 
         Data-dependent amounts are read with the ledger's key alone and belong in confidential
         reports. Charges that a party's receipts made good are in `reconciled_charges`.
@@ -204,26 +206,28 @@ class LedgerReader:
         Args:
             session_id: of this session alone.
             party: of this party's units alone.
-            from_ms: released then or later, in unix milliseconds.
-            to_ms: released before.
+            from_ms: charged then or later, in unix milliseconds.
+            to_ms: charged before.
 
         Raises:
             OstrakaError: `ledger.tampered` where the key does not open an amount.
         """
+        charged_ms = func.coalesce(batch_table.c.released_unix_ms, batch_table.c.checked_unix_ms)
         statement = (
             select(batch_table, charge_table, unit_table.c.party, unit_table.c.group_name)
             .add_columns(unit_table.c.adjacency, charge_table.c.data_dependent.label("sealed"))
             .join(charge_table, charge_table.c.batch == batch_table.c.id)
             .join(unit_table, unit_table.c.id == charge_table.c.unit)
-            .where(batch_table.c.state == "released", batch_table.c.released_unix_ms >= from_ms)
-            .order_by(batch_table.c.released_unix_ms, batch_table.c.id, unit_table.c.id)
+            .add_columns(charged_ms.label("charged_unix_ms"))
+            .where(charged_ms >= from_ms)
+            .order_by(charged_ms, batch_table.c.id, unit_table.c.id)
         )
         if session_id is not None:
             statement = statement.where(batch_table.c.session_id == session_id)
         if party is not None:
             statement = statement.where(unit_table.c.party == party)
         if to_ms is not None:
-            statement = statement.where(batch_table.c.released_unix_ms < to_ms)
+            statement = statement.where(charged_ms < to_ms)
         with self._read() as connection:
             return [
                 RecordedCharge(
@@ -232,7 +236,7 @@ class LedgerReader:
                     unit=units.key_of(row),
                     worst_case=row.worst_case,
                     data_dependent=self._unseal(row.sealed, row.session_id, row.batch_id, units.key_of(row)),
-                    released_unix_ms=row.released_unix_ms,
+                    released_unix_ms=row.charged_unix_ms,
                 )
                 for row in connection.execute(statement)
             ]

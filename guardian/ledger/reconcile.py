@@ -7,7 +7,9 @@ wherever its batch may have been released in a history that was lost, and nowher
 - the batch had a ticket and no answers when the backup was made, and died by its restoring;
 - the batch is dead, and the loss was found by a kept head: nobody can say where the lost history began.
 
-What the ledger released itself is charged already, and what died before the backup cost nothing.
+What the ledger released itself is charged already, and what died before the backup cost nothing but its
+check, which is charged already too. A batch that was checked before the backup and whose receipt is charged
+pays for its check twice: rather too much than too little.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from guardian.ledger.accounts import Accounts, Key
 from guardian.ledger.audit import sha256
 
 BatchKey = tuple[str, int]
-Charges = Mapping[Key, tuple[int, int]]
-"""What a batch reserved of each unit and charged it."""
+Charges = Mapping[Key, tuple[int, int, int]]
+"""What a batch reserved of each unit, charged it for its check, and charged it in all."""
 
 
 @dataclass
@@ -27,6 +27,8 @@ class Batch:
     answers: str | None = None
     answered: int = 0
     released_unix_ms: int | None = None
+    check: str | None = None
+    checked_unix_ms: int | None = None
 
 
 @dataclass
@@ -54,7 +56,8 @@ class Books:
         sessions: by id.
         batches: by session and id.
         charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
-        held: by session and batch id: what a ticketed batch reserves of each unit.
+        held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
+        checked: by session and batch id: what of that was charged already, for the batch's check.
     """
 
     head: tuple[str, int, int] = ("", 0, 0)
@@ -64,6 +67,7 @@ class Books:
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
     charges: dict[BatchKey, str] = field(default_factory=dict)
     held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
 
     def apply(self, row: dict[str, Any], now_ms: int) -> None:
         """Add one row's payload, written at `now_ms`.
@@ -103,6 +107,8 @@ class Books:
                 self._end(row["session"], row["kind"].removeprefix("session_"), row["dead"], now_ms)
             case "batch_opened":
                 self._open(row, now_ms)
+            case "batch_checked":
+                self._check(row, now_ms)
             case "batch_released":
                 self._release(row, now_ms)
             case "batch_dead":
@@ -113,10 +119,12 @@ class Books:
     def finish(self) -> None:
         """Sum up the batches that are still ticketed, after the last row."""
         for key, held in self.held.items():
-            self._keep(key, held)
+            self._keep(key, held, self.checked.get(key, {}))
 
     def _migrate(self, row: dict[str, Any], now_ms: int) -> None:
         self.head = (self.head[0], row["fence"], self.head[2])
+        if row["before"] > 1:
+            return
         self.accounts.begin_periods(now_ms)
         for batch in self.batches.values():
             batch.opened_unix_ms = batch.released_unix_ms or 0
@@ -133,34 +141,49 @@ class Books:
         for unit, amount in self.held[key].items():
             self.accounts.units[unit].move(reserved=amount)
 
+    def _check(self, row: dict[str, Any], now_ms: int) -> None:
+        key = (row["session"], row["batch"])
+        self.checked[key] = {tuple(unit): amount for *unit, amount in row["charged"]}
+        for unit, amount in self.checked[key].items():
+            self.accounts.units[unit].move(charged=amount, reserved=-amount)
+        self.batches[key].check = row["request_sha256"]
+        self.batches[key].checked_unix_ms = now_ms
+
     def _release(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
-        held = self.held.pop(key)
+        held, checked = self.held.pop(key), self.checked.pop(key, {})
         charged: dict[Key, int] = {tuple(unit): amount for *unit, amount in row["charged"]}
         for unit, amount in charged.items():
-            self.accounts.units[unit].move(charged=amount, reserved=-held.get(unit, 0))
+            before = checked.get(unit, 0)
+            self.accounts.units[unit].move(charged=amount - before, reserved=before - held.get(unit, 0))
         self.charges[key] = digest(
-            {unit: (held.get(unit, 0), charged.get(unit, 0)) for unit in {**held, **charged}}
+            {
+                unit: (held.get(unit, 0), checked.get(unit, 0), charged.get(unit, 0))
+                for unit in {**held, **charged}
+            }
         )
         batch = self.batches[key]
         batch.state, batch.released_unix_ms = "released", now_ms
         batch.request, batch.answers = row["request_sha256"], row["answers_sha256"]
         batch.answered = row["answered"]
 
-    def _keep(self, key: BatchKey, held: Mapping[Key, int]) -> None:
-        """Sum up a batch that was charged nothing; one that reserved nothing either has no charges."""
+    def _keep(self, key: BatchKey, held: Mapping[Key, int], checked: Mapping[Key, int]) -> None:
+        """Sum up a batch that was charged for its check at most; one that reserved nothing has no charges."""
         if held:
-            self.charges[key] = digest({unit: (amount, 0) for unit, amount in held.items()})
+            spent = {unit: checked.get(unit, 0) for unit in held}
+            self.charges[key] = digest(
+                {unit: (amount, spent[unit], spent[unit]) for unit, amount in held.items()}
+            )
 
     def _bury_all(self, keys: list[Any], now_ms: int) -> None:
         for session, batch in keys:
             self._bury((session, batch), now_ms)
 
     def _bury(self, key: BatchKey, now_ms: int) -> None:
-        held = self.held.pop(key, {})
+        held, checked = self.held.pop(key, {}), self.checked.pop(key, {})
         for unit, amount in held.items():
-            self.accounts.units[unit].move(reserved=-amount)
-        self._keep(key, held)
+            self.accounts.units[unit].move(reserved=checked.get(unit, 0) - amount)
+        self._keep(key, held, checked)
         batch = self.batches.setdefault(key, Batch(0, sha256(b""), now_ms))
         if batch.size:
             self.sessions[key[0]].asked -= batch.size

@@ -36,7 +36,7 @@ def spent_at(connection: Connection, party: str, adjacency: str, order: float) -
     prices = _Prices(party, adjacency, order)
     try:
         for row in connection.execute(_batches_of(party)):
-            answered = row.answered if row.state == "released" else row.size
+            answered = row.size if row.state == "ticketed" else row.answered
             total = add(total, prices.price(bytes(row.plan), bytes(row.ticket), answered))
     except OstrakaError:
         return None
@@ -48,7 +48,8 @@ def _batches_of(party: str) -> Select[Any]:
     paid = exists().where(
         charges.c.batch == batches.c.id, charges.c.unit == units.c.id, units.c.party == party
     )
-    counted = (batches.c.state == "ticketed") | ((batches.c.state == "released") & paid)
+    charged = (batches.c.state == "released") | batches.c.check_digest.is_not(None)
+    counted = (batches.c.state == "ticketed") | (charged & paid)
     return select(batches, sessions.c.plan).join(sessions).where(counted)
 
 

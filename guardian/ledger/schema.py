@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 
@@ -176,6 +176,12 @@ batches = Table(
     Column("answers", LargeBinary),
     _count("answered"),
     Column("released_unix_ms", BigInteger),
+    Column("check_digest", LargeBinary),
+    Column(
+        "checked_unix_ms",
+        BigInteger,
+        CheckConstraint("(check_digest IS NULL) = (checked_unix_ms IS NULL)"),
+    ),
     UniqueConstraint("session_id", "batch_id"),
     CheckConstraint("answered <= size"),
     CheckConstraint("size > 0 OR state = 'dead'"),
@@ -185,7 +191,8 @@ batches = Table(
         name="answers_once_released",
     ),
 )
-"""One row per ticket; a dead batch stays as a tombstone so that its id is never used again."""
+"""One row per ticket; a dead batch stays as a tombstone so that its id is never used again. A blind tally is
+charged for its check before it is released: `check_digest` is of the request that the check was made for."""
 
 charges = Table(
     "charges",
@@ -195,10 +202,12 @@ charges = Table(
     _count("reserved"),
     _count("worst_case"),
     Column("data_dependent", LargeBinary),
+    Column("checked", BigInteger, CheckConstraint("checked >= 0 AND checked <= worst_case")),
 )
 """Per batch and unit: what its ticket reserved, and once released the charge, the latter also as an
 encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
-get their row with the charge."""
+get their row with the charge. `checked` is the part of the charge that the check of a blind tally cost, which
+stands also where the batch dies."""
 
 reconciled = Table(
     "reconciled",

@@ -230,7 +230,10 @@ class StoredBatch:
 
 @dataclass(frozen=True)
 class RecordedCharge:
-    """A stored charge. `data_dependent` is None unless the reader holds the ledger's key."""
+    """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
+
+    `released_unix_ms` is when its batch was released, or checked if it was not released.
+    """
 
     session_id: str
     batch_id: int

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 from common.plan_limits import check_ring
+from guardian.blind.limits import check_messages
 from guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
 from guardian.policy import Policy
-from guardian.sessions.checks import check_enforcement, check_parties, check_policy
+from guardian.sessions.checks import check_enforcement, check_manifest, check_parties, check_policy
 from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
 from guardian.sessions.payers import budgets_of
 from guardian.sessions.roster import check_planned_quorum, planned
@@ -42,6 +43,7 @@ def admit(ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes) 
             `plan.ring_too_small`, or `quorum.lost` where the schedule leaves some queries to too few parties.
     """
     check_policy(plan, policy)
+    check_messages(plan)
     check_parties(plan, ledger.parties(), policy)
     manifests = registered(ledger.manifests(plan.parties), plan)
     stored = {site: parsed(manifest) for site, manifest in manifests.items()}
@@ -62,8 +64,7 @@ def registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, St
     """The manifests of a plan's parties.
 
     Raises:
-        OstrakaError: `party.unknown` for a party without a manifest, `task.mismatch` for one that
-            registered another task.
+        OstrakaError: `party.unknown` for a party without a manifest, and as `check_manifest`.
     """
     for site in plan.parties:
         if site not in stored:
@@ -71,12 +72,7 @@ def registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, St
                 ErrorCode.PARTY_UNKNOWN,
                 f"Party {site} has not registered with this guardian; start it with `ostraka party serve`.",
             )
-        if parsed(stored[site]).task_digest != plan.task_digest:
-            raise OstrakaError(
-                ErrorCode.TASK_MISMATCH,
-                f"Party {site} serves another task; give all sites the same task.toml and check it with"
-                " `ostraka party check` and `ostraka query check`.",
-            )
+        check_manifest(plan, parsed(stored[site]))
     return dict(stored)
 
 
@@ -121,6 +117,7 @@ def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> commo
         max_votes_per_person=manifest.max_votes_per_person,
         manifest_sha256=digest_of(stored),
         cliques=cliques,
+        head=manifest.head,
     )
 
 

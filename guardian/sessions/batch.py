@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
 from common.sharing.ring import RingArray
 from common.sharing.shares import add
+from guardian.blind.tally import BlindTally
 from guardian.ledger import UnitKey
 from guardian.noise import DrawnNoise
 from guardian.sessions.attendance import Attendance
@@ -56,6 +58,8 @@ class Batch:
         frozen: the party set, once fixed.
         request: the one sum that the querying party sent.
         outcome: what was drawn for it; a retry gets the same.
+        blind: its tally instead of a sum and an outcome, where nobody here sees the histogram.
+        released: whether a blind tally's answers are charged, so that only retries are to come.
     """
 
     ticket: common_pb2.Ticket
@@ -68,6 +72,8 @@ class Batch:
     frozen: frozenset[str] | None = None
     request: Share | None = None
     outcome: Outcome | None = None
+    blind: BlindTally | None = None
+    released: bool = False
 
     @property
     def scheduled(self) -> frozenset[str]:
@@ -128,10 +134,7 @@ class Batch:
         Raises:
             OstrakaError: `batch.not_frozen`, or `batch.altered` for another sum than the first.
         """
-        if self.frozen is None:
-            raise OstrakaError(
-                ErrorCode.BATCH_NOT_FROZEN, "The party set is not frozen yet; send Prepare before Release."
-            )
+        frozen = self._require_frozen()
         if self.request is None:
             self.request = request
         elif not self.request.same(request):
@@ -139,4 +142,28 @@ class Batch:
                 ErrorCode.BATCH_ALTERED,
                 "Another sum was sent for this batch before; a retry must send the same.",
             )
-        return add([request.values, *(self.shares[site].values for site in sorted(self.frozen))])
+        return add([request.values, *self._halves(frozen)])
+
+    def blind_tally(self, plan: Plan) -> BlindTally:
+        """The batch's blind tally under its session's `plan`; raises `batch.not_frozen`."""
+        frozen = self._require_frozen()
+        if self.blind is None:
+            self.blind = BlindTally(
+                plan=plan,
+                session_id=self.ticket.session_id,
+                batch_id=self.ticket.batch_id,
+                sums=add(self._halves(frozen)),
+                totals=self.attendance.of(frozen).totals(),
+                noise=self.noise,
+            )
+        return self.blind
+
+    def _halves(self, frozen: frozenset[str]) -> list[RingArray]:
+        return [self.shares[site].values for site in sorted(frozen)]
+
+    def _require_frozen(self) -> frozenset[str]:
+        if self.frozen is None:
+            raise OstrakaError(
+                ErrorCode.BATCH_NOT_FROZEN, "The party set is not frozen yet; send Prepare before this."
+            )
+        return self.frozen

@@ -79,6 +79,15 @@ def charge_alike(plan: Plan, released: Tally, group: Alike, bound: BOUND) -> lis
     return result
 
 
+def worst_charges(plan: Plan, payers: Iterable[Payer], answered: NDArray[np.bool_]) -> list[Charge]:
+    """What a batch whose `answered` (Q, answers) were given costs each unit, whatever the votes."""
+    charges = []
+    for payer in payers:
+        cost = worst_cost(plan, payer.budget.order, payer.influence).amount(answered[payer.queries])
+        charges.append(Charge(payer.budget.key, worst_case=cost, data_dependent=cost))
+    return charges
+
+
 def _amount(plan: Plan, each: _Floats, rows: NDArray[np.bool_]) -> int:
     """The amount of those queries (Q,); clusters cost as a batch (1,), on all of which everybody votes."""
     own = each if isinstance(plan.mechanism, NoiseCluster) else each[rows]

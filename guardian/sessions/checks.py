@@ -25,6 +25,12 @@ def check_policy(plan: Plan, policy: Policy) -> None:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED, f"The guardian's policy asks for {wanted}; change the plan."
             )
+    if plan.tally == "blind" and policy.enforce == "data_dependent":
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            "The guardian's policy enforces data-dependent costs, which depend on the histograms that a blind"
+            " tally hides; choose tally aggregate.",
+        )
 
 
 def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) -> None:
@@ -39,6 +45,34 @@ def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) ->
             _check_standing(known[site])
         elif policy.admission == "added":
             raise not_added(site)
+
+
+def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
+    """Raise where a party that registered `manifest` cannot answer what `plan` asks.
+
+    `task.mismatch` for another task or public encoder, `party.not_encrypted` for encrypted queries to
+    teachers that cannot be evaluated on them.
+    """
+    if manifest.task_digest != plan.task_digest:
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"Party {manifest.site} serves another task; give all sites the same task.toml and check it with"
+            " `ostraka party check` and `ostraka query check`.",
+        )
+    if (manifest.encoder, manifest.encoder_sha256) != (plan.encoder, plan.encoder_sha256):
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"Party {manifest.site} trained behind {_named(manifest.encoder)} and the plan names"
+            f" {_named(plan.encoder)}; use the same encoder with the same weights everywhere.",
+        )
+    if plan.encoding == "ckks" and not manifest.head:
+        raise OstrakaError(
+            ErrorCode.PARTY_NOT_ENCRYPTED,
+            f"Teachers of party {manifest.site} cannot be evaluated on encrypted queries; let it train a head"
+            " that can (`ostraka party train --head square-mlp`), leave it out of the plan, or choose"
+            " encoding plain.",
+            party=manifest.site,
+        )
 
 
 def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
@@ -75,6 +109,10 @@ def not_added(site: str) -> OstrakaError:
         f"The guardian's policy admits parties that were added, and {site} was not; its administrator adds it"
         f" with `ostraka guardian party add {site}`.",
     )
+
+
+def _named(encoder: str) -> str:
+    return f"the encoder {encoder}" if encoder else "no encoder"
 
 
 def _check_standing(party: StoredParty) -> None:

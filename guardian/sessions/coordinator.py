@@ -21,24 +21,27 @@ from guardian.noise import Ahead
 from guardian.policy import Policies
 from guardian.sessions.admission import admit
 from guardian.sessions.batch import Batch, Share
+from guardian.sessions.blind import BlindTallies
 from guardian.sessions.opening import Asked, Opened, Opening
 from guardian.sessions.outcome import Outcome
 from guardian.sessions.payers import payers
 from guardian.sessions.planning import plan_reply
-from guardian.sessions.refusals import not_open
-from guardian.sessions.registry import OpenBatches, Session, load_session
+from guardian.sessions.refusals import not_open, tallied_blindly
+from guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
 from guardian.sessions.schedule import Schedule
 from guardian.sessions.tickets import sign_grant
 from guardian.sessions.timed_tally import TimedTally
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
-_GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
-"""Errors after which this process has no more to do with a session."""
 
 
 class Coordinator:
-    """Runs every session of one guardian process; all durable state is in the ledger."""
+    """Runs every session of one guardian process; all durable state is in the ledger.
+
+    Attributes:
+        blind: what takes the place of `release` where the tally is blind.
+    """
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class Coordinator:
         self._opening = Opening(ledger, credentials, policies, clock)
         self._tally = TimedTally(noise, schedule)
         self._batches = OpenBatches()
+        self.blind = BlindTallies(ledger, self._batches, schedule, clock)
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
         """The signed grant for a plan; the same bytes from the same party give the same grant.
@@ -118,7 +122,7 @@ class Coordinator:
 
     def submit(self, party: Identity, session_id: str, batch_id: int, share: Share) -> None:
         """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
-        batch = self._batch(session_id, batch_id)
+        batch = self._batches.require(session_id, batch_id)
         with batch.lock:
             batch.submit(party.site, share)
 
@@ -141,7 +145,7 @@ class Coordinator:
             OstrakaError: `quorum.lost`; the batch is then dead and its reservation void.
         """
         session = self._session(querier, session_id)
-        batch = self._batch(session_id, batch_id)
+        batch = self._batches.require(session_id, batch_id)
         due = self._clock.now() * 1000 >= batch.ticket.freeze_unix_ms
         with batch.lock:
             try:
@@ -160,9 +164,12 @@ class Coordinator:
         The same sum again gets the stored bytes, uncharged.
 
         Raises:
-            OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `session.ended`.
+            OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order` where the
+                tally is blind, `session.ended`.
         """
         session = self._session(querier, session_id)
+        if session.plan.tally == "blind":
+            raise tallied_blindly()
         batch = self._batches.get(session_id, batch_id)
         stored = self._ledger.answers(session_id, batch_id, request.sha256)
         if stored is not None:
@@ -170,14 +177,8 @@ class Coordinator:
         session.check_open(self._clock.now())
         if batch is None:
             raise not_open()
-        try:
+        with self._batches.forgetting(session_id, batch_id):
             answers = self._release(session, batch, request)
-        except OstrakaError as exc:
-            if exc.code in _GONE:
-                self._batches.drop_session(session_id)
-            if exc.code is ErrorCode.BATCH_DEAD:
-                self._batches.drop(session_id, batch_id)
-            raise
         self._batches.drop(session_id, batch_id)
         return answers
 
@@ -223,15 +224,7 @@ class Coordinator:
         self._batches.drop_session(session_id)
 
     def _session(self, querier: Identity, session_id: str) -> Session:
-        session = load_session(self._ledger, session_id)
-        session.check_querier(querier)
-        return session
-
-    def _batch(self, session_id: str, batch_id: int) -> Batch:
-        batch = self._batches.get(session_id, batch_id)
-        if batch is None:
-            raise not_open()
-        return batch
+        return load_session_of(self._ledger, querier, session_id)
 
     def _keep(self, session: Session, batch_id: int, opened: Opened) -> None:
         stored = self._ledger.batch(session.session_id, batch_id)

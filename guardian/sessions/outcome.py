@@ -86,6 +86,11 @@ def encode(answers: Answers) -> bytes:
     ).SerializeToString(deterministic=True)
 
 
+def encode_answered(answered: NDArray[np.bool_]) -> bytes:
+    """Which answers (Q, answers) a blind tally gave, as `encode` says it; 0 for what nobody here knows."""
+    return encode(Answers.where(answered, np.zeros(answered.shape, dtype=np.int64)))
+
+
 def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:
     return guardian_pb2.Answer(answered=bool(answered[0]), label=int(labels[0]) if answered[0] else 0)
 

@@ -42,7 +42,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy) -> guardian_pb2.P
     voters = sum(clique.teachers * f for clique, f in zip(messages, frequencies, strict=True))
     return guardian_pb2.PlanReply(
         enforce=policy.enforce,
-        bound=policy.bound,
+        bound=policy.bound_of(plan),
         parties=[
             _cost(plan, participants[site], [u for u in units if u.budget.key.party == site], policy)
             for site in sorted(participants)

@@ -38,6 +38,14 @@ def not_open() -> OstrakaError:
     )
 
 
+def tallied_blindly() -> OstrakaError:
+    """The error of a sum that the guardian must not see."""
+    return OstrakaError(
+        ErrorCode.BATCH_OUT_OF_ORDER,
+        "This session's tally is blind; send no sum, and tally the batch with BeginTally instead of Release.",
+    )
+
+
 def used_up() -> OstrakaError:
     """The error where too few parties are left that can pay for one query more."""
     return OstrakaError(

@@ -1,6 +1,8 @@
 """Sessions as the ledger holds them, and the batches that are open in this process."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,8 +12,13 @@ from common.mechanism import BOUND
 from common.plan import Plan
 from guardian.ledger import Ledger
 from guardian.sessions.batch import Batch
-from guardian.sessions.refusals import session_ended
+from guardian.sessions.refusals import not_open, session_ended
 from protos.ostraka.v1 import common_pb2
+
+_GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
+"""Errors after which this process has no more to do with a session."""
+KEPT = 4
+"""Blindly tallied batches of a session that are kept for retries after their release; older ones go."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,13 @@ def load_session(ledger: Ledger, session_id: str) -> Session:
     return Session(record.session_id, record.querier, record.state, Plan.parse(record.plan), grant)
 
 
+def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Session:
+    """The session that `querier` opened; raises `session.unknown`."""
+    session = load_session(ledger, session_id)
+    session.check_querier(querier)
+    return session
+
+
 class OpenBatches:
     """Thread-safe map of the batches whose shares this process holds."""
 
@@ -83,10 +97,40 @@ class OpenBatches:
         with self._lock:
             return self._batches.get((session_id, batch_id))
 
+    def require(self, session_id: str, batch_id: int, same: Batch | None = None) -> Batch:
+        """The open batch, and none but `same` if that is given; raises `batch.dead`."""
+        batch = self.get(session_id, batch_id)
+        if batch is None or (same is not None and batch is not same):
+            raise not_open()
+        return batch
+
+    @contextmanager
+    def forgetting(self, session_id: str, batch_id: int) -> Iterator[None]:
+        """Forget what an error of the block says is not for this process any more."""
+        try:
+            yield
+        except OstrakaError as exc:
+            if exc.code in _GONE:
+                self.drop_session(session_id)
+            if exc.code is ErrorCode.BATCH_DEAD:
+                self.drop(session_id, batch_id)
+            raise
+
     def ended(self, now: float) -> list[tuple[str, int]]:
         """Session and batch id of the batches that can no longer be released."""
         with self._lock:
             return [key for key, batch in self._batches.items() if batch.ends_at < now]
+
+    def released(self, session_id: str, batch_id: int) -> None:
+        """Keep a blindly tallied batch for retries alone, and forget the oldest such beyond `KEPT`."""
+        with self._lock:
+            batch = self._batches.pop((session_id, batch_id), None)
+            if batch is not None:
+                batch.released = True
+                self._batches[session_id, batch_id] = batch
+            done = [key for key, kept in self._batches.items() if key[0] == session_id and kept.released]
+        for key in done[:-KEPT]:
+            self.drop(*key)
 
     def drop(self, session_id: str, batch_id: int) -> None:
         """Forget a batch, its shares and the noise drawn for it."""

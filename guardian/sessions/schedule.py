@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from common.mechanism import Mechanism, Powerset
 from guardian.noise import draws_of
+from guardian.noise.demand import Draw
 
 _BATCH_S = 0.1
 _DRAWN_S, _COUNTED_S, _LARGEST_S = 20e-6, 0.5e-6, 1e-3
@@ -19,10 +20,15 @@ def slot_s(mechanism: Mechanism, rows: int, classes: int, voters: int, accountin
     Two or three times what the work takes on one core of 2020: noise drawn on the spot, sums, `accounting_s`
     (`guardian.sessions.effort`), and a start for the rest.
     """
-    drawn = sum(draw.values for draw in draws_of(mechanism, rows, classes, voters))
+    drawn_s = drawing_s(draws_of(mechanism, rows, classes, voters))
     counted = rows * mechanism.width(classes)
     largest = rows * isinstance(mechanism, Powerset) * _LARGEST_S
-    return _BATCH_S + drawn * _DRAWN_S + counted * _COUNTED_S + largest + accounting_s
+    return drawn_s + counted * _COUNTED_S + largest + accounting_s
+
+
+def drawing_s(draws: Iterable[Draw]) -> float:
+    """Return the seconds in which these draws are made and put to use, with a start for the rest."""
+    return _BATCH_S + sum(draw.values for draw in draws) * _DRAWN_S
 
 
 class Schedule:

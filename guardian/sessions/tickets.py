@@ -36,7 +36,7 @@ def sign_grant(
         expires_unix_s=int(now + policy.grant_ttl_s),
         allowed_skew_s=int(policy.allowed_skew_s),
         enforce=policy.enforce,
-        bound=policy.bound,
+        bound=policy.bound_of(plan),
     )
     return credentials.sign(GRANT_CONTEXT, grant.SerializeToString(deterministic=True))
 

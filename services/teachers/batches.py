@@ -17,7 +17,13 @@ from services.teachers.slices import Slice
 MAX_BATCH = 32
 MIN_STEPS = 100
 """Steps below which networks of small slices stay far from what they can learn."""
-EPOCHS: Mapping[str, int] = {"logistic": 60, "mlp": 60, "cnn": 30}
+EPOCHS: Mapping[str, int] = {
+    "logistic": 60,
+    "mlp": 60,
+    "cnn": 30,
+    "square-mlp": 60,
+    "square-cnn": 30,
+}
 FACTORY_EPOCHS = 30
 SHIFT_OF_SIDE = 1 / 14
 

@@ -1,23 +1,29 @@
 """How a party trains its teachers: table [training] of its site.toml."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from common.crypto.ckks.parameters import Head
 from common.datasets.consent import Level
 from common.errors import ErrorCode, OstrakaError
-from common.task import Task
 
 Progress = Callable[[int, int], None]
 """Told how many steps of training are done, and of how many."""
-Network = Literal["logistic", "mlp", "cnn"]
+Network = Literal["logistic", "mlp", "cnn", "square-mlp", "square-cnn"]
 Estimator = Literal["logistic_regression", "random_forest"]
 Variant = Literal["none", "upsampling", "vanishing", "weighting"]
 NETWORKS: tuple[str, ...] = get_args(Network)
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
+MODEL_OF_HEAD: Mapping[Head, str] = {
+    "linear": "logistic",
+    "square-mlp": "square-mlp",
+    "square-cnn": "square-cnn",
+}
+HEAD_OF_MODEL: Mapping[str, Head] = {model: head for head, model in MODEL_OF_HEAD.items()}
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _IMAGE_SIDE = 8
 
@@ -34,6 +40,12 @@ def _known(model: str) -> str:
     raise ValueError(f"'{model}' is no model: give one of {names}, or a factory as module:function")
 
 
+def _factory(name: str) -> str:
+    if is_factory(name):
+        return name
+    raise ValueError(f"'{name}' is no factory: write module:function")
+
+
 class TrainingConfig(BaseModel):
     """What to train.
 
@@ -41,6 +53,9 @@ class TrainingConfig(BaseModel):
         teachers: how many; upsampling trains more, so that each has as many records as without.
         model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
             torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
+        head: instead of a model, the built-in network for this kind of evaluation on encrypted queries.
+        encoder: the public network that teachers are trained behind, "module:factory"; none: records as the
+            task prepares them.
         epochs: passes of a network over its slice; none: the model's own number, more for few records.
         shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
         variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
@@ -53,17 +68,27 @@ class TrainingConfig(BaseModel):
 
     teachers: Annotated[int, Field(ge=1, le=1000)] = 10
     model: Annotated[str, AfterValidator(_known)] | None = None
+    head: Head | None = None
+    encoder: Annotated[str, AfterValidator(_factory)] | None = None
     epochs: Annotated[int, Field(ge=1)] | None = None
     shift: Annotated[int, Field(ge=0)] | None = None
     variant: Variant = "none"
     consent: dict[Level, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
-    def model_for(self, task: Task) -> str:
-        """The model asked for, or the one that suits the task."""
+    @field_validator("head")
+    @classmethod
+    def _instead_of_a_model(cls, head: Head | None, info: ValidationInfo) -> Head | None:
+        if head is not None and info.data.get("model") is not None:
+            raise ValueError("a head names its own model: give one of head and model")
+        return head
+
+    def model_for(self, shape: tuple[int, ...]) -> str:
+        """The model asked for, or the one that suits records of this shape."""
+        if self.head is not None:
+            return MODEL_OF_HEAD[self.head]
         if self.model is not None:
             return self.model
-        shape = task.input.shape
         large = len(shape) in (2, 3) and sorted(shape)[-2] >= _IMAGE_SIDE
         return "cnn" if large else "mlp"
 

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from common.encoders import Encoder, load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
@@ -41,10 +42,11 @@ class Models(Protocol):
 class Ensemble:
     """All teachers of one party and what is known of them; one thread at a time asks it."""
 
-    def __init__(self, manifest: TeachersManifest, models: Models) -> None:
-        """Takes one model for each teacher."""
+    def __init__(self, manifest: TeachersManifest, models: Models, encoder: Encoder | None = None) -> None:
+        """Takes one model for each teacher, and the encoder that they were trained behind."""
         self.manifest = manifest
-        self._models = models
+        self.models = models
+        self._encoder = encoder
         self._guard = Guard(manifest.classes, multi_label=manifest.multi_label)
 
     @property
@@ -77,7 +79,8 @@ class Ensemble:
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
             return self._guard.fallback(len(teachers), 0)
-        votes = self._models.predict(X, self._guard, rows)
+        features = self._encoder.encode(X) if self._encoder else X
+        votes = self.models.predict(features, self._guard, rows)
         for place, teacher in enumerate(teachers):
             if teacher in self.manifest.constants:
                 votes[place] = self.manifest.constants[teacher]
@@ -97,19 +100,35 @@ class Ensemble:
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True, mode=0o700)
-        self._models.save(partial)
+        self.models.save(partial)
         self.manifest.save(partial)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "Ensemble":
-        """Reads what `save` wrote; raises `model.invalid` where it is missing, damaged or untrusted."""
+        """Reads what `save` wrote.
+
+        Raises `model.invalid` where it is missing, damaged or untrusted, or its encoder changed since.
+        """
         manifest = TeachersManifest.load(folder)
+        encoder = _same_encoder(manifest) if manifest.encoder else None
         if manifest.library == "torch":
             from services.teachers.nets import Networks
 
-            return cls(manifest, Networks.load(folder, manifest))
+            return cls(manifest, Networks.load(folder, manifest), encoder)
         from services.teachers.estimators import Estimators
 
-        return cls(manifest, Estimators.load(folder, manifest))
+        return cls(manifest, Estimators.load(folder, manifest), encoder)
+
+
+def _same_encoder(manifest: TeachersManifest) -> Encoder:
+    """The encoder that the teachers were trained behind."""
+    encoder = load_encoder(manifest.encoder)
+    if encoder.sha256.hex() != manifest.encoder_sha256:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"The encoder {manifest.encoder} has other weights than when the teachers were trained: restore "
+            "them, or run `ostraka party train` again.",
+        )
+    return encoder

@@ -1,7 +1,7 @@
 """Training of one party's networks."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from services.teachers.batches import Schedule, batches
-from services.teachers.config import Progress, TrainingConfig, is_factory
+from services.teachers.bounds import bound_logits
+from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig, is_factory
 from services.teachers.factory import build, invalid_model
 from services.teachers.networks import Scaler, image_axes
 from services.teachers.slices import Slice
@@ -18,8 +19,8 @@ from services.teachers.stack import Stack, best_device, pays
 from services.teachers.workers import THREADS, groups, run_each
 
 LEARNING_RATE = 0.01
-LOGISTIC_RATE = 0.1
-"""A single layer takes, and in few steps needs, larger ones."""
+RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
+"""A single layer takes, and in few steps needs, larger ones; squares of all features grow beyond bounds."""
 WEIGHT_DECAY = 0.01
 
 
@@ -34,7 +35,7 @@ def fit_networks(
     shape = slices[0].X.shape[1:]
     nets = [_untrained(part, model, shape, classes) for part in slices]
     schedule = Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
-    peak_rate = LOGISTIC_RATE if model == "logistic" else LEARNING_RATE
+    peak_rate = RATES.get(model, LEARNING_RATE)
     device = best_device()
     workers = 1 if is_factory(model) or device.type == "cuda" else THREADS
     parts = groups(len(nets), workers if pays(model, device) else len(nets))
@@ -48,6 +49,9 @@ def fit_networks(
             run_each(work, parts, workers)
         except Exception as exc:
             raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
+    if model in HEAD_OF_MODEL:
+        for net, part in zip(nets, slices, strict=True):
+            bound_logits(net, part.X, multi_label=part.y.ndim > 1)
     return nets
 
 

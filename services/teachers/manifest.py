@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from common.crypto.ckks.parameters import Head
 from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Variant
 from services.teachers.groups import GROUP, Clique, GroupRecord
@@ -32,6 +33,9 @@ class TeachersManifest(BaseModel):
         variant: how consent levels that differ are used.
         mixed: whether teachers were trained on records of all groups; otherwise each on one group's, and
             teachers are ordered as the groups are.
+        head: how the teachers are evaluated on encrypted queries; empty where they cannot be.
+        encoder: the public network in front of them; empty: none. `shape` is then of its features.
+        encoder_sha256: the digest of its weights, hexadecimal.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -50,6 +54,9 @@ class TeachersManifest(BaseModel):
     constants: dict[int, int] = Field(default_factory=dict)
     variant: Variant = "none"
     mixed: bool = True
+    head: Head | Literal[""] = ""
+    encoder: str = ""
+    encoder_sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")

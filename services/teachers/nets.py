@@ -43,6 +43,11 @@ class Networks:
         device = best_device()
         return cls(nets, shape, device, stacked=pays(model, device))
 
+    @property
+    def nets(self) -> Sequence[nn.Module]:
+        """The networks, in the order of their teachers."""
+        return self._nets
+
     def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F)."""
         records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)

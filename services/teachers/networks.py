@@ -1,7 +1,7 @@
 """Built-in networks, small enough for slices of tens to hundreds of records."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,15 @@ from services.teachers.factory import invalid_model
 
 HIDDEN = 128
 CHANNELS = 16
+SQUARE_HIDDEN = 64
+SQUARE_CHANNELS = 8
+"""Squares are what encrypted evaluation costs, so there are few."""
 _LARGE_SIDE = 16
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
+
+
+L = TypeVar("L", nn.Linear, nn.Conv2d)
 
 
 class Axes(NamedTuple):
@@ -81,6 +87,14 @@ class AsImages(nn.Module):
         return X.movedim(-1, 1) if last else X.reshape(-1, channels, height, width)
 
 
+class Square(nn.Module):
+    """The square of every value: the activation that encrypted evaluation has."""
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Squares, in their shape."""
+        return X * X
+
+
 def logistic(shape: tuple[int, ...], classes: int) -> nn.Module:
     """Multinomial logistic regression."""
     return nn.Sequential(nn.Flatten(), nn.Linear(torch.Size(shape).numel(), classes))
@@ -92,17 +106,19 @@ def mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, classes))
 
 
+def square_mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
+    """One hidden layer of `SQUARE_HIDDEN` units that square."""
+    first = _gentle(nn.Linear(torch.Size(shape).numel(), SQUARE_HIDDEN))
+    return nn.Sequential(nn.Flatten(), first, Square(), nn.Linear(SQUARE_HIDDEN, classes))
+
+
 def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
     """Three convolutions and a linear layer; the first strides over images of 16 pixels and more.
 
     Raises:
         OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
     """
-    axes = image_axes(shape)
-    if axes is None or min(axes.height, axes.width) < 4:
-        raise invalid_model(
-            "cnn", f"takes images of at least 4 by 4, and the task's records are of shape {shape}"
-        )
+    axes = _images("cnn", shape)
     stride = 2 if min(axes.height, axes.width) >= _LARGE_SIDE else 1
     convolutions = nn.Sequential(
         AsImages(axes),
@@ -115,13 +131,52 @@ def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
         nn.ReLU(),
         nn.Flatten(),
     )
+    return _with_linear(convolutions, shape, classes)
+
+
+def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
+    """One convolution that squares, pooled, and a linear layer; it strides to about 8 by 8 places.
+
+    Raises:
+        OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
+    """
+    axes = _images("square-cnn", shape)
+    side = min(axes.height, axes.width)
+    stride, kernel = max(1, side // 8), 5 if side >= _LARGE_SIDE else 3
+    convolution = _gentle(nn.Conv2d(axes.channels, SQUARE_CHANNELS, kernel, stride=stride))
+    squares = nn.Sequential(
+        AsImages(axes), convolution, Square(), nn.AvgPool2d(2, ceil_mode=True), nn.Flatten()
+    )
+    return _with_linear(squares, shape, classes)
+
+
+def _images(model: str, shape: tuple[int, ...]) -> Axes:
+    """The axes of images of at least 4 by 4; raises `model.invalid` where records are none."""
+    axes = image_axes(shape)
+    if axes is None or min(axes.height, axes.width) < 4:
+        raise invalid_model(
+            model, f"takes images of at least 4 by 4, and the task's records are of shape {shape}"
+        )
+    return axes
+
+
+def _with_linear(features: nn.Module, shape: tuple[int, ...], classes: int) -> nn.Module:
     with torch.no_grad():
-        features = convolutions(torch.zeros(1, *shape)).shape[1]
-    return nn.Sequential(convolutions, nn.Linear(features, classes))
+        width = features(torch.zeros(1, *shape)).shape[1]
+    return nn.Sequential(features, nn.Linear(width, classes))
+
+
+def _gentle(layer: L) -> L:
+    """The layer with first weights a third as large, so that no square is much above one."""
+    with torch.no_grad():
+        layer.weight.mul_(1 / 3)
+    return layer
 
 
 BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], nn.Module]] = {
     "logistic": logistic,
     "mlp": mlp,
     "cnn": cnn,
+    "square-mlp": square_mlp,
+    "square-cnn": square_cnn,
 }

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
-STACKABLE_ON_CPU = ("logistic", "mlp")
-STACKABLE = (*STACKABLE_ON_CPU, "cnn")
+STACKABLE_ON_CPU = ("logistic", "mlp", "square-mlp")
+STACKABLE = (*STACKABLE_ON_CPU, "cnn", "square-cnn")
 
 
 def best_device() -> torch.device:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from common.datasets import Dataset
+from common.encoders import load_encoder
 from common.task import Task
 from services.teachers.assignment import assign
-from services.teachers.config import Progress, TrainingConfig
+from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig
 from services.teachers.ensemble import Ensemble, Models
 from services.teachers.factory import build
 from services.teachers.manifest import TeachersManifest
@@ -42,10 +43,12 @@ def train(
             `model.invalid` where the model cannot be built or trained.
     """
     task.check(dataset)
-    X, y = task.prepare(dataset.X).reshape(-1, *task.input.shape), dataset.labels()
+    X, y = task.prepare(dataset.X), dataset.labels()
+    encoder = load_encoder(config.encoder) if config.encoder else None
+    X = encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape)
     assigned = assign(dataset, config, seed)
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
-    model = config.model_for(task)
+    model = config.model_for(X.shape[1:])
     library, models = _fitted(parts, model, len(task.classes), config, progress or _silent)
     manifest = TeachersManifest(
         teachers=len(parts),
@@ -57,13 +60,16 @@ def train(
         seed=seed,
         classes=len(task.classes),
         multi_label=task.multi_label,
-        shape=task.input.shape,
+        shape=X.shape[1:],
         constants={row: part.constant for row, part in enumerate(parts) if part.constant is not None},
         variant=config.variant,
         mixed=assigned.mixed,
+        head=HEAD_OF_MODEL.get(model, ""),
+        encoder=encoder.name if encoder else "",
+        encoder_sha256=encoder.sha256.hex() if encoder else "",
         groups=assigned.groups,
     )
-    return Ensemble(manifest, models)
+    return Ensemble(manifest, models, encoder)
 
 
 def _fitted(

@@ -24,14 +24,20 @@ from common.sharing.ring import Ring, RingArray
 from common.sharing.shares import add, split
 from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import GuardianServicer, add_GuardianServicer_to_server
-from protos.ostraka.v1.party_pb2_grpc import PartyServicer, add_PartyServicer_to_server
+from protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
+from protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
+from tests.client.answering import Answering
+from tests.client.tallying import Tallying
 
-RING = Ring(64)
 CLASSES = ("ant", "bee", "cat")
 TEACHERS = 4
 FEDERATION = "fed"
 Key = tuple[str, int]
+GUARDIAN_METHODS = (
+    *("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
+    *("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"),
+)
+PARTY_METHODS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
 
 
 def refuse(code: ErrorCode, **details: str) -> OstrakaError:
@@ -39,7 +45,7 @@ def refuse(code: ErrorCode, **details: str) -> OstrakaError:
 
 
 @dataclass
-class FakeGuardian(GuardianServicer):
+class FakeGuardian(Tallying):
     """Answers without noise the class, or the bit of each label, that every vote agrees on, else nothing.
 
     Hooks raise what a test wants refused: `on_batch(request)`, `before_release()`, `after_release()`.
@@ -96,6 +102,9 @@ class FakeGuardian(GuardianServicer):
         self.on_batch(request)
         self.opened.append(request)
         plan = self._plan(request.session_id)
+        left = plan.queries - self._released(request.session_id)
+        if request.size > left:
+            raise refuse(ErrorCode.BATCH_TOO_LARGE, left=str(left))
         ticket = common_pb2.Ticket(
             session_id=request.session_id,
             batch_id=request.batch_id,
@@ -131,7 +140,8 @@ class FakeGuardian(GuardianServicer):
     def Release(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         header = next(request_iterator).header
         key = (header.session_id, header.batch_id)
-        own = header.rows * header.width * 8
+        ring = Ring(self._plan(header.session_id).ring_bits)
+        own = header.rows * header.width * ring.bits // 8
         sent = join(
             (part.chunk for part in request_iterator),
             expected=own + header.rows * header.score_width * 4,
@@ -145,10 +155,10 @@ class FakeGuardian(GuardianServicer):
         self.scores[key] = np.frombuffer(sent[own:], "<u4").reshape(header.rows, header.score_width)
         assert len(set(self.sums[key])) == 1, "two sums of one batch reveal a share"
         values = [
-            RING.from_bytes(total, header.rows, header.width),
+            ring.from_bytes(total, header.rows, header.width),
             *(self.shares[key][site] for site in self.frozen[key]),
         ]
-        self.histograms[key] = counts = decode(add(values), RING)
+        self.histograms[key] = counts = decode(add(values), ring)
         read = _label_answer if self._plan(header.session_id).multi_label else _class_answer
         unanimous = TEACHERS * len(self.frozen[key])
         self.answers[key] = self.alter_answers([read(row, unanimous) for row in counts])
@@ -161,6 +171,9 @@ class FakeGuardian(GuardianServicer):
             self.dead.add(key)
             return guardian_pb2.SettleBatchReply(released=False)
         return guardian_pb2.SettleBatchReply(released=True, answers=self.answers[key])
+
+    def _released(self, session_id: str) -> int:
+        return sum(len(answers) for (session, _), answers in self.answers.items() if session == session_id)
 
     def CloseSession(self, request: guardian_pb2.CloseSessionRequest, context: Any) -> Any:  # noqa: N802
         self.closed.append(request.session_id)
@@ -177,6 +190,25 @@ class FakeGuardian(GuardianServicer):
 
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
+
+    def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
+        return self._plan(key[0]), add([self.shares[key][site] for site in self.frozen[key]])
+
+    def released(self, key: Key, answered: Any) -> None:
+        plan = self._plan(key[0])
+        if plan.multi_label:
+            rows = np.reshape(answered, (-1, len(CLASSES)))
+            answers = [
+                guardian_pb2.Answer(
+                    answered=bool(row.any()),
+                    answered_labels=np.packbits(row).tobytes(),
+                    positive_labels=bytes(1),
+                )
+                for row in rows
+            ]
+        else:
+            answers = [guardian_pb2.Answer(answered=bool(one)) for one in answered]
+        self.answers[key] = answers
 
     def _plan(self, session_id: str) -> common_plan.Plan:
         return next(plan for known, plan, _ in self.plans.values() if known == session_id)
@@ -197,13 +229,13 @@ def _label_answer(counts: Any, unanimous: int) -> guardian_pb2.Answer:
 
 
 @dataclass
-class FakeParty(PartyServicer):
+class FakeParty(Answering):
     """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5.
 
     On several labels they say yes to those up to that class: one to all three of them.
     """
 
-    site: str
+    site: str = field(kw_only=False)
     guardian: FakeGuardian
     dissents: bool = False
     on_vote: Callable[[common_pb2.Ticket], None] = lambda _: None
@@ -228,11 +260,18 @@ class FakeParty(PartyServicer):
         plan = common_plan.Plan.parse(header.plan)
         if self.submits:
             counted = ballots(self._votes(first, plan), plan.mechanism, len(CLASSES))
-            self.guardian.shares[key][self.site] = split(counted, seed, RING)
+            self.guardian.shares[key][self.site] = split(counted, seed, Ring(plan.ring_bits))
         width = plan.mechanism.width(len(CLASSES))
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
+
+    def errs(self) -> bool:
+        return self.dissents
+
+    def share(self, key: Key, values: RingArray) -> None:
+        if self.submits:
+            self.guardian.shares[key][self.site] = values
 
     def _votes(self, first: Any, plan: common_plan.Plan) -> Any:
         seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
@@ -302,17 +341,14 @@ def build(
     for name, role in roles.items():
         (root / name).mkdir()
         issued[name] = ca.issue(Identity(FEDERATION, name, role), root / name, clock)
-    guardian = FakeGuardian(issued["guardian"])
+    guardian = FakeGuardian(issued["guardian"], votes=TEACHERS * len(names))
     parties = {name: FakeParty(name, guardian) for name in names}
 
     def make(name: str) -> BoundServer:
         servicer: Any = guardian if name == "guardian" else parties[name]
         add_to: Any = add_GuardianServicer_to_server if name == "guardian" else add_PartyServicer_to_server
         service = "Guardian" if name == "guardian" else "Party"
-        methods = {
-            "Guardian": ("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
-            "Party": ("Vote",),
-        }[service]
+        methods = {"Guardian": GUARDIAN_METHODS, "Party": PARTY_METHODS}[service]
         allowed = {f"/ostraka.v1.{service}/{method}": frozenset({Role.QUERY}) for method in methods}
         return make_server(
             issued[name], "127.0.0.1:0", [lambda server: add_to(servicer, server)], allowed, clock
@@ -335,4 +371,6 @@ def _records(first: list[float], y: Any) -> Any:
 
 def _participant(site: str) -> common_pb2.Participant:
     clique = common_pb2.Clique(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
-    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique])
+    return common_pb2.Participant(
+        site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique], head="linear"
+    )

@@ -150,3 +150,22 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
 def test_usage_errors_exit_2(federation: Federation) -> None:
     assert label(federation, "--queries", "many").exit_code == 2
     assert invoke("label").exit_code == 2
+
+
+def test_encrypted_and_blind_from_the_command_line(federation: Federation) -> None:
+    result = label(federation, "--encoding", "ckks", "--tally", "blind", "--batch-size", 10, "--json", "-")
+    assert result.exit_code == 0
+    figures = json.loads(result.stdout)
+    assert (figures["encoding"], figures["tally"], figures["answered"]) == ("ckks", "blind", 10)
+    named = {(step["peer"], step["name"]) for step in figures["steps"]}
+    assert {("none", "encrypt"), ("party", "evaluate"), ("party", "compare"), ("guardian", "garble")} <= named
+    reported = invoke("report", "--run", run_of(federation))
+    assert (
+        "Queries were sent encrypted (ckks); the guardian saw no counts (blind)."
+        in reported.stderr + reported.stdout
+    )
+
+
+def test_what_garbled_circuits_cannot_do_is_refused_with_what_can(federation: Federation) -> None:
+    error = refused(label(federation, "--mechanism", "powerset", "--sigma", 5, "--tally", "blind"))
+    assert error.code is ErrorCode.PLAN_INVALID

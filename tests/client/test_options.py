@@ -1,6 +1,7 @@
 """Every mechanism from the options that give it, and plans that no mechanism makes."""
 
 from inspect import signature
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from common.mechanism import (
     NoiseCluster,
     Tau,
 )
+from common.plan import Plan
 from common.task import Task, infer_task
 
 
@@ -59,3 +61,27 @@ def test_the_command_line_has_every_parameter() -> None:
     fields = {name for kind in MECHANISMS.values() for name in kind.model_fields} - {"kind", "check"}
     for command in (label_command, plan):
         assert fields <= signature(command).parameters.keys()
+
+
+def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts() -> None:
+    def made(**changes: Any) -> Plan:
+        options = PlanOptions(GnMax(sigma=4.0), **changes)
+        return make_plan(options, task(multi_label=False), 5000, PARTIES, bytes(16))
+
+    assert [made(**changes).ring_bits for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
+        64,
+        32,
+        32,
+    ]
+    assert [made(**changes).batch_size for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
+        100,
+        1024,
+        100,
+    ]
+    assert made(encoding="ckks", batch_size=7).batch_size == 7
+
+
+def test_an_encoder_is_named_with_the_digest_of_its_weights() -> None:
+    options = PlanOptions(GnMax(sigma=4.0), encoder="some.module:network")
+    made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16), b"w" * 32)
+    assert (made.encoder, made.encoder_sha256) == ("some.module:network", b"w" * 32)

@@ -106,6 +106,11 @@ def test_powerset_fits_up_to_65536_sets() -> None:
         Plan(**{**FIELDS, "classes": labels, "mechanism": mechanism, "multi_label": True})
 
 
+def test_a_plan_behind_an_encoder_comes_back_from_its_bytes() -> None:
+    plan = Plan(**{**FIELDS, "encoder": "maps.small:network", "encoder_sha256": bytes(range(32))})
+    assert Plan.parse(plan.serialize()) == plan
+
+
 def test_the_digest_is_of_the_bytes_as_sent() -> None:
     data = Plan(**FIELDS).serialize()
     assert digest(data) == hashlib.sha256(data).digest()
@@ -137,8 +142,10 @@ def test_the_digest_is_of_the_bytes_as_sent() -> None:
         ({"mechanism": NoiseCluster(sigma=1)}, "make the batch as large as the queries"),
         ({"queries": 2**21, "batch_size": 2**21}, "ask for batches of at most 1677721 queries"),
         ({"adjacency": "label"}, "set the plan's adjacency to record"),
-        ({"tally": "blind"}, "tally aggregate"),
-        ({"encoding": "ckks"}, "encoding plain"),
+        ({"encoder": "maps"}, "encoder"),
+        ({"encoder": "maps:network"}, "give both or neither"),
+        ({"encoder_sha256": bytes(32)}, "give both or neither"),
+        ({"encoder": "maps:network", "encoder_sha256": bytes(33)}, "encoder_sha256"),
         ({"multi_label": True}, "confident does not answer sets of labels; choose one of binary"),
         ({"color": 1}, "color"),
         ({"queries": True}, "queries"),

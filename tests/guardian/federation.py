@@ -254,14 +254,21 @@ class Calls:
     def settle(self, session: str, batch: int) -> guardian_pb2.SettleBatchReply:
         return self.query.SettleBatch(guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch))
 
-    def vote(self, session: str, batch: int, votes: np.ndarray, sites: Sequence[str] = PARTIES) -> RingArray:
+    def vote(
+        self,
+        session: str,
+        batch: int,
+        votes: np.ndarray,
+        sites: Sequence[str] = PARTIES,
+        ring: Ring = RING,
+    ) -> RingArray:
         """Submit each site's share of `votes` (sites, Q, k), freeze, and return the other sum."""
         halves = []
         for i, (site, ballots) in enumerate(zip(sites, votes, strict=True)):
             seed = bytes([i]) * 32
-            share = split_shares(ballots, seed, RING)
+            share = split_shares(ballots, seed, ring)
             self.submit(site, session, batch, share)
-            halves.append(encode(ballots, RING) - share)
+            halves.append(encode(ballots, ring) - share)
         assert list(self.prepare(session, batch, sites).frozen) == sorted(sites)
         return add(halves)
 
@@ -270,7 +277,9 @@ def framed(
     session: str, batch: int, values: RingArray, scores: np.ndarray | None = None
 ) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
     """The header's fields and the chunks of a matrix of ring values, and of what follows it."""
-    data = RING.to_bytes(values) + (b"" if scores is None else scores.astype("<u4").tobytes())
+    data = Ring(8 * values.itemsize).to_bytes(values) + (
+        b"" if scores is None else scores.astype("<u4").tobytes()
+    )
     header = {
         "session_id": session,
         "batch_id": batch,

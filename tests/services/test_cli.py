@@ -107,10 +107,36 @@ def test_a_sentence_for_people_and_a_file_for_programs(site: Path, tmp_path: Pat
 
 def test_check_before_and_after_training(site: Path) -> None:
     before = told(invoke("check", "--site", site, "--json", "-"))
-    assert before == {"task": "digits", "records": 200, "classes": 10, "teachers": None, "groups": []}
+    fit = {"task": "digits", "records": 200, "classes": 10}
+    assert before == fit | {"teachers": None, "head": "", "encoder": "", "groups": []}
     invoke("train", "--site", site)
     assert told(invoke("check", "--site", site, "--json", "-"))["teachers"] == 2
     assert "200 records and 2 teachers fit" in invoke("check", "--site", site).stdout
+
+
+def test_a_head_is_trained_instead_of_the_model_of_site_toml(site: Path) -> None:
+    trained = told(invoke("train", "--site", site, "--head", "linear", "--epochs", 2, "--json", "-"))
+    assert (trained["model"], trained["head"]) == ("logistic", "linear")
+    assert "vote on encrypted queries too (head linear)" in invoke("check", "--site", site).stdout
+
+
+def test_check_says_how_teachers_would_vote_on_encrypted_queries(site: Path) -> None:
+    invoke("train", "--site", site)
+    assert "--head linear" in invoke("check", "--site", site).stdout
+
+
+def test_a_head_besides_a_model_is_refused(site: Path) -> None:
+    error = refused(invoke("train", "--site", site, "--head", "linear", "--model", "mlp"))
+    assert error.code is ErrorCode.CONFIG_INVALID
+    assert error.message.startswith("--head: a head names its own model")
+
+
+def test_teachers_are_trained_behind_the_encoder_of_site_toml(site: Path) -> None:
+    with (site / "site.toml").open("a") as file:
+        file.write('encoder = "tests.common.test_encoders:means"\n')
+    trained = told(invoke("train", "--site", site, "--json", "-"))
+    assert (trained["encoder"], trained["shape"]) == ("tests.common.test_encoders:means", [16])
+    assert told(invoke("check", "--site", site, "--json", "-"))["encoder"] == trained["encoder"]
 
 
 def test_check_names_the_range_that_is_off(site: Path) -> None:
@@ -159,6 +185,7 @@ def test_check_refuses_teachers_of_another_task(site: Path) -> None:
         (("--teachers", 201), ErrorCode.DATA_TOO_FEW),
         (("--teachers", 1001), ErrorCode.CONFIG_INVALID),
         (("--model", "oracle"), ErrorCode.CONFIG_INVALID),
+        (("--head", "cubic"), ErrorCode.CONFIG_INVALID),
         (("--model", "no.such:build"), ErrorCode.MODEL_INVALID),
     ],
 )
@@ -224,7 +251,8 @@ def test_teachers_of_several_labels_are_trained_and_checked(site: Path) -> None:
     assert told(invoke("train", "--site", site, "--json", "-"))["multi_label"] is True
     found = told(invoke("check", "--site", site, "--json", "-"))
     groups = [{"name": "all", "records": 200, "teachers": 2, "copies": 1}]
-    assert found == {"task": "digits", "records": 200, "classes": 10, "teachers": 2, "groups": groups}
+    fit = {"task": "digits", "records": 200, "classes": 10, "teachers": 2}
+    assert found == fit | {"head": "", "encoder": "", "groups": groups}
 
 
 def with_consent(site: Path) -> None:

@@ -56,6 +56,7 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.refusal: OstrakaError | None = None
         self.on_share: Callable[[], object] = lambda: None
         self.sequence = 0
+        self.ring_bits = 64
         self.address = ANYWHERE
         self._bound: BoundServer | None = None
 
@@ -112,7 +113,7 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
         header = next(request_iterator).header
-        expected = header.rows * header.width * 8
+        expected = header.rows * header.width * self.ring_bits // 8
         data = join((part.chunk for part in request_iterator), expected=expected, sha256=header.sha256)
         party = peer_identity(context).site
         self.on_share()
@@ -193,6 +194,7 @@ class Federation:
 
     def replan(self, **changes: object) -> None:
         self.plan = Plan(**(dict(self.plan) | changes))
+        self.guardian.ring_bits = self.plan.ring_bits
 
     def journal_bytes(self) -> bytes:
         return b"".join(path.read_bytes() for path in self.party.glob("journal.db*"))

@@ -260,7 +260,7 @@ class ShowSessionRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class ShowSessionReply(_message.Message):
-    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "charges")
+    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "charges", "tally", "encoding")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
@@ -268,6 +268,8 @@ class ShowSessionReply(_message.Message):
     BOUND_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
     CHARGES_FIELD_NUMBER: _ClassVar[int]
+    TALLY_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
     session: SessionSummary
     mechanism: str
     variant: str
@@ -275,7 +277,9 @@ class ShowSessionReply(_message.Message):
     bound: str
     parties: _containers.RepeatedScalarFieldContainer[str]
     charges: _containers.RepeatedCompositeFieldContainer[ChargeRow]
-    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., charges: _Optional[_Iterable[_Union[ChargeRow, _Mapping]]] = ...) -> None: ...
+    tally: str
+    encoding: str
+    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., charges: _Optional[_Iterable[_Union[ChargeRow, _Mapping]]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ...) -> None: ...
 
 class CancelSessionRequest(_message.Message):
     __slots__ = ("session_id", "reason")
@@ -328,7 +332,7 @@ class ListChargesRequest(_message.Message):
     def __init__(self, party: _Optional[str] = ..., from_unix_ms: _Optional[int] = ..., to_unix_ms: _Optional[int] = ...) -> None: ...
 
 class ChargeRow(_message.Message):
-    __slots__ = ("party", "group", "adjacency", "session_id", "batch_id", "querier", "time_unix_ms", "epsilon", "epsilon_worst_case", "enforce", "bound", "mechanism")
+    __slots__ = ("party", "group", "adjacency", "session_id", "batch_id", "querier", "time_unix_ms", "epsilon", "epsilon_worst_case", "enforce", "bound", "mechanism", "tally")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
@@ -341,6 +345,7 @@ class ChargeRow(_message.Message):
     ENFORCE_FIELD_NUMBER: _ClassVar[int]
     BOUND_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    TALLY_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     adjacency: str
@@ -353,4 +358,5 @@ class ChargeRow(_message.Message):
     enforce: str
     bound: str
     mechanism: str
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., querier: _Optional[str] = ..., time_unix_ms: _Optional[int] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., mechanism: _Optional[str] = ...) -> None: ...
+    tally: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., querier: _Optional[str] = ..., time_unix_ms: _Optional[int] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., mechanism: _Optional[str] = ..., tally: _Optional[str] = ...) -> None: ...

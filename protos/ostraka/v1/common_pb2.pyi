@@ -18,12 +18,23 @@ class Encoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ENCODING_UNSPECIFIED: _ClassVar[Encoding]
     ENCODING_PLAIN: _ClassVar[Encoding]
     ENCODING_CKKS: _ClassVar[Encoding]
+
+class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STAGE_UNSPECIFIED: _ClassVar[Stage]
+    STAGE_BALLOTS: _ClassVar[Stage]
+    STAGE_CHECK: _ClassVar[Stage]
+    STAGE_ANSWERS: _ClassVar[Stage]
 TALLY_UNSPECIFIED: Tally
 TALLY_AGGREGATE: Tally
 TALLY_BLIND: Tally
 ENCODING_UNSPECIFIED: Encoding
 ENCODING_PLAIN: Encoding
 ENCODING_CKKS: Encoding
+STAGE_UNSPECIFIED: Stage
+STAGE_BALLOTS: Stage
+STAGE_CHECK: Stage
+STAGE_ANSWERS: Stage
 
 class GnMax(_message.Message):
     __slots__ = ("sigma",)
@@ -134,7 +145,7 @@ class Mechanism(_message.Message):
     def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant")
+    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256")
     NONCE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -150,6 +161,8 @@ class Plan(_message.Message):
     FRACTION_BITS_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
+    ENCODER_FIELD_NUMBER: _ClassVar[int]
+    ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
     nonce: bytes
     task_digest: bytes
     classes: int
@@ -165,23 +178,27 @@ class Plan(_message.Message):
     fraction_bits: int
     adjacency: str
     variant: str
-    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ...) -> None: ...
+    encoder: str
+    encoder_sha256: bytes
+    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques", "head")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_SHA256_FIELD_NUMBER: _ClassVar[int]
     CLIQUES_FIELD_NUMBER: _ClassVar[int]
+    HEAD_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     records: int
     max_votes_per_person: int
     manifest_sha256: bytes
     cliques: _containers.RepeatedCompositeFieldContainer[Clique]
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ...) -> None: ...
+    head: str
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ...) -> None: ...
 
 class Clique(_message.Message):
     __slots__ = ("groups", "teachers", "weight", "copies")
@@ -250,20 +267,26 @@ class Schedule(_message.Message):
     def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed")
+    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     TRAINING_FIELD_NUMBER: _ClassVar[int]
     MIXED_FIELD_NUMBER: _ClassVar[int]
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    ENCODER_FIELD_NUMBER: _ClassVar[int]
+    ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
     site: str
     task_digest: bytes
     groups: _containers.RepeatedCompositeFieldContainer[Group]
     max_votes_per_person: int
     training: str
     mixed: bool
-    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ...) -> None: ...
+    head: str
+    encoder: str
+    encoder_sha256: bytes
+    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("name", "records", "teachers", "copies")
@@ -338,6 +361,28 @@ class Chunk(_message.Message):
     DATA_FIELD_NUMBER: _ClassVar[int]
     data: bytes
     def __init__(self, data: _Optional[bytes] = ...) -> None: ...
+
+class Step(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: StepHeader
+    chunk: Chunk
+    def __init__(self, header: _Optional[_Union[StepHeader, _Mapping]] = ..., chunk: _Optional[_Union[Chunk, _Mapping]] = ...) -> None: ...
+
+class StepHeader(_message.Message):
+    __slots__ = ("session_id", "batch_id", "stage", "bytes", "sha256")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    stage: Stage
+    bytes: int
+    sha256: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., stage: _Optional[_Union[Stage, str]] = ..., bytes: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
 
 class AuditHead(_message.Message):
     __slots__ = ("sequence", "hash", "signed")

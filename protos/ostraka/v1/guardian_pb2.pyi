@@ -201,6 +201,30 @@ class Answer(_message.Message):
     positive_labels: bytes
     def __init__(self, answered: _Optional[bool] = ..., label: _Optional[int] = ..., answered_labels: _Optional[bytes] = ..., positive_labels: _Optional[bytes] = ...) -> None: ...
 
+class BeginTallyRequest(_message.Message):
+    __slots__ = ("session_id", "batch_id", "stage", "point")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    stage: _common_pb2.Stage
+    point: bytes
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., stage: _Optional[_Union[_common_pb2.Stage, str]] = ..., point: _Optional[bytes] = ...) -> None: ...
+
+class BeginTallyReply(_message.Message):
+    __slots__ = ("points",)
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    points: bytes
+    def __init__(self, points: _Optional[bytes] = ...) -> None: ...
+
+class OpenCheckReply(_message.Message):
+    __slots__ = ("passed",)
+    PASSED_FIELD_NUMBER: _ClassVar[int]
+    passed: bytes
+    def __init__(self, passed: _Optional[bytes] = ...) -> None: ...
+
 class SettleBatchRequest(_message.Message):
     __slots__ = ("session_id", "batch_id")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
 from protos.ostraka.v1 import guardian_pb2 as protos_dot_ostraka_dot_v1_dot_guardian__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -73,6 +74,26 @@ class GuardianStub:
                 '/ostraka.v1.Guardian/Release',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.FromString,
+                _registered_method=True)
+        self.BeginTally = channel.unary_unary(
+                '/ostraka.v1.Guardian/BeginTally',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.BeginTallyRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.BeginTallyReply.FromString,
+                _registered_method=True)
+        self.GarbleTally = channel.stream_stream(
+                '/ostraka.v1.Guardian/GarbleTally',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                _registered_method=True)
+        self.CompareTally = channel.stream_stream(
+                '/ostraka.v1.Guardian/CompareTally',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                _registered_method=True)
+        self.OpenCheck = channel.stream_unary(
+                '/ostraka.v1.Guardian/OpenCheck',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.OpenCheckReply.FromString,
                 _registered_method=True)
         self.SettleBatch = channel.unary_unary(
                 '/ostraka.v1.Guardian/SettleBatch',
@@ -145,6 +166,40 @@ class GuardianServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def BeginTally(self, request, context):
+        """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
+        CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
+        with the same content is answered with the same bytes. Role: query.
+
+        Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+        the batch is released without answers, and that was its last step.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GarbleTally(self, request_iterator, context):
+        """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+        answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CompareTally(self, request_iterator, context):
+        """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def OpenCheck(self, request_iterator, context):
+        """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SettleBatch(self, request, context):
         """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query.
         """
@@ -200,6 +255,26 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.Release,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.SerializeToString,
+            ),
+            'BeginTally': grpc.unary_unary_rpc_method_handler(
+                    servicer.BeginTally,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.BeginTallyRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.BeginTallyReply.SerializeToString,
+            ),
+            'GarbleTally': grpc.stream_stream_rpc_method_handler(
+                    servicer.GarbleTally,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            ),
+            'CompareTally': grpc.stream_stream_rpc_method_handler(
+                    servicer.CompareTally,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            ),
+            'OpenCheck': grpc.stream_unary_rpc_method_handler(
+                    servicer.OpenCheck,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.OpenCheckReply.SerializeToString,
             ),
             'SettleBatch': grpc.unary_unary_rpc_method_handler(
                     servicer.SettleBatch,
@@ -428,6 +503,114 @@ class Guardian:
             '/ostraka.v1.Guardian/Release',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.ReleaseReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BeginTally(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/BeginTally',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.BeginTallyRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.BeginTallyReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GarbleTally(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/ostraka.v1.Guardian/GarbleTally',
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompareTally(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/ostraka.v1.Guardian/CompareTally',
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OpenCheck(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/ostraka.v1.Guardian/OpenCheck',
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.OpenCheckReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ What the privacy guardian serves to querying and answering parties."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from protos.ostraka.v1 import common_pb2 as _common_pb2
 from protos.ostraka.v1 import guardian_pb2 as _guardian_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -47,6 +48,22 @@ class GuardianStub:
     """Freezes the party set: those whose shares both sides hold. Role: query."""
     Release: _grpc.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]
     """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
+    BeginTally: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.BeginTallyRequest, _guardian_pb2.BeginTallyReply]
+    """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
+    CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
+    with the same content is answered with the same bytes. Role: query.
+
+    Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+    the batch is released without answers, and that was its last step.
+    """
+    GarbleTally: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
+    """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+    answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+    """
+    CompareTally: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
+    """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
+    OpenCheck: _grpc.StreamUnaryMultiCallable[_common_pb2.Step, _guardian_pb2.OpenCheckReply]
+    """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
     SettleBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]
     """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
     CloseSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]
@@ -70,6 +87,22 @@ class GuardianAsyncStub(GuardianStub):
     """Freezes the party set: those whose shares both sides hold. Role: query."""
     Release: _aio.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]  # type: ignore[assignment]
     """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
+    BeginTally: _aio.UnaryUnaryMultiCallable[_guardian_pb2.BeginTallyRequest, _guardian_pb2.BeginTallyReply]  # type: ignore[assignment]
+    """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
+    CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
+    with the same content is answered with the same bytes. Role: query.
+
+    Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+    the batch is released without answers, and that was its last step.
+    """
+    GarbleTally: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
+    """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+    answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+    """
+    CompareTally: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
+    """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
+    OpenCheck: _aio.StreamUnaryMultiCallable[_common_pb2.Step, _guardian_pb2.OpenCheckReply]  # type: ignore[assignment]
+    """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
     SettleBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]  # type: ignore[assignment]
     """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
     CloseSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]  # type: ignore[assignment]
@@ -138,6 +171,46 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_guardian_pb2.ReleaseReply], _abc.AsyncIterator[_guardian_pb2.ReleaseReply]]:
         """Takes the querying party's one sum over the frozen set, and releases the batch. Role: query."""
+
+    @_abc_1.abstractmethod
+    def BeginTally(
+        self,
+        request: _guardian_pb2.BeginTallyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.BeginTallyReply, _abc.Awaitable[_guardian_pb2.BeginTallyReply]]:
+        """A blind tally (Plan.tally) of a frozen batch instead of Release: for each stage BeginTally, GarbleTally and
+        CompareTally; after the check's stage OpenCheck, then the answers' stage for what passed. Each call again
+        with the same content is answered with the same bytes. Role: query.
+
+        Base oblivious transfers of a stage. Where no query passed its check there are none and the reply is empty:
+        the batch is released without answers, and that was its last step.
+        """
+
+    @_abc_1.abstractmethod
+    def GarbleTally(
+        self,
+        request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
+        """Takes the extension of the transfers, commits the stage's charge, and returns its garbled circuits. The
+        answers' stage is the batch's release: what SettleBatch finds says what was answered, and not what.
+        """
+
+    @_abc_1.abstractmethod
+    def CompareTally(
+        self,
+        request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
+        """Takes the querying party's sum, hidden behind what it transferred, and returns labels of the guardian's."""
+
+    @_abc_1.abstractmethod
+    def OpenCheck(
+        self,
+        request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.OpenCheckReply, _abc.Awaitable[_guardian_pb2.OpenCheckReply]]:
+        """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
 
     @_abc_1.abstractmethod
     def SettleBatch(

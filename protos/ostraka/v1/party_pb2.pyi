@@ -6,6 +6,24 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class BeginRequest(_message.Message):
+    __slots__ = ("plan", "grant", "ticket", "point")
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    GRANT_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    plan: bytes
+    grant: _common_pb2.Signed
+    ticket: _common_pb2.Signed
+    point: bytes
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., point: _Optional[bytes] = ...) -> None: ...
+
+class BeginReply(_message.Message):
+    __slots__ = ("points",)
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    points: bytes
+    def __init__(self, points: _Optional[bytes] = ...) -> None: ...
+
 class VoteRequest(_message.Message):
     __slots__ = ("header", "chunk")
     HEADER_FIELD_NUMBER: _ClassVar[int]

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
 from protos.ostraka.v1 import party_pb2 as protos_dot_ostraka_dot_v1_dot_party__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -39,6 +40,26 @@ class PartyStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReply.FromString,
                 _registered_method=True)
+        self.Begin = channel.unary_unary(
+                '/ostraka.v1.Party/Begin',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.BeginRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.BeginReply.FromString,
+                _registered_method=True)
+        self.Garble = channel.stream_stream(
+                '/ostraka.v1.Party/Garble',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                _registered_method=True)
+        self.Evaluate = channel.stream_stream(
+                '/ostraka.v1.Party/Evaluate',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                _registered_method=True)
+        self.Compare = channel.stream_stream(
+                '/ostraka.v1.Party/Compare',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                _registered_method=True)
 
 
 class PartyServicer:
@@ -52,6 +73,38 @@ class PartyServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Begin(self, request, context):
+        """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
+        call again with the same content is answered with the same bytes; other content kills the batch here.
+
+        Base oblivious transfers, and what the guardian permits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Garble(self, request_iterator, context):
+        """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Evaluate(self, request_iterator, context):
+        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Compare(self, request_iterator, context):
+        """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
+        this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PartyServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -59,6 +112,26 @@ def add_PartyServicer_to_server(servicer, server):
                     servicer.Vote,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReply.SerializeToString,
+            ),
+            'Begin': grpc.unary_unary_rpc_method_handler(
+                    servicer.Begin,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_party__pb2.BeginRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_party__pb2.BeginReply.SerializeToString,
+            ),
+            'Garble': grpc.stream_stream_rpc_method_handler(
+                    servicer.Garble,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            ),
+            'Evaluate': grpc.stream_stream_rpc_method_handler(
+                    servicer.Evaluate,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            ),
+            'Compare': grpc.stream_stream_rpc_method_handler(
+                    servicer.Compare,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -88,6 +161,114 @@ class Party:
             '/ostraka.v1.Party/Vote',
             protos_dot_ostraka_dot_v1_dot_party__pb2.VoteRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_party__pb2.VoteReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Begin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Party/Begin',
+            protos_dot_ostraka_dot_v1_dot_party__pb2.BeginRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_party__pb2.BeginReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Garble(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/ostraka.v1.Party/Garble',
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Evaluate(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/ostraka.v1.Party/Evaluate',
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Compare(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/ostraka.v1.Party/Compare',
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Step.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ What an answering party serves. Called by querying parties only."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from protos.ostraka.v1 import common_pb2 as _common_pb2
 from protos.ostraka.v1 import party_pb2 as _party_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -35,6 +36,20 @@ class PartyStub:
     """Votes on one batch. The first message is the header, then the features in chunks. The same content
     again is answered with the same bytes; other content under an answered batch id is refused.
     """
+    Begin: _grpc.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]
+    """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
+    call again with the same content is answered with the same bytes; other content kills the batch here.
+
+    Base oblivious transfers, and what the guardian permits.
+    """
+    Garble: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
+    """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
+    Evaluate: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
+    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits."""
+    Compare: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
+    """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
+    this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
+    """
 
 @_typing.type_check_only
 class PartyAsyncStub(PartyStub):
@@ -42,6 +57,20 @@ class PartyAsyncStub(PartyStub):
     Vote: _aio.StreamStreamMultiCallable[_party_pb2.VoteRequest, _party_pb2.VoteReply]  # type: ignore[assignment]
     """Votes on one batch. The first message is the header, then the features in chunks. The same content
     again is answered with the same bytes; other content under an answered batch id is refused.
+    """
+    Begin: _aio.UnaryUnaryMultiCallable[_party_pb2.BeginRequest, _party_pb2.BeginReply]  # type: ignore[assignment]
+    """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
+    call again with the same content is answered with the same bytes; other content kills the batch here.
+
+    Base oblivious transfers, and what the guardian permits.
+    """
+    Garble: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
+    """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
+    Evaluate: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
+    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits."""
+    Compare: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
+    """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
+    this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
     """
 
 class PartyServicer(metaclass=_abc_1.ABCMeta):
@@ -53,6 +82,44 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_party_pb2.VoteReply], _abc.AsyncIterator[_party_pb2.VoteReply]]:
         """Votes on one batch. The first message is the header, then the features in chunks. The same content
         again is answered with the same bytes; other content under an answered batch id is refused.
+        """
+
+    @_abc_1.abstractmethod
+    def Begin(
+        self,
+        request: _party_pb2.BeginRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_party_pb2.BeginReply, _abc.Awaitable[_party_pb2.BeginReply]]:
+        """A batch of encrypted queries (Plan.encoding ckks), in this order; Garble and Evaluate may overlap. Each
+        call again with the same content is answered with the same bytes; other content kills the batch here.
+
+        Base oblivious transfers, and what the guardian permits.
+        """
+
+    @_abc_1.abstractmethod
+    def Garble(
+        self,
+        request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
+        """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
+
+    @_abc_1.abstractmethod
+    def Evaluate(
+        self,
+        request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
+        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits."""
+
+    @_abc_1.abstractmethod
+    def Compare(
+        self,
+        request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
+        """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
+        this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
         """
 
 def add_PartyServicer_to_server(servicer: PartyServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -57,6 +57,9 @@ def report(**changes: object) -> Report:
         enforce="data_dependent",
         bound="theorem6",
         notions=notions("theorem6"),
+        encoding="plain",
+        tally="aggregate",
+        head=None,
         teachers=70,
         queries=6,
         asked=6,
@@ -145,6 +148,16 @@ def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
     page = render(report(bound=bound, notions=notions(bound)))
     assert ("both directions" in page) is (bound == "exact")
     assert ("one direction" in page) is (bound == "theorem6")
+
+
+def test_a_page_says_who_saw_queries_and_histograms() -> None:
+    page = render(report())
+    assert "queries seen by the parties (plain), histograms seen by the guardian (aggregate)" in page
+    hidden = {"encoding": "ckks", "tally": "blind", "head": "square-mlp"}
+    page = render(report(**hidden, bound="worst_case", notions=notions("worst_case")))
+    assert "queries encrypted (ckks, head square-mlp), histograms seen by nobody (blind)" in page
+    assert "Every epsilon on this page is worst-case" in page
+    assert "data-dependent" not in page.replace("data_dependent", "")
 
 
 SEVERAL = np.array([[0, 1, 1], [0, 1, 0], [1, 1, 0]])

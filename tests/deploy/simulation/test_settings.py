@@ -91,12 +91,32 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"adjacency": "label"}, "noise_cluster"),
         ({"mechanism": "noise_cluster", "clusters": 301}, "301 clusters"),
         ({"epsilon": float("inf")}, "epsilon"),
+        ({"encoding": "rot13"}, "encoding"),
+        ({"tally": "deaf"}, "tally"),
+        ({"head": "cubic"}, "head"),
+        ({"head": "linear", "model": "mlp"}, "head linear and model mlp exclude each other"),
+        ({"encoding": "ckks", "model": "mlp"}, "give head instead of model mlp"),
+        ({"tally": "blind", "enforce": "data_dependent"}, "enforce worst_case"),
     ],
 )
 def test_a_setting_that_is_off_is_named(given: dict[str, object], named: str) -> None:
     with pytest.raises(OstrakaError, match=named) as caught:
         load_settings(None, given)
     assert caught.value.code == ErrorCode.CONFIG_INVALID
+
+
+def test_encrypted_queries_are_answered_by_linear_heads_in_large_batches() -> None:
+    plain, encrypted = load_settings(None, {}), load_settings(None, {"encoding": "ckks"})
+    assert (plain.teachers_head, plain.batch_size) == (None, 100)
+    assert (encrypted.teachers_head, encrypted.batch_size) == ("linear", 1024)
+    asked = load_settings(None, {"encoding": "ckks", "head": "square-mlp", "batch_size": 7})
+    assert (asked.teachers_head, asked.batch_size) == ("square-mlp", 7)
+    assert load_settings(None, {"head": "linear"}).teachers_head == "linear"
+
+
+def test_what_is_tallied_blindly_costs_what_it_can_at_worst() -> None:
+    assert Settings(tally="blind", bound="exact").charged_bound == "worst_case"
+    assert Settings(tally="aggregate", bound="exact").charged_bound == "exact"
 
 
 @pytest.mark.parametrize("text", ["partys = 3", "parties = [", None])

@@ -80,6 +80,10 @@ def release_batch(batch_id: int) -> Work:
     return lambda ledger: release(ledger, batch_id, COST)
 
 
+def check_batch(batch_id: int, ledger: Ledger) -> None:
+    ledger.charge_check("s", batch_id, b"d" * 32, [COST])
+
+
 def test_killed_before_any_statement_of_a_release(path: Path) -> None:
     for number in range(1, 100):
         dead = killed(path, number, partial(die_at_statement, number), release_batch(number))
@@ -91,6 +95,19 @@ def test_killed_before_any_statement_of_a_release(path: Path) -> None:
             assert number > 8
             return
     pytest.fail("a release runs more statements than this test kills it at")
+
+
+def test_killed_before_any_statement_of_a_check(path: Path) -> None:
+    for number in range(1, 100):
+        check = partial(check_batch, number)
+        dead = killed(path, number, partial(die_at_statement, number), check)
+        with opened(path) as ledger:
+            assert ledger.settle("s", number) is None
+            assert amounts(ledger) == ((0, 0) if dead else (60, 0))
+        if not dead:
+            assert number > 8
+            return
+    pytest.fail("a check runs more statements than this test kills it at")
 
 
 def test_killed_before_the_commit_of_a_release(path: Path) -> None:

@@ -63,6 +63,17 @@ class Guardian(RuleBasedStateMachine):
             self.tickets.setdefault((session, batch), (units, cost))
 
     @precondition(lambda self: self.tickets)
+    @rule(pick=st.integers(0, 99), digest=DIGESTS, cost=COSTS)
+    def check(self, pick: int, digest: bytes, cost: int) -> None:
+        key = sorted(self.tickets)[pick % len(self.tickets)]
+        units, _ = self.tickets[key]
+        before = self.spent()
+        attempt(lambda: self.ledger.charge_check(*key, digest, [Charge(unit, cost, cost) for unit in units]))
+        if self.spent() != before:
+            assert key not in self.paid
+            self.paid[key] = (cost * (ATHENS in units), cost * (CORINTH in units))
+
+    @precondition(lambda self: self.tickets)
     @rule(pick=st.integers(0, 99), digest=DIGESTS, saved=st.integers(-1, 10**12))
     def release_ticketed(self, pick: int, digest: bytes, saved: int) -> None:
         key = sorted(self.tickets)[pick % len(self.tickets)]

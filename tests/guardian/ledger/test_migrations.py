@@ -14,7 +14,7 @@ from guardian.ledger import Charge, Cipher, LedgerReader, audit, creation, integ
 from guardian.ledger.audit import sha256
 from guardian.ledger.migrate import upgrade
 from guardian.ledger.migrations import first
-from guardian.ledger.schema import metadata
+from guardian.ledger.schema import SCHEMA_VERSION, metadata
 from guardian.ledger.storage import open_storage
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
@@ -155,7 +155,7 @@ def migrated(place: Place, key: Cipher | None = None) -> int:
 def test_an_older_ledger_is_not_migrated_by_opening_it(older: Place) -> None:
     assert "guardian ledger migrate" in refused(ErrorCode.LEDGER_OLDER, older.open).message
     refused(ErrorCode.LEDGER_OLDER, lambda: LedgerReader.open_read_only(older.where))
-    assert migrated(older) == 2
+    assert migrated(older) == SCHEMA_VERSION
 
 
 def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
@@ -196,7 +196,7 @@ def test_periods_begin_with_the_migration(older: Place) -> None:
 
 def test_a_current_ledger_is_left_as_it_is(place: Place) -> None:
     head = place.open().head()
-    assert migrated(place) == 2
+    assert migrated(place) == SCHEMA_VERSION
     assert place.open().head().sequence == head.sequence + 1
 
 
@@ -252,5 +252,5 @@ def test_a_migration_that_fails_changes_nothing(older: Place, monkeypatch: pytes
         broken.setattr(integrity, "chain", lambda _: (_ for _ in ()).throw(OSError("power")))
         with pytest.raises(OSError, match="power"):
             migrated(older)
-    assert migrated(older) == 2
+    assert migrated(older) == SCHEMA_VERSION
     assert budget_of(older.open()).spent == 60

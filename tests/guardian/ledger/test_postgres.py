@@ -160,7 +160,7 @@ def test_a_database_that_is_no_ledger(raw: Raw, postgres_url: str) -> None:
 
 
 def test_a_newer_ledger(ledger: Ledger, raw: Raw, postgres_url: str) -> None:
-    raw.execute("UPDATE meta SET schema_version = 3")
+    raw.execute("UPDATE meta SET schema_version = 99")
     refused(ErrorCode.LEDGER_NEWER, lambda: opened(postgres_url))
 
 

@@ -70,8 +70,10 @@ def test_writes_are_durable_before_they_return(path: Path) -> None:
         "UPDATE batches SET state = 'ticketed'",
         "UPDATE batches SET session_id = 'unknown'",
         "UPDATE batches SET answered = 6",
-        "INSERT INTO batches SELECT 2, session_id, batch_id, 0, ticket, 'dead', 0, NULL, NULL, 0, NULL"
-        " FROM batches",
+        "INSERT INTO batches SELECT 2, session_id, batch_id, 0, ticket, 'dead', 0, NULL, NULL, 0, NULL, NULL,"
+        " NULL FROM batches",
+        "UPDATE batches SET checked_unix_ms = 1",
+        "UPDATE charges SET checked = worst_case + 1",
         "UPDATE charges SET worst_case = -1",
         "UPDATE charges SET unit = 9",
         "UPDATE sessions SET state = 'paused'",
@@ -129,7 +131,7 @@ def test_a_ledger_that_cannot_be_made(tmp_path: Path, place: str) -> None:
 
 
 def test_a_newer_ledger(path: Path, raw: sqlite3.Connection) -> None:
-    raw.execute("UPDATE meta SET schema_version = 3")
+    raw.execute("UPDATE meta SET schema_version = 99")
     refused(ErrorCode.LEDGER_NEWER, lambda: opened(path))
     refused(ErrorCode.LEDGER_NEWER, lambda: LedgerReader.open_read_only(path))
 

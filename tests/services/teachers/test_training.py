@@ -13,7 +13,7 @@ from services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE
 
-BUILT_IN = ("logistic", "mlp", "logistic_regression", "random_forest")
+BUILT_IN = ("logistic", "mlp", "square-mlp", "logistic_regression", "random_forest")
 
 
 def config(model: str, **more: int) -> TrainingConfig:
@@ -47,7 +47,7 @@ def test_cnn_takes_images_whichever_axis_their_channels_are_on(shape: tuple[int,
     ("shape", "model"), [((4,), "mlp"), ((7, 9), "mlp"), ((8, 8), "cnn"), ((3, 8, 8), "cnn")]
 )
 def test_without_a_model_images_get_a_cnn(shape: tuple[int, ...], model: str) -> None:
-    assert TrainingConfig().model_for(infer_task(blobs(6, shape=shape), "any")) == model
+    assert TrainingConfig().model_for(shape) == model
 
 
 @pytest.mark.parametrize("model", ["logistic", "mlp", "cnn", f"{HERE}:dropout"])

@@ -1,0 +1,1 @@
+"""What encrypted queries and blind tallies cost beside the plain path."""

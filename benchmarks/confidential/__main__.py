@@ -1,0 +1,71 @@
+"""Measures encrypted queries and blind tallies: `python -m benchmarks.confidential`."""
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.confidential.prototype import run_prototype
+from benchmarks.confidential.sessions import run_sessions
+from benchmarks.confidential.tables import sessions_table, steps_table, work_table
+from benchmarks.confidential.work import work
+from common.cli import run, write_json
+from deploy.simulation.settings import Settings
+
+WIDTH = 160
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    parties: Annotated[int, typer.Option(help="Answering parties.")] = 10,
+    teachers: Annotated[int, typer.Option(help="Teachers of each party.")] = 1,
+    queries: Annotated[int, typer.Option(help="Size of the pool.")] = 1000,
+    batch: Annotated[int, typer.Option(help="Queries released together.")] = 1000,
+    data: Annotated[str, typer.Option(help="digits, or an .npz, .csv or .parquet file.")] = "digits",
+    head: Annotated[str, typer.Option(help="linear, square-mlp or square-cnn.")] = "linear",
+    json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
+) -> None:
+    """Runs sessions in all four combinations, each role's work alone and the prototype, and prints tables."""
+    settings = Settings.model_validate(
+        {
+            "data": data,
+            "parties": parties,
+            "teachers": teachers,
+            "labelled": 20,
+            "queries": queries,
+            "batch_size": batch,
+            "epsilon": 1e6,
+            "head": head,
+        }
+    )
+    console = Console(width=max(WIDTH, Console().width))
+    prototype = run_prototype(parties, queries)
+    if prototype is None:
+        console.print("prototype: skipped, ../shared/prototypes lies not beside the checkout")
+    with tempfile.TemporaryDirectory() as folder:
+        sessions = list(run_sessions(settings, Path(folder)))
+    console.print(sessions_table(settings, sessions, prototype))
+    if prototype is not None:
+        console.print(
+            "(*) circuits and transfers alone, one teacher a party; encrypted queries and logits are on top. "
+            f"Its rounding changed {prototype.flipped} votes."
+        )
+    console.print(steps_table(settings, sessions))
+    works = list(work())
+    console.print(work_table(works))
+    measured = {
+        "settings": settings.model_dump(),
+        "prototype": None if prototype is None else asdict(prototype),
+        "sessions": [asdict(session) for session in sessions],
+        "work": [asdict(one) for one in works],
+    }
+    write_json(measured, json)
+
+
+if __name__ == "__main__":
+    run(app)

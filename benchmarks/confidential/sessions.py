@@ -1,0 +1,114 @@
+"""Whole sessions over gRPC and mutual TLS, every site a process of its own, in all four combinations."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from client.labelling import LabelResult, label
+from client.meter import Step
+from client.options import PlanOptions
+from common.plan import ENCODING, TALLY
+from deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from deploy.simulation.processes import Child, Supervisor
+from deploy.simulation.settings import Settings
+from deploy.simulation.split import split_data
+
+COMBINATIONS: tuple[tuple[ENCODING, TALLY], ...] = tuple(product(("plain", "ckks"), ("aggregate", "blind")))
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session as measured.
+
+    Attributes:
+        queries: asked, of which `answered` got a label.
+        seconds: from opening the session to its last answer.
+        querier_s: computing time of the querying party's process.
+        party_s: of the answering parties' processes, on average.
+        guardian_s: of the guardian's process.
+        steps: what the querying party did, with whom, how often, how long and with how many bytes.
+    """
+
+    encoding: ENCODING
+    tally: TALLY
+    queries: int
+    answered: int
+    seconds: float
+    querier_s: float
+    party_s: float
+    guardian_s: float
+    steps: tuple[Step, ...]
+
+
+def run_sessions(settings: Settings, folder: Path) -> Iterator[Session]:
+    """Train once, then ask the same pool in each combination; every charge fits."""
+    split = split_data(settings)
+    with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+        federation = Federation(folder / "sites", settings, processes)
+        federation.provision()
+        federation.place(split)
+        federation.train()
+        children = federation.serve()
+        federation.set_budgets()
+        for encoding, tally in COMBINATIONS:
+            yield _run(federation, settings, children, encoding, tally)
+
+
+def _run(
+    federation: Federation,
+    settings: Settings,
+    children: Mapping[str, Child],
+    encoding: ENCODING,
+    tally: TALLY,
+) -> Session:
+    site = federation.site(QUERY)
+    options = PlanOptions(
+        mechanism=settings.plan_mechanism,
+        quorum=settings.least_parties,
+        batch_size=settings.batch_size,
+        encoding=encoding,
+        tally=tally,
+    )
+    computed: dict[str, float] = {}
+    start = time.perf_counter()
+    with _computing(children, computed):
+        result = label(site, site / "pool.npz", options, site / f"{encoding}-{tally}")
+    seconds = time.perf_counter() - start
+    _require_all(result)
+    return Session(
+        encoding=encoding,
+        tally=tally,
+        queries=result.asked,
+        answered=result.answered,
+        seconds=seconds,
+        querier_s=computed[QUERY],
+        party_s=sum(computed[party] for party in settings.sites) / settings.parties,
+        guardian_s=computed[GUARDIAN],
+        steps=result.steps,
+    )
+
+
+def _require_all(result: LabelResult) -> None:
+    assert result.asked == result.queries, "a session stopped early"
+    assert not result.left_out, "a party was left out"
+
+
+@contextmanager
+def _computing(children: Mapping[str, Child], seconds: dict[str, float]) -> Iterator[None]:
+    """Write the processor time that each child, and this process, spends in a block into `seconds`."""
+    before = {site: _processor_seconds(child) for site, child in children.items()}
+    own = time.process_time()
+    yield
+    seconds[QUERY] = time.process_time() - own
+    seconds |= {site: _processor_seconds(child) - before[site] for site, child in children.items()}
+
+
+def _processor_seconds(child: Child) -> float:
+    """Processor time of a process so far, of all its threads; Linux alone."""
+    fields = Path(f"/proc/{child.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS

@@ -1,0 +1,121 @@
+"""What each role computes for a vote or a query, step by step, alone in one process and without a network."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from common.crypto.ballot_circuits import ballot_circuit
+from common.crypto.binding import binding
+from common.crypto.circuit import Circuit
+from common.crypto.ckks.evaluation import Evaluator
+from common.crypto.ckks.heads import Affine, EncryptedHead
+from common.crypto.ckks.keys import QueryKeys
+from common.crypto.ckks.parameters import LOGIT_BITS, Head, parameters_of
+from common.crypto.stream import SEED_BYTES
+from common.crypto.tally_circuits import argmax_circuit, check_circuit
+from common.crypto.two_party import Evaluation, Garbling
+from common.mechanism import GnMax
+
+CLASSES = 10
+WHOLE_VOTE = 2**16
+QUERIES = 1000
+FULL = 4096
+"""Queries of a ciphertext."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Milliseconds that a role computes in a step, and bytes that it sends then, for each of `instances`."""
+
+    case: str
+    instances: int
+    role: str
+    step: str
+    milliseconds: float
+    sent: float
+
+
+@dataclass
+class _Bench:
+    """One case, whose steps are timed one by one."""
+
+    case: str
+    instances: int
+    works: list[Work]
+
+    def time(self, role: str, step: str, do: Callable[[], T], sent: Callable[[T], int] = lambda _: 0) -> T:
+        start = time.perf_counter()
+        result = do()
+        each = (time.perf_counter() - start) / self.instances
+        self.works.append(
+            Work(self.case, self.instances, role, step, 1e3 * each, sent(result) / self.instances)
+        )
+        return result
+
+
+def work() -> Iterator[Work]:
+    """Every case: heads on encrypted queries, then the circuits of ballots and of the tally."""
+    yield from inference("linear 64-10", "linear", (64, CLASSES), QUERIES)
+    yield from inference("square-mlp 784-64-10", "square-mlp", (784, 64, CLASSES), FULL)
+    ballots = ballot_circuit(GnMax(sigma=1.0), CLASSES, WHOLE_VOTE, LOGIT_BITS).circuit
+    yield from computation(f"argmax of {CLASSES} logits", ballots, "party", QUERIES)
+    yield from computation(f"check of {CLASSES} counts", check_circuit(CLASSES), "guardian", QUERIES)
+    yield from computation(f"argmax of {CLASSES} counts", argmax_circuit(CLASSES), "guardian", QUERIES)
+
+
+def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> Iterator[Work]:
+    """The steps of a head of these layer sizes on encrypted queries."""
+    random = np.random.default_rng(0)
+    bench, parameters = _Bench(case, queries, []), parameters_of(head)
+    layers = tuple(
+        Affine(scipy.sparse.csr_array(random.normal(0, 1 / inputs, (outputs, inputs))), np.zeros(outputs))
+        for inputs, outputs in pairwise(sizes)
+    )
+    X = random.uniform(-1, 1, (queries, sizes[0]))
+    keys = bench.time("querying party", "keys", lambda: QueryKeys(parameters))
+    encrypted = bench.time("querying party", "encrypt", lambda: keys.encrypt(X), len)
+    evaluator = bench.time("party", "read keys", lambda: Evaluator(parameters, keys.public()))
+
+    def evaluate() -> bytes:
+        heads = [EncryptedHead(layers)]
+        (masked,) = evaluator.logits(heads, encrypted, secrets.token_bytes(SEED_BYTES), queries)
+        return masked.ciphertexts
+
+    masked = bench.time("party", "evaluate", evaluate, len)
+    bench.time("querying party", "decrypt", lambda: keys.decrypt(masked, queries))
+    yield from bench.works
+
+
+def computation(case: str, circuit: Circuit, garbler: str, queries: int) -> Iterator[Work]:
+    """The steps of a circuit computed on random words, with the role that garbles."""
+    bench, tag = _Bench(case, queries, []), binding("benchmark", case)
+    words = _words(circuit, queries, circuit.words)
+    garbling = Garbling(circuit, queries, secrets.token_bytes(SEED_BYTES), tag)
+    evaluation = Evaluation(circuit, queries, tag)
+    point = bench.time("querying party", "begin", evaluation.point, len)
+    points = bench.time(garbler, "begin", lambda: garbling.points(point), len)
+    extension = bench.time("querying party", "transfer", lambda: evaluation.extension(points), len)
+    bench.time(garbler, "transfer", lambda: garbling.accept(extension))
+    tables = bench.time(
+        garbler, "garble", lambda: list(garbling.tables()), lambda parts: sum(map(len, parts))
+    )
+    for part in tables:
+        evaluation.take(part)
+    correction = bench.time("querying party", "correct", lambda: evaluation.correction(words), len)
+    own = _words(circuit, queries, circuit.garbler_words)
+    labels = bench.time(garbler, "label", lambda: garbling.labels(correction, own), len)
+    bench.time("querying party", "evaluate", lambda: evaluation.evaluate(labels))
+    yield from bench.works
+
+
+def _words(circuit: Circuit, queries: int, words: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(0).integers(0, 2**circuit.word_bits, (queries, words), dtype=np.uint64)

@@ -1,0 +1,29 @@
+"""Progress bars: queries of the run, and steps of the current batch."""
+
+from rich.progress import Progress, TaskID
+
+from client import meter
+from client.labelling import LabelResult
+
+
+class Bars:
+    """A bar for the labelling, and one for each step of confidential sessions as it is first begun."""
+
+    def __init__(self, display: Progress) -> None:
+        """Take the display; nothing is shown yet."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def labelled(self, result: LabelResult) -> None:
+        """Show how many queries are settled."""
+        description = f"{result.answered} answered"
+        self._update("labelling", result.asked, result.queries, description)
+
+    def stepped(self, progress: meter.Progress) -> None:
+        """Show how far a step of the current batch is."""
+        self._update(progress.step, progress.done, progress.total, progress.step)
+
+    def _update(self, name: str, done: int, total: int, description: str) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(name, total=total)
+        self._display.update(self._tasks[name], completed=done, total=total, description=description)

@@ -1,0 +1,92 @@
+"""A session and its batches, as everything here that acts on them takes them."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.answers import Answer
+from client.guardian_peer import GuardianPeer
+from client.party_peer import PartyPeer
+from client.permissions import Permissions
+from common.plan import Plan
+from common.schedules import scheduled
+from protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Whom a session talks to; `pool` has a thread for every party and every kind of head."""
+
+    guardian: GuardianPeer
+    parties: Mapping[str, PartyPeer]
+    permissions: Permissions
+    pool: Executor
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What is asked: features, float32 (queries, columns), and for Interactive the student's scores of them.
+
+    Scores are probabilities in units of 2^-16, uint32 (queries, classes).
+    """
+
+    features: NDArray[np.float32] = field(repr=False)
+    scores: NDArray[np.uint32] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(self.features)
+
+    def take(self, rows: Sequence[int]) -> "Queries":
+        """The queries at these rows, in that order."""
+        at = list(rows)
+        return Queries(self.features[at], None if self.scores is None else self.scores[at])
+
+
+@dataclass(frozen=True)
+class Released:
+    """A batch's answers by query, and the parties whose ballots were summed."""
+
+    answers: list[Answer]
+    parties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Granted:
+    """A session as the guardian granted it: the plan as sent and as read, the grant signed and read."""
+
+    plan_bytes: bytes
+    plan: Plan
+    signed: common_pb2.Signed
+    grant: common_pb2.Grant
+
+
+@dataclass(frozen=True)
+class Ticketed:
+    """A batch's ticket, as the guardian signed it and as it reads."""
+
+    signed: common_pb2.Signed
+    read: common_pb2.Ticket
+
+    @property
+    def schedule(self) -> dict[str, tuple[str, ...]]:
+        """By site, the queries of each of its cliques as the ticket says them, in hex."""
+        return {one.participant.site: tuple(map(bytes.hex, one.queries)) for one in self.read.schedule}
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The parties that vote."""
+        return tuple(one.participant.site for one in self.read.schedule)
+
+    @property
+    def voters(self) -> frozenset[tuple[str, int]]:
+        """The cliques that vote on any query: site and place."""
+        return frozenset(
+            (one.participant.site, place)
+            for one in self.read.schedule
+            for place, votes in enumerate(scheduled(one, self.read.size))
+            if votes.any()
+        )

@@ -1,0 +1,43 @@
+"""The session's keys, one set for each kind of head, and batches encrypted under them."""
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.meter import Meter
+from common.confidential import encrypted_queries
+from common.crypto.ckks.keys import QueryKeys
+from common.crypto.ckks.parameters import Head, parameters_of
+
+
+class Encryption:
+    """Keys made when they are first needed; they never leave memory, and live as long as this does."""
+
+    def __init__(self, meter: Meter) -> None:
+        """No keys yet."""
+        self._meter = meter
+        self._keys: dict[Head, QueryKeys] = {}
+        self._lock = threading.Lock()
+
+    def keys(self, head: Head) -> QueryKeys:
+        """The keys for heads of one kind."""
+        with self._lock:
+            if head not in self._keys:
+                self._keys[head] = QueryKeys(parameters_of(head))
+            return self._keys[head]
+
+    def encrypt(self, head: Head, features: NDArray[np.float32]) -> bytes:
+        """What every party with such a head is sent: public keys, and features (n, columns) under them."""
+        keys = self.keys(head)
+        with self._meter.measure("none", "encrypt"):
+            message = encrypted_queries(keys.public(), keys.encrypt(features))
+        self._meter.advance("encrypt")
+        return message
+
+    def begin(self, heads: Iterable[Head]) -> list[Head]:
+        """The kinds of heads, each once, with the bar of their encryption begun."""
+        kinds = sorted(set(heads))
+        self._meter.begin("encrypt", len(kinds))
+        return kinds

@@ -1,0 +1,58 @@
+"""Votes on queries that no party sees: this side holds the keys, and half of every ballot."""
+
+from collections.abc import Callable
+from typing import cast
+
+from client.batch import Granted, Peers, Queries, Ticketed
+from client.encrypted.circuits import PartyCircuits
+from client.encrypted.encryption import Encryption
+from client.encrypted.exchange import Exchange
+from client.encrypted.room import Room
+from client.meter import Meter
+from client.votes import Votes, collect
+from common.crypto.ckks.parameters import Head
+from common.sharing.ring import RingArray
+
+
+class EncryptedVoting:
+    """Puts encrypted batches to the parties; all of a session's keys are this object's."""
+
+    def __init__(
+        self,
+        peers: Peers,
+        session: Granted,
+        meter: Meter,
+        random: Callable[[int], bytes],
+        room: Room | None = None,
+    ) -> None:
+        """Take an open session; `random` gives so many random bytes, `room` limits the tables held."""
+        self._peers = peers
+        self._session = session
+        self._meter = meter
+        self._random = random
+        self._room = room or Room()
+        self._encryption = Encryption(meter)
+        self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
+
+    def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
+        """This side's shares of the ballots of every party of the ticket, or why it gave none.
+
+        Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
+        is asked, so it is never behind parties that wait for it.
+        """
+        encryption, pool = self._encryption, self._peers.pool
+        kinds = encryption.begin(self._heads[site] for site in ticket.sites)
+        messages = {kind: pool.submit(encryption.encrypt, kind, queries.features) for kind in kinds}
+        schedules = {one.participant.site: one for one in ticket.read.schedule}
+        for step in ("evaluate", "compare"):
+            self._meter.begin(step, len(schedules))
+
+        def ask(site: str) -> RingArray:
+            head = self._heads[site]
+            circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
+            peer = self._peers.parties[site]
+            with self._room.taken(circuits.tables_bytes):
+                exchange = Exchange(peer, self._session, ticket, circuits, self._meter)
+                return exchange.ballots(encryption.keys(head), messages[head])
+
+        return collect(ticket.sites, ask, pool)

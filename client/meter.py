@@ -1,0 +1,102 @@
+"""How long each step of a run took and how many bytes it moved, and how far the current batch is."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+Peer = Literal["party", "guardian", "none"]
+"""With whom a step is done; "none" computes here alone."""
+
+
+@dataclass
+class Traffic:
+    """Bytes of messages, without what gRPC and TLS add."""
+
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step came to over a run.
+
+    Attributes:
+        peer: with whom, "party", "guardian", or "none" for what is computed here alone.
+        name: of the step. With parties vote, or begin, garble, evaluate and compare; with the guardian
+            release, or begin, garble, compare and open; here encrypt, transfer, decrypt, compare and tally.
+        times: how often it was done.
+        seconds: in all, waiting for the peer included; steps with several parties overlap.
+        sent: bytes, and `received` likewise.
+    """
+
+    peer: Peer
+    name: str
+    times: int = 0
+    seconds: float = 0.0
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a step of the current batch is: `done` of `total` parties, or stages of the tally."""
+
+    step: str
+    done: int
+    total: int
+
+
+@dataclass
+class Meter:
+    """Measures from any thread; `on_progress` is told of every change of a bar, one call at a time."""
+
+    on_progress: Callable[[Progress], None] = lambda _: None
+    timer: Callable[[], float] = time.perf_counter
+    _steps: dict[tuple[Peer, str], Step] = field(default_factory=dict, init=False)
+    _bars: dict[str, Progress] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step that was begun, in the order they were first ended."""
+        with self._lock:
+            return tuple(self._steps.values())
+
+    @contextmanager
+    def measure(self, peer: Peer, name: str) -> Iterator[Traffic]:
+        """Time a block, and count what it adds to the traffic; also where it fails."""
+        traffic, began = Traffic(), self.timer()
+        try:
+            yield traffic
+        finally:
+            self._add(peer, name, self.timer() - began, traffic)
+
+    def begin(self, step: str, total: int) -> None:
+        """A bar begins anew for a batch."""
+        with self._lock:
+            self._show(Progress(step, 0, total))
+
+    def advance(self, step: str) -> None:
+        """One party, or stage, more is done."""
+        with self._lock:
+            bar = self._bars[step]
+            self._show(Progress(step, bar.done + 1, bar.total))
+
+    def _show(self, bar: Progress) -> None:
+        self._bars[bar.step] = bar
+        self.on_progress(bar)
+
+    def _add(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
+        with self._lock:
+            step = self._steps.get((peer, name), Step(peer, name))
+            self._steps[peer, name] = Step(
+                peer,
+                name,
+                step.times + 1,
+                step.seconds + seconds,
+                step.sent + traffic.sent,
+                step.received + traffic.received,
+            )

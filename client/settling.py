@@ -1,0 +1,50 @@
+"""What became of a batch that failed or was left open: asked of the guardian, and kept."""
+
+from client.answers import Answer, answered_mask, read_answers
+from client.guardian_peer import GuardianPeer
+from client.state import Batch, RunStore
+from common.crypto.tally_circuits import check_of
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+
+NEVER_RELEASED = frozenset(
+    {
+        ErrorCode.BATCH_DEAD,
+        ErrorCode.SESSION_CLOSED,
+        ErrorCode.SESSION_ENDED,
+        ErrorCode.SESSION_UNKNOWN,
+    }
+)
+"""Refusals to settle a batch that say that it has no answers."""
+
+
+def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) -> list[Answer] | None:
+    """The answers of a batch, to be kept; or None, and its queries are pending again.
+
+    Answers of a blind tally cannot be had twice, because the guardian never knew them. A batch that was
+    charged all the same, or may have been, is kept as lost with what it cost.
+    """
+    known = store.batch(batch.id)
+    answers = _stored(guardian, store.state.session_id, known, plan)
+    if plan.tally == "aggregate":
+        if answers is None:
+            store.dead(known)
+        return answers
+    nothing: list[Answer] = [None] * len(known.queries)
+    if answers is not None:
+        store.lost(known, answered_mask(answers, plan).tolist())
+    elif known.tallied and check_of(plan.mechanism, plan.classes) is not None:
+        store.lost(known, answered_mask(nothing, plan).tolist())
+    else:
+        store.dead(known)
+    return None
+
+
+def _stored(guardian: GuardianPeer, session_id: str, batch: Batch, plan: Plan) -> list[Answer] | None:
+    try:
+        answers = guardian.settle(session_id, batch.id)
+    except OstrakaError as error:
+        if error.code not in NEVER_RELEASED:
+            raise
+        return None
+    return None if answers is None else read_answers(answers, len(batch.queries), plan)

@@ -1,0 +1,41 @@
+"""What every scheduled party answers a batch with, asked all at once and added up in memory."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from common.errors import OstrakaError
+from common.sharing.ring import RingArray
+from common.sharing.shares import add
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What came of a batch: this side's shares of ballots by site, and why the other parties gave none.
+
+    Shares are ring values (queries, width) and never leave memory.
+    """
+
+    shares: Mapping[str, RingArray] = field(repr=False)
+    failures: Mapping[str, OstrakaError]
+
+    def total(self, frozen: Iterable[str]) -> RingArray:
+        """The sum of the shares of exactly the frozen parties."""
+        return add([self.shares[site] for site in frozen])
+
+
+def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> Votes:
+    """Ask the `sites` for their share, all at once, and wait for every one's share or failure."""
+
+    def try_asking(site: str) -> RingArray | OstrakaError:
+        try:
+            return ask(site)
+        except OstrakaError as error:
+            return error
+
+    asked = list(sites)
+    came = dict(zip(asked, pool.map(try_asking, asked), strict=True))
+    return Votes(
+        shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
+        failures={site: error for site, error in came.items() if isinstance(error, OstrakaError)},
+    )

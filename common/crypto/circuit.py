@@ -1,0 +1,104 @@
+"""What two parties compute on secret words, and how large their messages are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
+from common.crypto.blocks import BLOCK_BYTES
+from common.crypto.gates import Gates, Wires
+from common.crypto.ot_extension import extension_bytes
+from common.crypto.plain import PlainGates, plain_word
+
+Opening = Literal["shares", "evaluator", "both"]
+"""Who learns an output bit: nobody (shares of it in Z_2^32), the evaluator, or both."""
+
+WORD_BYTES = 4
+"""A word in a message; words have at most 32 bits."""
+SHARE_BYTES = 4
+AND_BYTES = 2 * BLOCK_BYTES
+"""A garbled AND gate: two half-gates (Zahur, Rosulek and Evans 2015)."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of every message of a garbling; they depend on nothing secret."""
+
+    point: int
+    points: int
+    extension: int
+    tables: int
+    correction: int
+    labels: int
+    returned: int
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """What is computed, the same for every instance (a query, or a query and a label).
+
+    Args:
+        word_bits: width of all input words, at most 32.
+        words: the evaluator's words an instance.
+        garbler_words: the garbler's words an instance; the first `words` of them are the other halves of the
+            evaluator's, and `build` adds them up.
+        outputs: output bits an instance.
+        opening: who learns them.
+        build: from the evaluator's wires (word_bits, instances, words, label) and the garbler's (word_bits,
+            instances, garbler_words, label) to the outputs (instances, outputs, label).
+    """
+
+    word_bits: int
+    words: int
+    garbler_words: int
+    outputs: int
+    opening: Opening
+    build: Callable[[Gates, Wires, Wires], Wires]
+
+    def __post_init__(self) -> None:
+        """Refuses what the messages cannot carry."""
+        if not 1 <= self.word_bits <= 8 * WORD_BYTES:
+            raise ValueError(f"words have from 1 to {8 * WORD_BYTES} bits, not {self.word_bits}")
+        if not 1 <= self.words <= self.garbler_words:
+            raise ValueError("the evaluator has a word or more, and the garbler another half for each")
+
+    @property
+    def ands(self) -> int:
+        """AND gates an instance, counted by building it in the clear."""
+        gates = PlainGates()
+        nothing = np.zeros((self.word_bits, 1, self.garbler_words, 1), np.uint64)
+        self.build(gates, nothing[:, :, : self.words], nothing)
+        return gates.ands
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of an instance's tables: its gates, then what opens its outputs."""
+        return self.ands * AND_BYTES + self.opening_bytes
+
+    @property
+    def opening_bytes(self) -> int:
+        """Bytes that open an instance's outputs: a share's correction each, or packed colours."""
+        return self.outputs * SHARE_BYTES if self.opening == "shares" else (self.outputs + 7) // 8
+
+    def sizes(self, instances: int) -> Sizes:
+        """Bytes of every message of a garbling of so many instances."""
+        choices = instances * self.words * self.word_bits
+        inputs = instances * self.garbler_words * self.word_bits
+        return Sizes(
+            point=POINT_BYTES,
+            points=POINTS_BYTES,
+            extension=extension_bytes(choices),
+            tables=instances * self.table_bytes,
+            correction=instances * self.words * WORD_BYTES,
+            labels=inputs * BLOCK_BYTES,
+            returned=instances * self.outputs * BLOCK_BYTES if self.opening == "both" else 0,
+        )
+
+    def in_the_clear(self, words: NDArray[Any], garbler_words: NDArray[Any]) -> NDArray[np.bool_]:
+        """The outputs (instances, outputs) for words (instances, words) and (instances, garbler_words)."""
+        theirs = plain_word(words, self.word_bits)
+        own = plain_word(garbler_words, self.word_bits)
+        return self.build(PlainGates(), theirs, own)[..., 0].astype(np.bool_)

@@ -1,0 +1,114 @@
+"""The querying party's side of encrypted inference: keys, encrypted queries, decrypted shares of logits."""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tenseal.sealapi as sealapi
+from numpy.typing import NDArray
+
+from common.crypto.ckks.masking import logit_share
+from common.crypto.ckks.parameters import Parameters
+from common.crypto.ckks.public import write_public
+from common.crypto.ckks.queries import second_halves
+from common.crypto.ckks.residues import UniformResidues
+from common.crypto.ckks.seal import Seal
+from common.crypto.ckks.wire import ciphertexts, logits_bytes, pack, unpack
+from common.crypto.stream import SEED_BYTES
+from common.errors import ErrorCode, OstrakaError
+
+FEATURE_LIMIT = 2.0**20
+"""Features lie within +-2^20, so that encodings do not overflow."""
+
+
+class QueryKeys:
+    """A key pair for one set of parameters, drawn from the operating system; the secret key never leaves."""
+
+    def __init__(self, parameters: Parameters, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
+        """Draw the keys (a tenth of a second). `random` gives the public seeds of ciphertexts."""
+        self.parameters = parameters
+        self._random = random
+        self._seal = Seal(parameters)
+        generator = sealapi.KeyGenerator(self._seal.context)
+        secret = generator.secret_key()
+        self._public = write_public(self._seal, generator)
+        self._encryptor = sealapi.Encryptor(self._seal.context, secret)
+        self._decryptor = sealapi.Decryptor(self._seal.context, secret)
+
+    def public(self) -> bytes:
+        """What answering parties need to evaluate and to encrypt zeros; the same bytes every time."""
+        return self._public
+
+    def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
+        """Fresh ciphertexts of queries (queries, features), one for each feature, `wire.queries_bytes` long.
+
+        Raises:
+            OstrakaError: `data.shape` for no queries, no features, or more queries than slots; `data.nan` for
+                a value that is not finite or beyond FEATURE_LIMIT.
+        """
+        values = self._checked(X)
+        seed = self._random(SEED_BYTES)
+        uniform = second_halves(self._seal, seed)
+        halves = [self._first_half(column, uniform) for column in values.T]
+        return b"".join([self.parameters.digest, seed, *halves])
+
+    def reply_bytes(self, outputs: int) -> int:
+        """Bytes of the encrypted logits of a batch, however many queries it has."""
+        return logits_bytes(self.parameters, outputs)
+
+    def decrypt(self, data: bytes, instances: int) -> NDArray[np.uint64]:
+        """Shares of logits (outputs, instances) modulo 2^LOGIT_BITS, for as many outputs as were sent.
+
+        They are what `data` decrypts to in the first slots, in steps of 2^-LOGIT_FRACTION; nothing that
+        depends on them may be told to the party that sent it.
+
+        Raises:
+            OstrakaError: `message.invalid` for bytes that are no whole ciphertexts.
+        """
+        outputs = max(len(data) // self.reply_bytes(1), 1)
+        packed = ciphertexts(self.parameters, data, (outputs, 2), self.parameters.result_primes)
+        return np.stack([logit_share(self._values(halves)[:instances]) for halves in packed])
+
+    def _values(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """What a packed ciphertext decrypts to, real parts, (slots,)."""
+        halves = [
+            unpack(self.parameters, packed, prime, self._seal.moduli[prime])
+            for prime in range(self.parameters.result_primes)
+        ]
+        ciphertext = self._seal.ciphertext(np.stack(halves, axis=1), self.parameters.scale)
+        return np.array(self._seal.encoder.decode_double(self._decrypted(ciphertext)))
+
+    def _first_half(self, values: NDArray[np.float64], uniform: tuple[UniformResidues, ...]) -> bytes:
+        """The first half of a ciphertext of `values` whose second half is the next uniform polynomial u.
+
+        It decrypts to first + u s = values + noise. SEAL chooses second halves itself, so that values are
+        encrypted as SEAL does and (0, u) is taken off: what is left decrypts to values + noise - u s.
+        """
+        plain = self._seal.encode(values, self.parameters.primes, self.parameters.scale)
+        ciphertext = sealapi.Ciphertext(self._seal.context)
+        self._encryptor.encrypt_symmetric(plain, ciphertext)
+        second = np.stack([prime.polynomial() for prime in uniform])
+        offset = self._seal.ciphertext(np.stack([np.zeros_like(second), second]), self.parameters.scale)
+        self._seal.evaluator.sub_inplace(ciphertext, offset)
+        return pack(self.parameters, self._seal.polynomial(self._decrypted(ciphertext)))
+
+    def _decrypted(self, ciphertext: Any) -> Any:
+        plain = sealapi.Plaintext()
+        self._decryptor.decrypt(ciphertext, plain)
+        return plain
+
+    def _checked(self, X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        values = np.asarray(X, dtype=np.float64)
+        if values.ndim != 2 or not 0 < len(values) <= self.parameters.slots or not values.shape[1]:
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"Encrypted queries are a matrix of 1 to {self.parameters.slots} rows, not of shape "
+                f"{np.shape(X)}: choose a smaller batch size.",
+            )
+        if not (np.abs(values) <= FEATURE_LIMIT).all():
+            raise OstrakaError(
+                ErrorCode.DATA_NAN,
+                f"Encrypted features are finite and within +-{FEATURE_LIMIT:.0f}: scale them first.",
+            )
+        return values

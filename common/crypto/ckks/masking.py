@@ -1,0 +1,104 @@
+"""Masks that hide everything about a model in a ciphertext but the logits' shares.
+
+A mask is a polynomial whose coefficients are independent sums of three uniform integers of B bits, where B is
+32 more than the scale has. It is added to the encoded logits exactly, in integers, and so covers the real and
+the imaginary part of every slot, used or not, and every bit of the noise. On top comes a fresh encryption of
+zero, so that the ciphertext's other half is as good as random (RLWE) to whoever holds the secret key.
+
+Hiding (own derivation). Let d be the difference of two polynomials that may have been masked, coefficient by
+coefficient, and p the distribution of one coefficient of the mask. By the triangle inequality over unit steps
+||sqrt(p shifted by d_k) - sqrt(p)|| <= |d_k| ||sqrt(p shifted by 1) - sqrt(p)|| = |d_k| sqrt(J), squared
+Hellinger distances of independent coefficients at most add up, and the total variation distance is at most
+sqrt(2) times the Hellinger distance:
+
+    distance <= sqrt(J) ||d||,  ||d||^2 = sum of d_k^2 = scale^2 * (mean of |difference in a slot|^2).
+
+4 J is the Fisher information of the sum of three uniforms, 4.562 / 4^B, hence sqrt(J) = 1.07 / 2^B. For two
+models whose logits lie within +-R, a whole ciphertext (4,096 queries) is told apart with an advantage of at
+most 1.07 * 2 R / 2^32 = R 2^-30.9, and a single query's logit with R 2^-36.9. Several ciphertexts, such as
+those of all classes, add up as squares: ten give R 2^-29.2.
+
+Precision. The slots of a mask have a standard deviation of 2^37, and double precision computes them, here and
+where they are decrypted, with errors of about 2^-52 of that: 2^-14 of LOGIT_RANGE together with rounding to
+steps of 2^-LOGIT_FRACTION. Hiding plus precision is a constant of double precision, about 51 bits.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tenseal.sealapi as sealapi
+from numpy.typing import NDArray
+
+from common.crypto.ckks.embedding import slots_of
+from common.crypto.ckks.parameters import LOGIT_BITS, LOGIT_FRACTION, Parameters
+from common.crypto.ckks.seal import Seal
+from common.crypto.stream import Stream
+
+_UNIFORMS = 3
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A mask as values in slots: `high` times 2^limb_bits plus `low`, each (slots,) complex, at scale 1."""
+
+    parameters: Parameters
+    high: NDArray[np.complex128] = field(repr=False)
+    low: NDArray[np.complex128] = field(repr=False)
+
+    def share(self) -> NDArray[np.uint64]:
+        """This side's shares of the logits, (slots,): what undoes the mask, as `logit_share` counts."""
+        whole = self.high.real * 2.0**self.parameters.limb_bits + self.low.real
+        return logit_share(-whole / self.parameters.scale)
+
+
+def draw_mask(parameters: Parameters, stream: Stream) -> Mask:
+    """The next mask of a stream of random bytes."""
+    return Mask(parameters, _limb(parameters, stream), _limb(parameters, stream))
+
+
+def add_mask(seal: Seal, encryptor: Any, ciphertext: Any, mask: Mask) -> Any:
+    """The ciphertext plus the mask plus a fresh encryption of zero.
+
+    Encoding rounds to whole coefficients. Those of a limb are below 2^40, which double precision encodes
+    exactly; whole masks would be rounded, and their low bits would hide nothing. So `high` is lifted to its
+    place by an exact multiplication: c + 2^b high = c + 2^b (c + high) - 2^b c.
+    """
+    primes = ciphertext.coeff_modulus_size()
+    zero = sealapi.Ciphertext(seal.context)
+    encryptor.encrypt_zero(seal.level(primes), zero)
+    zero.scale = ciphertext.scale
+    masked, lifted, unlifted = (sealapi.Ciphertext(seal.context) for _ in range(3))
+    seal.evaluator.add(ciphertext, zero, masked)
+    seal.evaluator.add_plain_inplace(masked, _plain(seal, mask.low, ciphertext))
+    seal.evaluator.add_plain(ciphertext, _plain(seal, mask.high, ciphertext), lifted)
+    lift = seal.constant(2.0**mask.parameters.limb_bits, primes)
+    seal.evaluator.multiply_plain_inplace(lifted, lift)
+    seal.evaluator.multiply_plain(ciphertext, lift, unlifted)
+    seal.evaluator.add_inplace(masked, lifted)
+    seal.evaluator.sub_inplace(masked, unlifted)
+    return masked
+
+
+def logit_share(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Real values as the nearest multiples of 2^-LOGIT_FRACTION, modulo 2^LOGIT_BITS of these steps.
+
+    Halves go up: masked values have few bits behind the step, and halves to even would make odd shares rare.
+    """
+    steps = np.ldexp(values, LOGIT_FRACTION)
+    whole = np.floor(steps)
+    nearest = whole.astype(np.int64) + (steps - whole >= _HALF)
+    return nearest.astype(np.uint64) & np.uint64(2**LOGIT_BITS - 1)
+
+
+def _limb(parameters: Parameters, stream: Stream) -> NDArray[np.complex128]:
+    uniform = stream.ring(parameters.limb_bits, _UNIFORMS, parameters.degree).astype(np.int64)
+    coefficients = uniform.sum(axis=0) - _UNIFORMS * 2 ** (parameters.limb_bits - 1)
+    return slots_of(coefficients.astype(np.float64))
+
+
+def _plain(seal: Seal, values: NDArray[np.complex128], like: Any) -> Any:
+    plain = seal.encode(values, like.coeff_modulus_size(), 1.0)
+    plain.scale = like.scale
+    return plain

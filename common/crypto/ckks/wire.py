@@ -1,0 +1,112 @@
+"""Messages of encrypted inference: their sizes, and polynomials packed into bytes.
+
+Every residue takes as few whole bytes as its prime needs, little endian. A message of queries is the digest
+of the parameters, a seed for the second halves of all ciphertexts, and the first halves, feature by feature.
+Logits are whole ciphertexts, output by output.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.crypto.ckks.parameters import Parameters
+from common.crypto.stream import SEED_BYTES
+from common.errors import ErrorCode, OstrakaError
+
+Residues = NDArray[np.uint64]
+"""Polynomials in NTT form, modulo each prime: (..., primes, degree)."""
+
+DIGEST_BYTES = 32
+
+
+def polynomial_bytes(parameters: Parameters, primes: int) -> int:
+    """Bytes of a polynomial modulo the first `primes` primes."""
+    return parameters.degree * sum(map(_width, parameters.prime_bits[:primes]))
+
+
+def queries_bytes(parameters: Parameters, features: int) -> int:
+    """Bytes of a batch of encrypted queries, however many they are."""
+    return DIGEST_BYTES + SEED_BYTES + features * polynomial_bytes(parameters, parameters.primes)
+
+
+def logits_bytes(parameters: Parameters, outputs: int) -> int:
+    """Bytes of the encrypted logits of one head for a batch."""
+    return 2 * outputs * polynomial_bytes(parameters, parameters.result_primes)
+
+
+def most_public_bytes(parameters: Parameters) -> int:
+    """Bytes that public keys take at most; compression makes them fewer."""
+    key = 2 * 8 * parameters.degree * len(parameters.prime_bits)
+    keys = 1 if parameters.layers == 1 else 1 + parameters.primes
+    raw = key * keys
+    return raw + raw // 64 + 4096
+
+
+def pack(parameters: Parameters, residues: Residues) -> bytes:
+    """Polynomials (..., primes, degree), one after the other."""
+    primes = residues.shape[-2]
+    octets = residues.astype("<u8", copy=False).reshape(-1, primes, parameters.degree, 1).view(np.uint8)
+    return b"".join(
+        polynomial[index, :, : _width(parameters.prime_bits[index])].tobytes()
+        for polynomial in octets
+        for index in range(primes)
+    )
+
+
+def unpack(parameters: Parameters, data: NDArray[np.uint8], prime: int, modulus: int) -> Residues:
+    """The residues modulo one prime, (count, degree), of packed polynomials (count, bytes).
+
+    Raises:
+        OstrakaError: `message.invalid` where a residue is not below `modulus`.
+    """
+    start = polynomial_bytes(parameters, prime)
+    width = _width(parameters.prime_bits[prime])
+    octets = np.zeros((len(data), parameters.degree, 8), np.uint8)
+    shape = (len(data), parameters.degree, width)
+    octets[..., :width] = data[:, start : start + parameters.degree * width].reshape(shape)
+    residues: Residues = octets.view("<u8")[..., 0].astype(np.uint64, copy=False)
+    if (residues >= modulus).any():
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            "A ciphertext holds a value beyond its modulus: it was altered on its way; send it again.",
+        )
+    return residues
+
+
+def ciphertexts(
+    parameters: Parameters, data: bytes | memoryview, shape: tuple[int, ...], primes: int
+) -> NDArray[np.uint8]:
+    """Packed polynomials as an array of `shape` + (bytes of one,).
+
+    Raises:
+        OstrakaError: `message.invalid` for another number of bytes.
+    """
+    size = polynomial_bytes(parameters, primes)
+    expected = math.prod(shape) * size
+    if len(data) != expected:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"Ciphertexts take {expected} bytes here, not {len(data)}: send all of them, under the "
+            "parameters of this kind of head.",
+        )
+    return np.frombuffer(data, np.uint8).reshape(*shape, size)
+
+
+def without_digest(parameters: Parameters, data: bytes) -> memoryview:
+    """What follows the digest of the parameters.
+
+    Raises:
+        OstrakaError: `crypto.refused` for a message under other parameters.
+    """
+    if data[:DIGEST_BYTES] != parameters.digest:
+        raise OstrakaError(
+            ErrorCode.CRYPTO_REFUSED,
+            "These keys or queries were made under other encryption parameters: make them for the kind of "
+            "head that the grant names, with the same version of Ostraka.",
+        )
+    return memoryview(data)[DIGEST_BYTES:]
+
+
+def _width(bits: int) -> int:
+    return (bits + 7) // 8

@@ -1,0 +1,165 @@
+"""The side that garbles: an answering party, or the guardian."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.crypto import ot_extension
+from common.crypto.base_ot import POINT_BYTES, receive
+from common.crypto.binding import derive
+from common.crypto.blocks import Blocks, active, delta_of, to_bytes
+from common.crypto.circuit import Circuit
+from common.crypto.garbling import Garbler
+from common.crypto.gates import Wires
+from common.crypto.once import Once
+from common.crypto.outputs import Shares, colour_table, garbled_shares, returned_bits
+from common.crypto.parts import (
+    Part,
+    check_size,
+    mask_of,
+    out_of_order,
+    parts_of,
+    wires_of,
+    words_of,
+)
+from common.crypto.plain import split
+from common.crypto.stream import Stream
+
+
+class Garbling:
+    """One computation of the garbler: `points`, `accept`, `tables`, `labels`, then `shares` or `opened`.
+
+    Everything secret is derived from the seed, so what was lost on the way is made again, byte for byte.
+    Every message is answered for one content only: another is refused with `crypto.refused`.
+    """
+
+    def __init__(self, circuit: Circuit, instances: int, seed: bytes, binding: bytes) -> None:
+        """Prepare a computation.
+
+        Args:
+            circuit: what is computed.
+            instances: how many times, at least 1.
+            seed: 32 fresh bytes; computations with other bindings may share it.
+            binding: what the computation belongs to, from `binding`.
+        """
+        self._circuit = circuit
+        self._instances = instances
+        self._sizes = circuit.sizes(instances)
+        self._binding = binding
+        self._seed = derive(binding, "garbling", seed)
+        self._delta = delta_of(Stream(self._seed, "delta").blocks())
+        self._delta_bits = np.unpackbits(np.frombuffer(to_bytes(self._delta), np.uint8), bitorder="little")
+        self._context = b""
+        self._keys: NDArray[np.uint8] | None = None
+        self._columns: NDArray[np.uint8] | None = None
+        self._shares: dict[int, Shares] = {}
+        self._outputs: dict[int, Wires] = {}
+        self._once_point = Once("point of the base transfers")
+        self._once_extension = Once("transfer of labels")
+        self._once_words = Once("correction")
+
+    def points(self, point: bytes) -> bytes:
+        """The base transfers' points for the evaluator's point; delta's bits are the choices.
+
+        Raises:
+            OstrakaError: `message.invalid` or `crypto.refused` for no valid point.
+        """
+        check_size("point of the base transfers", point, POINT_BYTES)
+        self._once_point.admit(point)
+        received = receive(point, self._delta_bits, self._binding, Stream(self._seed, "points").octets)
+        self._context = derive(self._binding, "transfers", point, received.points)
+        self._keys = received.keys
+        return received.points
+
+    def accept(self, extension: bytes) -> None:
+        """Take the transfer of the evaluator's labels, checked to be consistent.
+
+        Raises:
+            OstrakaError: `message.invalid` for another size, `crypto.refused` for a message that fails the
+                check; no other is taken then, since each try could tell the evaluator a bit of delta.
+        """
+        if self._keys is None:
+            raise out_of_order("the base transfers")
+        check_size("transfer of labels", extension, self._sizes.extension)
+        self._once_extension.admit(extension)
+        if self._columns is None:
+            rows = self._instances * self._circuit.words * self._circuit.word_bits
+            self._columns = ot_extension.accept(extension, rows, self._keys, self._delta_bits, self._context)
+
+    def tables(self) -> Iterator[bytes]:
+        """The garbled tables, part after part, made as they are asked for."""
+        self._accepted()
+        return (self._garble(part) for part in parts_of(self._instances))
+
+    def labels(self, correction: bytes, own: NDArray[np.uint64]) -> bytes:
+        """The labels of the garbler's words, after the evaluator's correction is added to the first of them.
+
+        Args:
+            correction: the evaluator's, uniform whatever its words are.
+            own: (instances, garbler_words), modulo 2^word_bits.
+
+        Raises:
+            OstrakaError: `message.invalid` for a correction that is none, `crypto.refused` for another than
+                before, or for other words: a second label of a wire would give both away.
+        """
+        self._accepted()
+        offsets = words_of(correction, self._instances, self._circuit)
+        words = own.astype(np.uint64)
+        words[:, : self._circuit.words] += offsets
+        words &= mask_of(self._circuit)
+        self._once_words.admit(correction, words.tobytes())
+        return b"".join(self._active_labels(part, words) for part in parts_of(self._instances))
+
+    def shares(self) -> Shares:
+        """The garbler's shares of the outputs in Z_2^32, (instances, outputs), where none opens."""
+        self._finish()
+        return np.concatenate([self._shares[part.number] for part in parts_of(self._instances)])
+
+    def opened(self, returned: bytes) -> NDArray[np.bool_]:
+        """The output bits (instances, outputs) for which the evaluator returned its labels.
+
+        Raises:
+            OstrakaError: `message.invalid` for another size, `crypto.refused` for a label that is none of its
+                wire's.
+        """
+        self._finish()
+        wires = np.concatenate([self._outputs[part.number] for part in parts_of(self._instances)])
+        return returned_bits(Garbler(self._delta, self._context, 0), wires, returned)
+
+    def _accepted(self) -> NDArray[np.uint8]:
+        if self._columns is None:
+            raise out_of_order("the transfer of labels")
+        return self._columns
+
+    def _finish(self) -> None:
+        """Garbles what nobody asked the tables of."""
+        self._accepted()
+        kept = self._shares if self._circuit.opening == "shares" else self._outputs
+        for part in parts_of(self._instances):
+            if part.number not in kept:
+                self._garble(part)
+
+    def _garble(self, part: Part) -> bytes:
+        circuit = self._circuit
+        rows = part.slice(circuit.words * circuit.word_bits)
+        theirs = wires_of(ot_extension.labels(self._accepted(), rows.start, rows.stop), circuit)
+        garbler = Garbler(self._delta, self._context, part.number)
+        outputs = circuit.build(garbler, theirs, self._own_labels(part))
+        return garbler.tables() + self._opening(garbler, outputs, part)
+
+    def _opening(self, garbler: Garbler, outputs: Wires, part: Part) -> bytes:
+        if self._circuit.opening == "shares":
+            self._shares[part.number], table = garbled_shares(garbler, outputs)
+            return table
+        self._outputs[part.number] = outputs
+        return colour_table(outputs)
+
+    def _own_labels(self, part: Part) -> Blocks:
+        """The labels of 0 of the garbler's words, (word_bits, instances, garbler_words, 2)."""
+        stream = Stream(self._seed, f"labels of part {part.number}")
+        return stream.blocks(self._circuit.word_bits, part.instances, self._circuit.garbler_words)
+
+    def _active_labels(self, part: Part, words: NDArray[np.uint64]) -> bytes:
+        bits = split(words[part.start : part.stop], self._circuit.word_bits)
+        return to_bytes(active(self._own_labels(part), bits, self._delta))

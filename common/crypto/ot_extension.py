@@ -1,0 +1,147 @@
+"""Oblivious transfer of labels that differ by delta: as many as wanted from 128 base transfers.
+
+The sender holds delta and for every row the label of 0; the receiver gets the label of its choice, which is
+the label of 0 plus, where the choice is 1, delta. One message goes from receiver to sender (Ishai, Kilian,
+Nissim and Petrank 2003; with delta as Asharov, Lindell, Schneider and Zohner 2013 use it).
+
+A receiver that puts different choices into different columns could learn delta, so the columns are checked
+(Keller, Orsini and Scholl 2015). The proof of their check by rows has a gap, which Roy 2022 (SoftSpokenOT)
+found; this is the check by columns, which has none, as in the later version of their paper: a linear hash H
+of every column, `ColumnHash`, keyed by a hash of the whole message (Fiat and Shamir 1986). Say column i was
+made with choices r_i; the sender has q_i = t_i + delta_i r_i, the receiver claims x = H(r) and t'_i = H(t_i),
+and the sender accepts if H(q_i) = t'_i + delta_i x for all i. Then (own derivation: docs/confidential.md):
+
+- For a column with H(r_i) != x exactly one value of delta_i is accepted, whatever t'_i is. The receiver knows
+  these bits if it passes, and it passes with probability 2^-c for c of them: guessing so is no better than
+  guessing delta.
+- All other columns have one hash, so one r: with n blocks a column two collide with probability below
+  2^13 (n / 2^128)^2, for each message that a receiver tries offline; that is 2^-203 for n = 2^20.
+- Neither columns nor claims say anything of r: the last 256 choices are random and used for nothing else, and
+  they make x uniform; t'_i follows from x and what the sender has.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from common.crypto.base_ot import TRANSFERS
+from common.crypto.binding import derive
+from common.crypto.blocks import BLOCK_BITS, BLOCK_BYTES, Blocks
+from common.crypto.column_hash import HASH_BITS, HASH_BYTES, ColumnHash
+from common.crypto.transpose import rows_of
+from common.errors import ErrorCode, OstrakaError
+
+_CLAIM_BYTES = (1 + TRANSFERS) * HASH_BYTES
+
+
+def column_bytes(rows: int) -> int:
+    """Bytes of a column: the rows, filled up to whole blocks, and those that hide what the check tells."""
+    return -(-rows // BLOCK_BITS) * BLOCK_BYTES + HASH_BITS // 8
+
+
+def extension_bytes(rows: int) -> int:
+    """Bytes of the receiver's message for so many rows."""
+    return TRANSFERS * column_bytes(rows) + _CLAIM_BYTES
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """The side that chooses.
+
+    Args:
+        keys: both keys of every base transfer, (128, 2, 32).
+        context: what the computation is bound to, base transfers included.
+        choices: a column of bits, uint8, as long as `column_bytes` says, from `random_choices`.
+    """
+
+    keys: NDArray[np.uint8] = field(repr=False)
+    context: bytes
+    choices: NDArray[np.uint8] = field(repr=False)
+
+    def extend(self) -> tuple[bytes, NDArray[np.uint8]]:
+        """The message for the sender, and the columns (128, bytes) whose rows are the chosen labels."""
+        size = len(self.choices)
+        columns = np.empty((TRANSFERS, size), np.uint8)
+        message = np.empty(TRANSFERS * size + _CLAIM_BYTES, np.uint8)
+        sent, claims = _parts(message)
+        for place, (zero, one) in enumerate(self.keys):
+            columns[place] = _expand(zero, size)
+            np.bitwise_xor(columns[place], self.choices, out=sent[place])
+            sent[place] ^= _expand(one, size)
+        column_hash = _column_hash(self.context, sent)
+        claims[0] = column_hash(self.choices)
+        for place, column in enumerate(columns):
+            claims[1 + place] = column_hash(column)
+        return message.tobytes(), columns
+
+
+def random_choices(rows: int, random: Callable[[int], bytes] = secrets.token_bytes) -> NDArray[np.uint8]:
+    """Uniform choices for a receiver: the first `rows` bits, least significant first, are its rows'."""
+    return np.frombuffer(random(column_bytes(rows)), np.uint8)
+
+
+def accept(
+    message: bytes, rows: int, keys: NDArray[np.uint8], delta: NDArray[np.uint8], context: bytes
+) -> NDArray[np.uint8]:
+    """The sender's step: the columns (128, bytes) whose rows are the labels of 0.
+
+    A sender that refused a message takes no other: each try would tell the receiver something of delta.
+
+    Args:
+        message: the receiver's.
+        rows: how many the sender wants.
+        keys: of each pair of the base transfers the one that delta's bit chose, (128, 32).
+        delta: its 128 bits, uint8, least significant first.
+        context: what the computation is bound to, base transfers included.
+
+    Raises:
+        OstrakaError: `message.invalid` for a message of another size, `crypto.refused` for one that is not
+            consistent.
+    """
+    if len(message) != extension_bytes(rows):
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            f"A transfer of {rows} labels takes {extension_bytes(rows)} bytes, not {len(message)}: "
+            "send it whole.",
+        )
+    sent, claims = _parts(np.frombuffer(message, np.uint8))
+    column_hash = _column_hash(context, sent)
+    masks = (np.uint8(0) - delta)[:, None]
+    columns = masks & sent
+    expected = claims[1:] ^ (masks & claims[0])
+    for place, key in enumerate(keys):
+        columns[place] ^= _expand(key, columns.shape[1])
+        expected[place] ^= column_hash(columns[place])
+    if expected.any():
+        raise OstrakaError(
+            ErrorCode.CRYPTO_REFUSED,
+            "The transfer of labels is not consistent: begin a new batch.",
+        )
+    return columns
+
+
+def labels(columns: NDArray[np.uint8], start: int, stop: int) -> Blocks:
+    """The labels of rows `start` to `stop`, multiples of 8 or the end: (stop - start, 2)."""
+    return rows_of(columns[:, start // 8 : -(-stop // 8)])[: stop - start]
+
+
+def _parts(message: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The masked columns (128, bytes), and the hashes of the choices and of the columns, (129, 32)."""
+    sent, claims = message[:-_CLAIM_BYTES], message[-_CLAIM_BYTES:]
+    return sent.reshape(TRANSFERS, -1), claims.reshape(1 + TRANSFERS, HASH_BYTES)
+
+
+def _column_hash(context: bytes, sent: NDArray[np.uint8]) -> ColumnHash:
+    key = derive(context, "transfer check", sha256(sent.data).digest())
+    return ColumnHash(key, sent.shape[1])
+
+
+def _expand(key: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """A key's stream: AES-256 in counter mode from 0; a key is used for one column only."""
+    stream = Cipher(algorithms.AES256(key.tobytes()), modes.CTR(bytes(BLOCK_BYTES))).encryptor()
+    return np.frombuffer(stream.update(bytes(size)), np.uint8)

@@ -1,0 +1,21 @@
+"""Two parties compute a circuit on words that both keep secret: what each does, and in which order.
+
+| evaluator | message | garbler |
+|---|---|---|
+| `point` | point of the base transfers -> | `points` |
+| `extension` | <- points, transfer of labels -> | `accept` |
+| `take` | <- tables | `tables` |
+| `correction` | difference of words -> | `labels` |
+| `evaluate` | <- labels | |
+| `returned` | labels of outputs, where both learn them -> | `opened` |
+
+All but the last two rows can happen before the evaluator knows its words. Sizes are `Circuit.sizes`. The
+evaluator may deviate: then it learns nothing but a result for other words, which it could have given. The
+garbler is trusted to garble the circuit.
+"""
+
+from common.crypto.binding import binding
+from common.crypto.evaluating_side import Evaluation
+from common.crypto.garbling_side import Garbling
+
+__all__ = ["Evaluation", "Garbling", "binding"]

@@ -1,0 +1,171 @@
+"""Arithmetic on words of wires, with as few AND gates as known; the count is given for words of w bits.
+
+A word is (bits, instances, ..., label), least significant bit first, in two's complement where it has a sign.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from common.crypto.gates import Gates, Wires
+
+
+def add(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """The sum modulo 2^w of words of equal shape; w - 1 ANDs (Kolesnikov, Sadeghi and Schneider 2009)."""
+    total: Wires = a ^ b
+    for place, carry in enumerate(_carries(gates, a[:-1], b[:-1]), start=1):
+        total[place] ^= carry
+    return total
+
+
+def subtract(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """The difference a - b modulo 2^w; w - 1 ANDs."""
+    return gates.not_(add(gates, gates.not_(a), b))
+
+
+def negate(gates: Gates, a: Wires) -> Wires:
+    """The word -a modulo 2^w; w - 2 ANDs. Bits above the lowest 1 are inverted."""
+    negative = a.copy()
+    seen = a[0]
+    for place in range(1, len(a)):
+        negative[place] = a[place] ^ seen
+        if place < len(a) - 1:
+            seen = or_(gates, seen, a[place])
+    return negative
+
+
+def greater(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """Whether a > b as unsigned words, one wire (instances, ..., label); w ANDs."""
+    return _carries(gates, a, gates.not_(b))[-1]
+
+
+def greater_signed(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """Whether a > b in two's complement, one wire (instances, ..., label); w ANDs."""
+    return greater(gates, _sign_inverted(gates, a), _sign_inverted(gates, b))
+
+
+def equal(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """Whether a = b, one wire (instances, ..., label); w - 1 ANDs."""
+    return all_of(gates, gates.not_(a ^ b))
+
+
+def select(gates: Gates, choice: Wires, yes: Wires, no: Wires) -> Wires:
+    """The word `yes` where the wire `choice` is 1, else the word `no`; w ANDs."""
+    return no ^ keep(gates, choice, yes ^ no)
+
+
+def keep(gates: Gates, choice: Wires, word: Wires) -> Wires:
+    """The word where the wire `choice` is 1, else zero; w ANDs."""
+    return gates.and_(np.broadcast_to(choice, word.shape), word)
+
+
+def or_(gates: Gates, a: Wires, b: Wires) -> Wires:
+    """Element by element OR of wires of equal shape; 1 AND each."""
+    return a ^ b ^ gates.and_(a, b)
+
+
+def all_of(gates: Gates, wires: Wires) -> Wires:
+    """Whether every wire along the first axis is 1; one AND fewer than there are wires."""
+    while len(wires) > 1:
+        half = len(wires) // 2
+        pairs = gates.and_(wires[:half], wires[half : 2 * half])
+        wires = np.concatenate([pairs, wires[2 * half :]])
+    last: Wires = wires[0]
+    return last
+
+
+def any_of(gates: Gates, wires: Wires) -> Wires:
+    """Whether some wire along the first axis is 1; one AND fewer than there are wires."""
+    return gates.not_(all_of(gates, gates.not_(wires)))
+
+
+def popcount(gates: Gates, wires: Wires) -> Wires:
+    """How many of the m wires along the first axis are 1, as a word of the bits that m has.
+
+    m - h ANDs, where h is the number of ones in m written in binary (Boyar and Peralta 2005).
+    """
+    word = []
+    column = wires
+    while len(column):
+        wire, column = _column_sum(gates, column)
+        word.append(wire)
+    return np.stack(word)
+
+
+def lookup(gates: Gates, table: Sequence[int], bits: int, index: Wires) -> Wires:
+    """The entry, a word of `bits` bits, of a public table at a secret index.
+
+    Every bit of the result is a polynomial over GF(2) in the bits of the index (its algebraic normal form);
+    products are shared among bits and sums are free. For t entries at most t - 1 - ceil(log2 t) ANDs.
+
+    Args:
+        gates: how to compute.
+        table: entries from 0 to 2^bits - 1; an index beyond the table gives some entry or other value.
+        bits: of the result.
+        index: a word of at least as many bits as the last index of the table has; higher bits are ignored.
+    """
+    monomials = _monomials(gates, index, len(table))
+    coefficients = _normal_form(table)
+    entry = np.zeros((bits, *index.shape[1:]), np.uint64)
+    for place in range(bits):
+        chosen = [term for term in range(1, len(table)) if coefficients[term] >> place & 1]
+        for term in chosen:
+            entry[place] ^= monomials[term - 1]
+        if coefficients[0] >> place & 1:
+            entry[place] = gates.not_(entry[place])
+    return entry
+
+
+def _carries(gates: Gates, a: Wires, b: Wires) -> list[Wires]:
+    """The carry out of every bit of a + b; one AND a bit: the majority is c ^ (x ^ c)(y ^ c)."""
+    carries: list[Wires] = []
+    for x, y in zip(a, b, strict=True):
+        if carries:
+            carry = carries[-1]
+            carries.append(carry ^ gates.and_(x ^ carry, y ^ carry))
+        else:
+            carries.append(gates.and_(x, y))
+    return carries
+
+
+def _sign_inverted(gates: Gates, word: Wires) -> Wires:
+    """Two's complement shifted up by half the range, so that unsigned order is the signed one."""
+    return np.concatenate([word[:-1], gates.not_(word[-1:])])
+
+
+def _column_sum(gates: Gates, column: Wires) -> tuple[Wires, Wires]:
+    """The sum bit of wires of one weight, and their carries, which weigh twice as much."""
+    carries = [column[:0]]
+    while len(column) > 2:
+        triples = len(column) // 3
+        x, y, z = column[: 3 * triples].reshape(3, triples, *column.shape[1:])
+        carries.append(z ^ gates.and_(x ^ z, y ^ z))
+        column = np.concatenate([x ^ y ^ z, column[3 * triples :]])
+    if len(column) == 2:
+        carries.append(gates.and_(column[:1], column[1:]))
+        column = column[:1] ^ column[1:]
+    return column[0], np.concatenate(carries)
+
+
+def _monomials(gates: Gates, index: Wires, entries: int) -> Wires:
+    """Products of the index's bits: term s, from 1 to entries - 1, of the bits that s has; at s - 1."""
+    terms = index[: min(1, entries - 1)]
+    for place in range(1, (entries - 1).bit_length()):
+        bit = index[place : place + 1]
+        wanted = min(len(terms), entries - 1 - 2**place)
+        terms = np.concatenate([terms, bit, keep(gates, bit, terms[:wanted])])
+    return terms
+
+
+def _normal_form(table: Sequence[int]) -> list[int]:
+    """The coefficients over GF(2), one bit of each for each bit of the entries (Moebius inversion).
+
+    The coefficient of term s depends on entries at s and below only; those of terms beyond the table are
+    left out, which fixes what an index beyond the table gives.
+    """
+    coefficients = list(table)
+    for step in (1 << place for place in range((len(table) - 1).bit_length())):
+        for term in range(len(table)):
+            if term & step:
+                coefficients[term] ^= coefficients[term ^ step]
+    return coefficients

@@ -1,0 +1,64 @@
+"""Which mechanisms run on encrypted queries, and which are tallied blindly (docs/confidential.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Confident,
+    GnMax,
+    LnMax,
+    NoiseCluster,
+    Tau,
+    invalid_plan,
+)
+
+if TYPE_CHECKING:
+    from common.plan import Plan
+
+CIRCUIT_RING_BITS = 32
+"""The ring in which garbled circuits hand over shares and take sums."""
+MOST_COLUMNS = 256
+"""Values of a ballot, and classes, that a circuit computes for one query at most."""
+MOST_ENCRYPTED = 4096
+"""Queries of one encrypted batch: the slots of a ciphertext."""
+
+
+def check_switches(plan: Plan) -> None:
+    """Raise `plan.invalid` where encoding ckks or tally blind do not go with the rest of a plan."""
+    if plan.encoding == "plain" and plan.tally == "aggregate":
+        return
+    if plan.ring_bits != CIRCUIT_RING_BITS:
+        raise invalid_plan(
+            f"garbled circuits compute in a ring of {CIRCUIT_RING_BITS} bits; set ring_bits to that"
+        )
+    if max(plan.classes, plan.mechanism.width(plan.classes)) > MOST_COLUMNS:
+        raise invalid_plan(
+            f"garbled circuits take at most {MOST_COLUMNS} classes, labels or label sets; lower "
+            "max_positives, choose mechanism tau, or encoding plain with tally aggregate"
+        )
+    if plan.encoding == "ckks":
+        _check_encrypted(plan)
+    if plan.tally == "blind":
+        _check_blind(plan.mechanism)
+
+
+def _check_encrypted(plan: Plan) -> None:
+    if isinstance(plan.mechanism, NoiseCluster):
+        raise invalid_plan(
+            "mechanism noise_cluster looks up the nearest of all queries, which encryption hides; "
+            "choose encoding plain"
+        )
+    if plan.batch_size > MOST_ENCRYPTED:
+        raise invalid_plan(f"a ciphertext holds {MOST_ENCRYPTED} queries; ask for batches of at most as many")
+
+
+def _check_blind(mechanism: AnyMechanism) -> None:
+    if not isinstance(mechanism, GnMax | LnMax | Confident | Binary | Tau | L1):
+        raise invalid_plan(
+            f"mechanism {mechanism.kind} needs the histogram itself; choose tally aggregate, or one of "
+            "gnmax, lnmax, confident, binary, tau and l1"
+        )

@@ -1,0 +1,88 @@
+"""Messages of a computation that two roles do together: a header, then chunks, in both directions."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from common.errors import ErrorCode, OstrakaError
+from common.rpc.chunks import join, split
+from protos.ostraka.v1 import common_pb2
+
+
+@dataclass(frozen=True)
+class StepId:
+    """What a message belongs to: a stage of a batch of a session."""
+
+    session_id: str
+    batch_id: int
+    stage: common_pb2.Stage
+
+    @classmethod
+    def of(cls, header: common_pb2.StepHeader) -> "StepId":
+        """What a header names."""
+        return cls(header.session_id, header.batch_id, header.stage)
+
+    def header(self, size: int, sha256: bytes = b"") -> common_pb2.StepHeader:
+        """The header of a message of `size` bytes; replies have no digest."""
+        return common_pb2.StepHeader(
+            session_id=self.session_id, batch_id=self.batch_id, stage=self.stage, bytes=size, sha256=sha256
+        )
+
+
+def request_messages(step: StepId, data: bytes) -> Iterator[common_pb2.Step]:
+    """The stream that carries `data` to a server, with its digest."""
+    yield common_pb2.Step(header=step.header(len(data), hashlib.sha256(data).digest()))
+    for chunk in split(data):
+        yield common_pb2.Step(chunk=chunk)
+
+
+def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[common_pb2.Step]:
+    """The stream that carries `size` bytes back, sent part by part as they are made."""
+    yield common_pb2.Step(header=step.header(size))
+    for part in parts:
+        for chunk in split(part):
+            yield common_pb2.Step(chunk=chunk)
+
+
+def read_header(messages: Iterator[common_pb2.Step]) -> common_pb2.StepHeader:
+    """The header that a stream begins with; raises `message.invalid` where it does not."""
+    first = next(messages, common_pb2.Step())
+    if first.WhichOneof("part") != "header":
+        raise _invalid("A step begins with its header")
+    return first.header
+
+
+def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.Step], *, most: int) -> bytes:
+    """What a client's stream carries after its header.
+
+    Raises `message.too_large` for more than `most` bytes, announced or sent, and `message.invalid` for others
+    than the header announces.
+    """
+    if header.bytes > most:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"The step announces {header.bytes} bytes where it has at most {most}; send this batch's own.",
+        )
+    return join((message.chunk for message in messages), expected=header.bytes, sha256=header.sha256)
+
+
+def read_reply(messages: Iterator[common_pb2.Step], step: StepId, size: int) -> Iterator[bytes]:
+    """What a server's stream carries, as it arrives.
+
+    Raises `message.invalid` for another step's reply, or for more or fewer than `size` bytes.
+    """
+    header = read_header(messages)
+    if StepId.of(header) != step or header.bytes != size:
+        raise _invalid(f"The reply announces {header.bytes} bytes, not the {size} of this step")
+    came = 0
+    for message in messages:
+        came += len(message.chunk.data)
+        if came > size:
+            raise _invalid(f"More than the {size} bytes of this step came")
+        yield message.chunk.data
+    if came != size:
+        raise _invalid(f"{came} of the {size} bytes of this step came")
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.MESSAGE_INVALID, f"{problem}; use the same version everywhere.")

@@ -1,0 +1,26 @@
+"""What the querying party of a simulation asks for."""
+
+from client.options import PlanOptions, make_plan
+from common.plan import NONCE_BYTES
+from common.task import Task
+from deploy.simulation.settings import Settings
+
+
+def plan_options(settings: Settings) -> PlanOptions:
+    """The choices of the plan."""
+    return PlanOptions(
+        mechanism=settings.plan_mechanism,
+        quorum=settings.least_parties,
+        batch_size=settings.batch_size,
+        adjacency=settings.adjacency,
+        variant="none" if settings.variant == "upsampling" else settings.variant,
+        align=settings.consent is not None,
+        encoding=settings.encoding,
+        tally=settings.tally,
+    )
+
+
+def check_plan(settings: Settings, pool_size: int, task: Task) -> None:
+    """Raise `plan.invalid` for choices that do not go together, before anything is trained for them."""
+    queries = min(settings.batch, pool_size)
+    make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))

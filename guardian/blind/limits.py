@@ -1,0 +1,33 @@
+"""How large the messages of a blind tally may get."""
+
+from common.crypto.blocks import BLOCK_BYTES
+from common.crypto.circuit import Circuit
+from common.crypto.tally_circuits import answers_of, check_of
+from common.mechanism import invalid_plan
+from common.plan import Plan
+
+MOST_MESSAGE_BYTES = 2**28
+"""The largest message of a step that is kept in memory whole, 256 MiB: the labels of a batch's words."""
+
+
+def instances(plan: Plan, circuit: Circuit, queries: int) -> int:
+    """How often `circuit` is garbled for so many queries: once for each, or for each label of each."""
+    return queries * (plan.mechanism.width(plan.classes) // circuit.words)
+
+
+def check_messages(plan: Plan) -> None:
+    """Raise `plan.invalid` for a blind tally of batches whose messages are too large."""
+    if plan.tally == "aggregate":
+        return
+    circuits = (check_of(plan.mechanism, plan.classes), answers_of(plan.mechanism, plan.classes))
+    each = max(
+        circuit.garbler_words * instances(plan, circuit, 1) * circuit.word_bits
+        for circuit in circuits
+        if circuit is not None
+    )
+    fits = MOST_MESSAGE_BYTES // (each * BLOCK_BYTES)
+    if plan.batch_size > fits:
+        raise invalid_plan(
+            f"garbled circuits of a batch of {plan.batch_size} queries do not fit into memory; ask for"
+            f" batches of at most {fits}"
+        )

@@ -1,0 +1,11 @@
+"""What a blind tally refuses."""
+
+from common.errors import ErrorCode, OstrakaError
+
+
+def out_of_order(step: str) -> OstrakaError:
+    """The error of a step that comes before the one it needs."""
+    return OstrakaError(
+        ErrorCode.BATCH_OUT_OF_ORDER,
+        f"{step} comes first in a blind tally; send it, then this again.",
+    )

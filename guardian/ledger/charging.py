@@ -1,0 +1,125 @@
+"""The charges of one batch, written together with what they do to its units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, insert, select, update
+
+from guardian.ledger import batches, units
+from guardian.ledger.schema import charges as charge_table
+from guardian.ledger.schema import units as unit_table
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.units import UnitCharge
+from guardian.ledger.values import Charge, UnitKey, add
+
+
+class Held(NamedTuple):
+    """What a batch's ticket reserved of a unit, and what of that its check was charged already."""
+
+    reserved: int
+    checked: int
+    data_dependent: int
+
+
+def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
+    """What a batch reserved and was charged, of each unit that its ticket reserved from."""
+    statement = (
+        select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.checked)
+        .add_columns(charge_table.c.data_dependent.label("sealed"))
+        .join(charge_table, charge_table.c.unit == unit_table.c.id)
+        .where(charge_table.c.batch == batch.id)
+    )
+    return {units.key_of(row): _held(tx, batch, row) for row in tx.connection.execute(statement)}
+
+
+def costs_of(held: Mapping[UnitKey, Held], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
+    """What each unit pays for a batch in all, also those that `charges` leaves out.
+
+    Raises ValueError for charges that are none, name a unit twice, or lie outside what was reserved.
+    """
+    costs = {charge.unit: charge for charge in charges}
+    if not charges or len(costs) != len(charges):
+        raise ValueError("charges: must name one unit at least, and none twice")
+    costs = {key: costs.get(key, Charge(key, 0, 0)) for key in {**held, **costs}}
+    for key, found in held.items():
+        if costs[key].worst_case > found.reserved:
+            raise ValueError(f"charges: {key} is charged more than was reserved")
+        if costs[key].worst_case < found.checked:
+            raise ValueError(f"charges: {key} is charged less than its check was")
+    return costs
+
+
+def check_enforced(rows: Mapping[UnitKey, units.UnitRow], held: Mapping[UnitKey, Held]) -> None:
+    """Raise ValueError for a unit whose worst cost was to be reserved and was not."""
+    for key, row in rows.items():
+        if row.enforce == "worst_case" and key not in held:
+            raise ValueError(f"charges: nothing was reserved for {key}")
+
+
+def charge(
+    tx: Transaction,
+    batch: batches.BatchRow,
+    rows: Mapping[UnitKey, units.UnitRow],
+    held: Mapping[UnitKey, Held],
+    costs: Mapping[UnitKey, Charge],
+) -> None:
+    """Charge `costs`, less what was charged before, and give back the rest of what was reserved."""
+    nothing = Held(0, 0, 0)
+    units.charge_all(tx, [_rest(row, held.get(key, nothing), costs[key]) for key, row in rows.items()])
+    _store(tx, [_row(tx, batch, row, costs[key]) for key, row in rows.items() if key in held])
+    _add(tx, [_row(tx, batch, row, costs[key]) for key, row in rows.items() if key not in held])
+
+
+def charge_checks(
+    tx: Transaction,
+    batch: batches.BatchRow,
+    rows: Mapping[UnitKey, units.UnitRow],
+    costs: Mapping[UnitKey, Charge],
+) -> None:
+    """Charge `costs` of a check out of what was reserved, and keep the rest reserved."""
+    each = [(row, costs[key]) for key, row in rows.items()]
+    units.charge_all(tx, [_rest(row, Held(cost.worst_case, 0, 0), cost) for row, cost in each])
+    _store(tx, [_row(tx, batch, row, cost) | {"checked": cost.worst_case} for row, cost in each])
+
+
+def _held(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
+    if row.checked is None:
+        return Held(row.held, 0, 0)
+    sealed = batches.sealed_row(batch.session_id, batch.batch_id, units.key_of(row))
+    return Held(row.held, row.checked, tx.cipher.unseal(row.sealed, *sealed))
+
+
+def _rest(row: units.UnitRow, held: Held, cost: Charge) -> UnitCharge:
+    """What of `cost` is still to be charged, and what is given back of what is `held`."""
+    return UnitCharge(
+        row,
+        reserved=held.reserved - held.checked,
+        worst_case=add(0, cost.worst_case) - held.checked,
+        data_dependent=add(0, cost.data_dependent) - held.data_dependent,
+    )
+
+
+def _store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
+    """Change rows that a ticket made."""
+    if changes:
+        this = (charge_table.c.batch == bindparam("of_batch")) & (charge_table.c.unit == bindparam("of_unit"))
+        tx.connection.execute(update(charge_table).where(this), changes)
+
+
+def _add(tx: Transaction, added: Sequence[dict[str, Any]]) -> None:
+    """Add rows of units that reserved nothing."""
+    if added:
+        new = insert(charge_table).values(batch=bindparam("of_batch"), unit=bindparam("of_unit"), reserved=0)
+        tx.connection.execute(new, added)
+
+
+def _row(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, cost: Charge) -> dict[str, Any]:
+    sealed = batches.sealed_row(batch.session_id, batch.batch_id, cost.unit)
+    return {
+        "of_batch": batch.id,
+        "of_unit": row.id,
+        "worst_case": add(0, cost.worst_case),
+        "data_dependent": tx.cipher.seal(add(0, cost.data_dependent), *sealed),
+    }

@@ -1,0 +1,1 @@
+"""Votes on encrypted queries: heads evaluated under encryption, ballots computed in garbled circuits."""

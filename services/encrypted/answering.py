@@ -1,0 +1,107 @@
+"""Encrypted batches begun, found again and answered."""
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from common.clock import Clock
+from common.crypto.ckks.heads import EncryptedHead
+from common.crypto.stream import SEED_BYTES, Stream
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from services.encrypted.batch import BEGIN, EncryptedBatch
+from services.encrypted.circuits import BatchCircuits
+from services.encrypted.logits import BatchLogits
+from services.encrypted.steps import out_of_order
+from services.grants import Permission
+from services.journal import Journal, restarted
+from services.replies import Key, Replies
+from services.terms import Terms
+from services.voting import Submitter
+
+KEPT = 4
+"""Batches of a session under way that are kept at a time, and batches of a querying party that are done; an
+older one is as if this party had restarted since."""
+
+
+@dataclass
+class EncryptedSlot:
+    """Room for one batch: whoever holds the lock may begin it, once."""
+
+    ends_at: float
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    batch: EncryptedBatch | None = field(default=None, repr=False)
+
+
+def _kept_with(key: Key, slot: EncryptedSlot) -> tuple[str, str]:
+    if slot.batch is not None and slot.batch.submitted:
+        return "done", slot.batch.querier
+    return "session", key[0]
+
+
+class EncryptedVoter:
+    """Answers permitted batches of encrypted queries; safe to call from many threads."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        heads: Sequence[EncryptedHead],
+        journal: Journal,
+        guardian: Submitter,
+        clock: Clock,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        """Takes the heads of all teachers; none where `terms.head` is empty, and then nothing is answered."""
+        self._terms = terms
+        self._heads = heads
+        self._journal = journal
+        self._guardian = guardian
+        self._clock = clock
+        self._random = random
+        self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
+
+    def begin(self, permission: Permission, point: bytes, querier: Identity) -> bytes:
+        """The points of a checked batch, which is durable in the journal before they can leave.
+
+        Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, and `message.invalid` or
+        `crypto.refused` for a point that is none.
+        """
+        asked = permission.digest(point, querier)
+        slot = self._slots.slot(permission.key, permission.ends_at, self._clock.now())
+        with slot.lock:
+            if slot.batch is None:
+                slot.batch = self._begin(permission, asked)
+        return slot.batch.begin(asked, point)
+
+    def find(self, session_id: str, batch_id: int, querier: Identity, step: str) -> EncryptedBatch:
+        """The batch that a later step belongs to.
+
+        Raises `batch.out_of_order` where it was not begun, `batch.restarted` where it was and is gone, and
+        `grant.invalid` for another querying party's.
+        """
+        slot = self._slots.find((session_id, batch_id), self._clock.now())
+        if slot is None or slot.batch is None:
+            if self._journal.holds(session_id, batch_id):
+                raise restarted(batch_id)
+            raise out_of_order(batch_id, step, BEGIN)
+        if slot.batch.querier != querier.uri:
+            raise OstrakaError(
+                ErrorCode.GRANT_INVALID,
+                f"The grant of batch {batch_id} was given to another querying party: open an own session.",
+            )
+        return slot.batch
+
+    def _begin(self, permission: Permission, asked: bytes) -> EncryptedBatch:
+        kind = self._terms.head
+        assert kind  # noqa: S101 - the terms were checked
+        if self._journal.holds(*permission.key):
+            raise restarted(permission.batch_id)
+        charges = self._terms.declared.charges(permission)
+        self._journal.check_cap(charges)
+        seed = self._random(SEED_BYTES)
+        circuits = BatchCircuits(permission, seed)
+        heads = [self._heads[self._terms.declared.cliques[turn.clique].rows] for turn in circuits.turns]
+        logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
+        self._journal.record(*permission.key, charges, self._clock.now())
+        return EncryptedBatch(permission, asked, circuits, logits, self._guardian.submit)

@@ -1,0 +1,109 @@
+"""A party's networks as affine maps with squares between them, which is how they take encrypted queries."""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+
+import numpy as np
+import scipy.sparse
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from common.crypto.ckks.affine import WEIGHT_BITS
+from common.crypto.ckks.heads import Affine, EncryptedHead
+from common.crypto.ckks.parameters import LOGIT_RANGE
+from services.teachers.ensemble import Ensemble
+from services.teachers.guard import FALLBACK
+from services.teachers.manifest import TeachersManifest
+from services.teachers.nets import Networks
+from services.teachers.networks import AsImages, Scaler, Square
+
+AFFINE = (Scaler, nn.Flatten, AsImages, nn.Linear, nn.Conv2d, nn.AvgPool2d)
+"""Modules whose output is an affine map of their input."""
+DUST = 1e-12
+"""Weights smaller than this part of the largest are what rounding leaves of zero."""
+MOST = 2.0 ** (WEIGHT_BITS - 1)
+"""The largest weight of a head: half of what evaluation takes, so that rounding stays below that."""
+
+
+def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
+    """The heads of all teachers of an ensemble that has a `head`, in their order.
+
+    They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
+    whose weights are no numbers, gets a head whose logits say so whatever the query.
+    """
+    manifest, models = ensemble.manifest, ensemble.models
+    assert isinstance(models, Networks)  # noqa: S101 - training gives heads to networks alone
+    return tuple(_head(manifest, teacher, net) for teacher, net in enumerate(models.nets))
+
+
+def head_of(net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
+    """A network of records (Q, *shape), made of `AFFINE` modules and `Square`, as a head of flat records.
+
+    Where weights are too large for evaluation the logits come with a positive factor, which changes no vote.
+    Raises ValueError for any other module, and for weights that are no numbers.
+    """
+    layers, records = [], torch.zeros(1, *shape, dtype=torch.float64)
+    with torch.no_grad():
+        for steps in _between_squares(deepcopy(net).cpu().double()):
+            layer, records = _affine(nn.Sequential(*steps), records)
+            layers.append(layer)
+    return EncryptedHead(tuple(_bounded(layers)))
+
+
+def _head(manifest: TeachersManifest, teacher: int, net: nn.Module) -> EncryptedHead:
+    finite = all(bool(values.isfinite().all()) for values in net.state_dict().values())
+    if teacher not in manifest.constants and finite:
+        return head_of(net, manifest.shape)
+    logits = np.full(manifest.classes, -LOGIT_RANGE / 2)
+    if not manifest.multi_label:
+        logits[manifest.constants.get(teacher, FALLBACK)] = LOGIT_RANGE / 2
+    return _always(logits, net, manifest.shape)
+
+
+def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
+    """A head of the network's size, so that it takes as long, whose logits do not depend on the query."""
+    whole = deepcopy(net)
+    for values in whole.state_dict().values():
+        values.nan_to_num_(0.0, 0.0, 0.0)
+    *first, last = head_of(whole, shape).layers
+    return EncryptedHead((*first, Affine(last.weights * 0.0, logits)))
+
+
+def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
+    """The same maps with no weight beyond MOST, times a positive factor each.
+
+    One record can make a weight large, as where a column is constant but for it. Were the party's answer then
+    a refusal, that would tell of the record, for all to see and for nothing.
+    """
+    scale = 1.0
+    for layer in layers:
+        bias = layer.bias * scale
+        largest = max(np.abs(layer.weights.data).max(initial=0.0), np.abs(bias).max())
+        factor = MOST / max(largest, MOST)
+        yield Affine(layer.weights * factor, bias * factor)
+        scale = (scale * factor) ** 2
+
+
+def _between_squares(net: nn.Module) -> Iterator[Sequence[nn.Module]]:
+    """The network's modules in order, a list for each affine map."""
+    steps: list[nn.Module] = []
+    for module in net.modules():
+        if isinstance(module, Square):
+            yield steps
+            steps = []
+        elif isinstance(module, AFFINE):
+            steps.append(module)
+        elif not isinstance(module, nn.Sequential):
+            raise ValueError(f"{type(module).__name__} is not evaluated on encrypted queries")
+    yield steps
+
+
+def _affine(steps: nn.Module, records: Tensor) -> tuple[Affine, Tensor]:
+    """The map that modules are on values like `records`, from what they make of zero and of every unit."""
+    inputs = records[0].numel()
+    bias = steps(torch.zeros_like(records))
+    units = steps(torch.eye(inputs, dtype=torch.float64).reshape(inputs, *records.shape[1:]))
+    weights = (units - bias).flatten(1).numpy().T
+    weights[np.abs(weights) <= DUST * np.abs(weights).max()] = 0.0
+    return Affine(scipy.sparse.csr_array(weights), bias.flatten().numpy()), bias

@@ -1,0 +1,97 @@
+"""The calls that an answering party serves."""
+
+from collections.abc import Iterator, Mapping
+
+import grpc
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Role
+from common.rpc import join, peer_identity
+from common.rpc.steps import StepId, read_header, read_request, reply_messages
+from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from services.encrypted.answering import EncryptedVoter
+from services.encrypted.batch import EncryptedBatch
+from services.encrypted.steps import Name
+from services.grants import Checker
+from services.terms import Terms
+from services.voting import Voter
+
+FEATURE_BYTES = 4
+CALLS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
+ROLES: Mapping[str, frozenset[Role]] = {
+    f"/ostraka.v1.Party/{call}": frozenset({Role.QUERY}) for call in CALLS
+}
+
+
+class PartyService(party_pb2_grpc.PartyServicer):
+    """Serves querying parties; their role is checked before a method runs."""
+
+    def __init__(self, checker: Checker, terms: Terms, voter: Voter, encrypted: EncryptedVoter) -> None:
+        """Takes what checks requests, and what answers queries in the clear and encrypted ones."""
+        self._checker = checker
+        self._terms = terms
+        self._voter = voter
+        self._encrypted = encrypted
+
+    def Vote(  # noqa: N802
+        self, request_iterator: Iterator[party_pb2.VoteRequest], context: grpc.ServicerContext
+    ) -> Iterator[party_pb2.VoteReply]:
+        """Votes on one batch; nothing of it is read before its header is found good."""
+        first = next(request_iterator, party_pb2.VoteRequest())
+        if first.WhichOneof("part") != "header":
+            raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
+        header, querier = first.header, peer_identity(context)
+        permission = self._checker.check(header, querier, header.rows)
+        self._terms.check_plain(permission, querier, header.columns)
+        features = join(
+            (message.chunk for message in request_iterator),
+            expected=header.rows * header.columns * FEATURE_BYTES,
+            sha256=header.sha256,
+        )
+        yield party_pb2.VoteReply(header=self._voter.answer(permission, features, querier))
+
+    def Begin(  # noqa: N802
+        self, request: party_pb2.BeginRequest, context: grpc.ServicerContext
+    ) -> party_pb2.BeginReply:
+        """Begins a batch of encrypted queries, permitted as a vote is."""
+        querier = peer_identity(context)
+        permission = self._checker.check(request, querier)
+        self._terms.check_encrypted(permission, querier)
+        return party_pb2.BeginReply(points=self._encrypted.begin(permission, request.point, querier))
+
+    def Garble(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Streams the circuits of a batch."""
+        step, header, batch = self._step(request_iterator, context, Name.GARBLE)
+        extension = read_request(header, request_iterator, most=batch.circuits.extension_bytes)
+        yield from reply_messages(step, batch.circuits.tables_bytes, batch.garble(extension))
+
+    def Evaluate(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Streams encrypted masked logits."""
+        step, header, batch = self._step(request_iterator, context, Name.EVALUATE)
+        queries = read_request(header, request_iterator, most=batch.logits.most_request_bytes)
+        yield from reply_messages(step, batch.logits.reply_bytes, batch.evaluate(queries))
+
+    def Compare(  # noqa: N802
+        self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Step]:
+        """Streams the labels of this party's words, once its share of the ballots is with the guardian."""
+        step, header, batch = self._step(request_iterator, context, Name.COMPARE)
+        correction = read_request(header, request_iterator, most=batch.circuits.correction_bytes)
+        yield from reply_messages(step, batch.circuits.labels_bytes, batch.compare(correction))
+
+    def _step(
+        self, messages: Iterator[common_pb2.Step], context: grpc.ServicerContext, name: Name
+    ) -> tuple[StepId, common_pb2.StepHeader, EncryptedBatch]:
+        """What a step belongs to; nothing of it is read before its header is found good."""
+        header = read_header(messages)
+        step = StepId.of(header)
+        if step.stage != common_pb2.STAGE_BALLOTS:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID, f"{name} computes ballots: name that stage in its header."
+            )
+        batch = self._encrypted.find(step.session_id, step.batch_id, peer_identity(context), name)
+        return step, header, batch

@@ -1,0 +1,104 @@
+"""What a party answers at all, however it is asked."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from common.crypto.ckks.parameters import Head
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.plan import Plan
+from common.schedules import ticket_invalid
+from common.task import Task
+from services.declared import Declared
+from services.grants import Permission
+from services.policy import Policy
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a party's operator and its manifest said, and requests are held against.
+
+    Attributes:
+        task: that its teachers were trained for.
+        policy: the operator's.
+        declared: its teachers.
+        head: how they are evaluated on encrypted queries; empty where they cannot be.
+        encoder: the public network in front of them, and `encoder_sha256` of its weights; empty: none.
+    """
+
+    task: Task
+    policy: Policy
+    declared: Declared
+    head: Head | Literal[""] = ""
+    encoder: str = ""
+    encoder_sha256: bytes = b""
+
+    def check(self, permission: Permission, querier: Identity) -> None:
+        """Raises `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a batch is answered."""
+        self.policy.check(permission.plan, querier)
+        self._check_task(permission.plan)
+        self._check_labels(permission.plan)
+        self._check_encoder(permission.plan)
+        self.declared.check(permission)
+
+    def check_encrypted(self, permission: Permission, querier: Identity) -> None:
+        """As `check`, for encrypted queries; raises `party.not_encrypted` where teachers cannot take them."""
+        self.check(permission, querier)
+        if permission.plan.encoding != "ckks":
+            raise _other_call("plain", "Vote")
+        if not self.head:
+            raise OstrakaError(
+                ErrorCode.PARTY_NOT_ENCRYPTED,
+                "This party's teachers cannot be evaluated on encrypted queries: ask its operator to train "
+                "them with `ostraka party train --head square-mlp`, leave this party out, or choose encoding "
+                "plain.",
+            )
+        if permission.participant.head != self.head:
+            raise ticket_invalid("names another head than this party's teachers have")
+
+    def check_plain(self, permission: Permission, querier: Identity, columns: int) -> None:
+        """As `check`, for queries in the clear; raises `data.shape` for other columns than the task's."""
+        self.check(permission, querier)
+        if permission.plan.encoding != "plain":
+            raise _other_call("ckks", "Begin")
+        if columns != len(self.task.columns):
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"The batch has {columns} features and the task '{self.task.name}' has "
+                f"{len(self.task.columns)}: send records of the task's columns.",
+            )
+
+    def _check_task(self, plan: Plan) -> None:
+        if plan.task_digest != self.task.digest or plan.classes != len(self.task.classes):
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"This party serves the task '{self.task.name}' and the plan asks for another: give all "
+                "sites the same task.toml and check it with `ostraka party check` and `ostraka query check`.",
+            )
+
+    def _check_labels(self, plan: Plan) -> None:
+        if plan.multi_label != self.task.multi_label:
+            kinds = {False: "one class for a query", True: "a set of labels for a query"}
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"The task '{self.task.name}' has {kinds[self.task.multi_label]} and the plan asks for "
+                f"{kinds[plan.multi_label]}: set the plan's multi_label as the task says.",
+            )
+
+    def _check_encoder(self, plan: Plan) -> None:
+        if (plan.encoder, plan.encoder_sha256) != (self.encoder, self.encoder_sha256):
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"This party's teachers were trained behind {_named(self.encoder)} and the plan names "
+                f"{_named(plan.encoder)}, or its weights differ: use one encoder at all sites.",
+            )
+
+
+def _named(encoder: str) -> str:
+    return f"the encoder {encoder}" if encoder else "no encoder"
+
+
+def _other_call(encoding: str, call: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.PLAN_INVALID, f"The plan's encoding is {encoding}: ask for votes with {call} instead."
+    )

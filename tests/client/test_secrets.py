@@ -1,0 +1,28 @@
+"""What holds queries, shares or messages shows none of them."""
+
+import numpy as np
+import pytest
+
+from client.batch import Queries
+from client.party_peer import VoteBatch
+from client.step_calls import StepCall
+from client.votes import Votes
+from common.rpc.steps import StepId
+from protos.ostraka.v1 import common_pb2
+
+SECRET = np.full((2, 2), 77_777)
+STEP = StepId("s", 1, common_pb2.STAGE_BALLOTS)
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        Queries(SECRET.astype(np.float32), SECRET.astype(np.uint32)),
+        VoteBatch(b"", 1, common_pb2.Signed(), common_pb2.Signed(), SECRET.astype(np.float32)),
+        Votes({"a": SECRET.astype(np.uint32)}, {}),
+        StepCall(STEP, b"77777", 0, bytes),
+    ],
+    ids=lambda holder: type(holder).__name__,
+)
+def test_it_is_not_in_the_repr(holder: object) -> None:
+    assert "77777" not in repr(holder)

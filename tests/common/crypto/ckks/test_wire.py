@@ -1,0 +1,55 @@
+"""Packing, sizes and what is refused before anything is computed."""
+
+import numpy as np
+import pytest
+
+from common.crypto.ckks.parameters import HEADS, Head, Parameters, parameters_of
+from common.crypto.ckks.seal import Seal
+from common.crypto.ckks.wire import ciphertexts, pack, polynomial_bytes, unpack, without_digest
+from common.errors import ErrorCode, OstrakaError
+
+
+def random_polynomials(parameters: Parameters, moduli: tuple[int, ...]) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, modulus, (3, parameters.degree)) for modulus in moduli]
+    return np.stack(columns, axis=1).astype(np.uint64)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_packed_residues_come_back(head: Head) -> None:
+    parameters = parameters_of(head)
+    moduli = Seal(parameters).moduli
+    polynomials = random_polynomials(parameters, moduli)
+    packed = pack(parameters, polynomials)
+    assert len(packed) == 3 * polynomial_bytes(parameters, parameters.primes)
+    rows = ciphertexts(parameters, packed, (3,), parameters.primes)
+    for prime, modulus in enumerate(moduli):
+        assert (unpack(parameters, rows, prime, modulus) == polynomials[:, prime]).all()
+
+
+def test_a_value_that_is_not_below_its_prime_is_refused() -> None:
+    parameters = parameters_of("linear")
+    rows = np.zeros((1, polynomial_bytes(parameters, 1)), np.uint8)
+    rows[0, -5:] = list((97).to_bytes(5, "little"))
+    assert unpack(parameters, rows, 0, 98)[0, -1] == 97
+    with pytest.raises(OstrakaError, match="beyond its modulus") as refused:
+        unpack(parameters, rows, 0, 97)
+    assert refused.value.code == ErrorCode.MESSAGE_INVALID
+
+
+@pytest.mark.parametrize("surplus", [-1, 1])
+def test_other_sizes_are_refused(surplus: int) -> None:
+    parameters = parameters_of("linear")
+    data = bytes(2 * polynomial_bytes(parameters, 2) + surplus)
+    with pytest.raises(OstrakaError, match="Ciphertexts take") as refused:
+        ciphertexts(parameters, data, (2,), 2)
+    assert refused.value.code == ErrorCode.MESSAGE_INVALID
+
+
+def test_foreign_parameters_are_refused() -> None:
+    linear, square = parameters_of("linear"), parameters_of("square-mlp")
+    assert bytes(without_digest(linear, linear.digest + b"rest")) == b"rest"
+    for data in (square.digest + b"rest", b""):
+        with pytest.raises(OstrakaError, match="other encryption parameters") as refused:
+            without_digest(linear, data)
+        assert refused.value.code == ErrorCode.CRYPTO_REFUSED

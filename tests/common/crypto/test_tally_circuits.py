@@ -1,0 +1,149 @@
+"""Circuits of a blind tally against what they say: all small words, and whole sums by hypothesis.
+
+`tests.guardian.blind.test_words` holds them, with the guardian's words, to the mechanisms themselves.
+"""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from common.crypto.circuit import Circuit
+from common.crypto.tally_circuits import (
+    answers_of,
+    argmax_circuit,
+    check_circuit,
+    check_of,
+    label_check_circuit,
+    labels_of,
+    querying_words,
+    sign_circuit,
+)
+from common.mechanism import (
+    L1,
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    Powerset,
+    Tau,
+)
+from tests.common.crypto.joint import compute
+
+CHECK = Check(sigma=1.0, threshold=1.0)
+CIRCUITS = {
+    "argmax of 2": argmax_circuit(2),
+    "argmax of 5": argmax_circuit(5),
+    "check of 3": check_circuit(3),
+    "label check": label_check_circuit(),
+    "sign": sign_circuit(),
+}
+
+
+def all_words(bits: int, words: int) -> NDArray[np.int64]:
+    return np.array(list(itertools.product(range(2**bits), repeat=words)))
+
+
+def split(sums: NDArray[np.int64], seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    own = np.random.default_rng(seed).integers(0, 2**32, sums.shape)
+    return sums - own, own
+
+
+@pytest.mark.parametrize(("bits", "columns"), [(4, 1), (3, 2), (2, 3)])
+def test_all_small_checks(bits: int, columns: int) -> None:
+    cases = all_words(bits, columns + 1)
+    sums, needed = cases[:, :-1], cases[:, -1:]
+    theirs, own = split(sums)
+    passed = replace(check_circuit(columns), word_bits=bits).in_the_clear(theirs, np.hstack([own, needed]))
+    strictly = needed >= 2 ** (bits - 1)
+    expected = np.where(strictly, sums > needed, sums >= needed).any(axis=1)
+    np.testing.assert_array_equal(passed[:, 0], expected)
+
+
+@pytest.mark.parametrize(("bits", "columns"), [(4, 2), (3, 3), (2, 5)])
+def test_all_small_counts(bits: int, columns: int) -> None:
+    sums = all_words(bits, columns) - 2 ** (bits - 1)
+    places = labels_of(replace(argmax_circuit(columns), word_bits=bits).in_the_clear(*split(sums)))
+    np.testing.assert_array_equal(places, sums.argmax(axis=1))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 5])
+def test_all_small_signs(bits: int) -> None:
+    sums = all_words(bits, 1) - 2 ** (bits - 1)
+    not_negative = replace(sign_circuit(), word_bits=bits).in_the_clear(*split(sums))
+    np.testing.assert_array_equal(not_negative, sums >= 0)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=2, max_size=12), st.integers(0, 2**32))
+def test_the_first_of_the_largest_sums_wins(row: list[int], seed: int) -> None:
+    sums = np.array([row, [max(row)] * len(row)])
+    places = labels_of(argmax_circuit(len(row)).in_the_clear(*split(sums, seed)))
+    assert places.tolist() == [row.index(max(row)), 0]
+
+
+@pytest.mark.parametrize(
+    ("circuit", "ands"),
+    [
+        (argmax_circuit(10), 862),
+        (check_circuit(10), 639),
+        (label_check_circuit(), 63),
+        (sign_circuit(), 30),
+    ],
+    ids=["argmax", "check", "label check", "sign"],
+)
+def test_gates_an_instance(circuit: Circuit, ands: int) -> None:
+    assert circuit.ands == ands
+
+
+@pytest.mark.parametrize("circuit", CIRCUITS.values(), ids=CIRCUITS)
+def test_garbled_it_is_the_same(circuit: Circuit) -> None:
+    rng = np.random.default_rng(4)
+    words = rng.integers(0, 2**circuit.word_bits, (50, circuit.words))
+    own = rng.integers(0, 2**circuit.word_bits, (50, circuit.garbler_words))
+    outputs = compute(circuit, words.astype(np.uint64), own.astype(np.uint64))
+    np.testing.assert_array_equal(outputs, circuit.in_the_clear(words, own))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "checked", "columns"),
+    [
+        (GnMax(sigma=1.0), 0, 5),
+        (LnMax(gamma=1.0), 0, 5),
+        (Confident(sigma1=1.0, sigma2=1.0, threshold=1.0), 5, 5),
+        (Binary(sigma=1.0), 0, 1),
+        (Tau(sigma=1.0, tau=1.0), 0, 1),
+        (L1(sigma=1.0, tau1=1.0), 0, 1),
+        (Binary(sigma=1.0, check=CHECK), 1, 1),
+        (Tau(sigma=1.0, tau=1.0, check=CHECK), 1, 1),
+        (L1(sigma=1.0, tau1=1.0, check=CHECK), 1, 1),
+    ],
+    ids=repr,
+)
+def test_stages_of_each_mechanism(mechanism: AnyMechanism, checked: int, columns: int) -> None:
+    check, answers = check_of(mechanism, 5), answers_of(mechanism, 5)
+    assert (check.words if check else 0) == checked
+    assert check is None or check.opening == "both"
+    assert (answers.words, answers.opening) == (columns, "evaluator")
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [Powerset(sigma=1.0), Interactive(sigma1=1.0, sigma2=1.0, threshold=1.0, confidence=0.9)],
+    ids=repr,
+)
+def test_what_needs_the_histogram_itself_has_no_circuit(mechanism: AnyMechanism) -> None:
+    with pytest.raises(ValueError, match=f"{mechanism.kind} is not tallied blindly"):
+        answers_of(mechanism, 5)
+
+
+def test_words_are_sums_a_query_or_a_query_and_label_cut_to_the_circuits_width() -> None:
+    sums = np.array([[1, 2**31 + 2], [3, 2**32 - 1]], dtype=np.uint32)
+    assert querying_words(sums, argmax_circuit(2)).tolist() == sums.tolist()
+    assert querying_words(sums, sign_circuit()).tolist() == [[1], [2], [3], [2**31 - 1]]

@@ -1,0 +1,38 @@
+"""The order of votes in an encrypted batch, against loops over cliques, teachers and queries."""
+
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.encrypted_order import encrypted_turns
+from protos.ostraka.v1 import common_pb2
+
+
+def participant(*teachers: int) -> common_pb2.Participant:
+    cliques = [common_pb2.Clique(teachers=count, weight=10 + count) for count in teachers]
+    return common_pb2.Participant(cliques=cliques)
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=3), st.integers(1, 5), st.randoms())
+def test_instances_are_teacher_by_teacher_the_scheduled_queries(
+    teachers: list[int], size: int, random: Random
+) -> None:
+    scheduled = np.array([[random.random() < 0.6 for _ in range(size)] for _ in teachers])
+    turns = encrypted_turns(participant(*teachers), scheduled)
+    assert [turn.clique for turn in turns] == [place for place, votes in enumerate(scheduled) if votes.any()]
+    for turn in turns:
+        assert (turn.teachers, turn.weight) == (teachers[turn.clique], 10 + teachers[turn.clique])
+        logits = np.arange(turn.teachers * size * 2).reshape(turn.teachers, size, 2)
+        expected = [
+            logits[t, q] for t in range(turn.teachers) for q in range(size) if scheduled[turn.clique, q]
+        ]
+        assert np.array_equal(turn.words(logits), expected)
+        assert turn.instances == len(expected)
+
+
+def test_shares_are_added_up_in_the_ring_where_they_were_scheduled() -> None:
+    (turn,) = encrypted_turns(participant(2), np.array([[True, False, True]]))
+    shares = np.array([[2**32 - 1, 1], [5, 6], [2, 3], [7, 8]], np.uint32)
+    assert turn.ballots(shares, 3).tolist() == [[1, 4], [0, 0], [12, 14]]

@@ -1,0 +1,85 @@
+"""Federations whose teachers have linear heads, asked in all four combinations of the two switches."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.labelling import LabelResult, label
+from client.options import PlanOptions
+from client.state import Batch, load_state
+from common.config import SITE_FILE
+from common.mechanism import AnyMechanism
+from deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from deploy.simulation.processes import Supervisor
+from deploy.simulation.split import Split
+from services.encrypted.heads import encrypted_heads
+from services.teachers.config import TrainingConfig
+from services.teachers.ensemble import Ensemble
+from services.teachers.training import train
+from tests.e2e.sites import POLICY, SETTINGS, SOON, Sites
+
+HEADS = SETTINGS.model_copy(update={"model": None, "head": "linear"})
+
+
+def train_heads(folder: Path, split: Split) -> Path:
+    """Every party's teachers, one folder a party."""
+    federation = Federation(folder / "sites", HEADS, Supervisor(folder / "logs"))
+    federation.provision()
+    task = federation.place(split)
+    config = TrainingConfig(teachers=HEADS.teachers, head=HEADS.head)
+    for site, shard in zip(HEADS.sites, split.shards, strict=True):
+        train(shard, task, config, seed=0).save(folder / site)
+    return folder
+
+
+def placed(folder: Path, trained: Path, split: Split, processes: Supervisor) -> Sites:
+    """A federation with these teachers, not yet started."""
+    federation = Federation(folder, HEADS, processes)
+    federation.provision()
+    task = federation.place(split)
+    with (folder / GUARDIAN / SITE_FILE).open("a") as config:
+        config.write(POLICY)
+    for site in HEADS.sites:
+        copytree(trained / site, folder / site / "teachers")
+    return Sites(folder, federation, processes, task, split)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A session of its own run folder."""
+
+    sites: Sites
+    run: Path
+    result: LabelResult
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """Every batch that was asked, with what became of it."""
+        return load_state(self.run).batches
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The released label of every query, -1 where there is none."""
+        answers = load_state(self.run).answers()
+        found = [answers.get(query) for query in range(self.result.queries)]
+        return np.array([-1 if one is None else one for one in found], np.int64)
+
+
+def ask(sites: Sites, mechanism: AnyMechanism, name: str, **options: Any) -> Asked:
+    """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
+    site = sites.folder / QUERY
+    others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}
+    plan = PlanOptions(mechanism, quorum=2, batch_size=HEADS.batch_size, **options)
+    result = label(site, site / "pool.npz", plan, site / name, retry=SOON, **others)
+    return Asked(sites, site / name, result)
+
+
+def encrypted_logits(sites: Sites) -> NDArray[np.float64]:
+    """What the heads of all parties' teachers say of the pool, (teachers, queries, classes)."""
+    X = sites.task.prepare(sites.split.pool.X)
+    ensembles = [Ensemble.load(sites.folder / site / "teachers") for site in HEADS.sites]
+    return np.stack([head.plain(X) for one in ensembles for head in encrypted_heads(one)])

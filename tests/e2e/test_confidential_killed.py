@@ -1,0 +1,86 @@
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from client.meter import Progress
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import Confident
+from common.privacy import epsilon, worst_case
+from deploy.simulation.federation import GUARDIAN
+from deploy.simulation.processes import Supervisor
+from deploy.simulation.split import Split
+from guardian.admin.confidential import totals
+from guardian.admin.verification import verify_ledger
+from tests.e2e.confidential import HEADS, ask, placed, train_heads
+from tests.e2e.sites import QUIET, Sites
+
+FIRST, *OTHERS = HEADS.sites
+AGREED = Confident(sigma1=QUIET, sigma2=QUIET, threshold=3.5)
+BOTH = {"encoding": "ckks", "tally": "blind"}
+
+
+@pytest.fixture(scope="module")
+def heads(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
+    return train_heads(tmp_path_factory.mktemp("heads"), split)
+
+
+@pytest.fixture
+def sites(tmp_path: Path, heads: Path, split: Split) -> Iterator[Sites]:
+    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+        found = placed(tmp_path / "sites", heads, split, processes)
+        found.start()
+        yield found
+
+
+def test_a_party_killed_in_an_encrypted_batch_is_left_out_and_not_charged(sites: Sites) -> None:
+    killed: list[str] = []
+
+    def kill(progress: Progress) -> None:
+        if (progress.step, progress.done) == ("evaluate", 1) and not killed:
+            killed.append(FIRST)
+            sites.kill(FIRST)
+
+    session = ask(sites, AGREED, "run", on_step=kill, **BOTH)
+    assert killed
+    assert session.result.asked == HEADS.queries
+    assert session.result.left_out[FIRST].code == ErrorCode.SERVER_UNREACHABLE
+    assert {batch.parties for batch in session.batches} == {tuple(OTHERS)}
+    require_charged(sites, OTHERS, checks=HEADS.queries, answers=session.result.answered)
+    require_charged(sites, [FIRST], checks=0, answers=0)
+
+
+def test_a_guardian_killed_between_check_and_answers_keeps_the_check_charged(sites: Sites) -> None:
+    address = sites.guardian_address
+    killed: list[str] = []
+
+    def kill(progress: Progress) -> None:
+        if (progress.step, progress.done) == ("tally", 1) and not killed:
+            killed.append(GUARDIAN)
+            sites.kill(GUARDIAN)
+
+    with pytest.raises(OstrakaError) as caught:
+        ask(sites, AGREED, "run", on_step=kill, **BOTH)
+    assert caught.value.code == ErrorCode.SERVER_UNREACHABLE
+    assert killed
+
+    sites.restart(GUARDIAN, "guardian", address)
+    require_charged(sites, HEADS.sites, checks=HEADS.batch_size, answers=0)
+    session = ask(sites, AGREED, "run", **BOTH)
+    assert session.result.asked == HEADS.queries
+    assert [batch.status for batch in session.batches] == ["lost", "released", "released"]
+    checks = HEADS.queries + HEADS.batch_size
+    require_charged(sites, HEADS.sites, checks=checks, answers=session.result.answered)
+
+
+def require_charged(sites: Sites, parties: Sequence[str], *, checks: int, answers: int) -> None:
+    """Each of these parties paid for so many checks and answers, and the audit log says so too."""
+    guardian = sites.folder / GUARDIAN
+    units = {unit["party"]: unit for unit in totals(guardian)}
+    for unit in (units[party] for party in parties):
+        answered = np.arange(checks)[:, None] < answers
+        rdp = worst_case(AGREED, unit["order"], classes=10).rdp(answered)
+        expected = epsilon(rdp, unit["order"], unit["delta"])
+        assert unit["epsilon_worst_case"] == pytest.approx(expected, rel=1e-6)
+    assert verify_ledger(guardian / "ledger.db", guardian / "ca.crt", [])

@@ -1,0 +1,44 @@
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from client.meter import Progress
+from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.run import simulate
+from deploy.simulation.settings import Settings
+
+SMALL = Settings(
+    parties=3,
+    teachers=2,
+    labelled=20,
+    queries=20,
+    batch_size=20,
+    sigma1=1.5,
+    sigma2=1.5,
+    threshold=3,
+    epsilon=400,
+    encoding="ckks",
+    tally="blind",
+    head="square-mlp",
+)
+
+
+def test_a_confidential_simulation_shows_its_steps_and_says_who_saw_what(tmp_path: Path) -> None:
+    steps: list[Progress] = []
+    report = simulate(SMALL, tmp_path / "run", announce=lambda _: nullcontext(), on_step=steps.append)
+    assert (report.encoding, report.tally, report.bound) == ("ckks", "blind", "worst_case")
+    assert (report.asked, report.ended_early) == (20, False)
+    assert report.answered > 0
+    assert all(0 < unit.epsilon_worst_case == unit.epsilon_data_dependent for unit in report.units)
+    assert {step.step for step in steps} == {"encrypt", "evaluate", "compare", "tally"}
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "queries encrypted (ckks, head square-mlp), histograms seen by nobody (blind)" in page
+
+
+def test_choices_that_exclude_each_other_train_nothing(tmp_path: Path) -> None:
+    settings = SMALL.model_copy(update={"mechanism": "interactive"})
+    with pytest.raises(OstrakaError, match="choose tally aggregate") as caught:
+        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    assert caught.value.code == ErrorCode.PLAN_INVALID
+    assert not list((tmp_path / "run").glob("party-*/teachers"))

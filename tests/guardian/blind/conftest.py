@@ -1,0 +1,18 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.guardian.federation import Calls, Federation
+
+
+@pytest.fixture
+def federation(tmp_path: Path) -> Federation:
+    return Federation(tmp_path)
+
+
+@pytest.fixture
+def guardian(federation: Federation) -> Iterator[Calls]:
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        yield calls

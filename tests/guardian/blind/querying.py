@@ -1,0 +1,160 @@
+"""A querying party's side of a blind tally, over the real service."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from common.confidential import tally_binding
+from common.crypto.circuit import Circuit
+from common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
+from common.crypto.two_party import Evaluation
+from common.plan import Plan
+from common.rpc.steps import StepId, request_messages
+from common.sharing.ring import Ring, RingArray
+from guardian.noise import NoiseSource, OpenDpNoise
+from protos.ostraka.v1 import common_pb2, guardian_pb2
+from tests.guardian.federation import Calls
+from tests.guardian.federation import plan as any_plan
+
+RING = Ring(32)
+T = TypeVar("T")
+CHECK, ANSWERS = common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS
+
+
+def blind_plan(**changes: object) -> Plan:
+    """A Confident plan over three parties, tallied blindly."""
+    return any_plan(**{"tally": "blind", "ring_bits": 32} | changes)
+
+
+@dataclass
+class Querying:
+    """Sends the messages of one batch's stages, one by one or a stage at a time.
+
+    Attributes:
+        sums: this party's half of the histogram, (queries, width).
+        evaluations: of the stages that began.
+    """
+
+    guardian: Calls
+    plan: Plan
+    session: str
+    batch: int
+    sums: RingArray
+    evaluations: dict[int, Evaluation] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return len(self.sums)
+
+    def circuit(self, stage: common_pb2.Stage) -> Circuit:
+        found = check_of if stage == CHECK else answers_of
+        circuit = found(self.plan.mechanism, self.plan.classes)
+        assert circuit is not None
+        return circuit
+
+    def words(self, stage: common_pb2.Stage, passed: NDArray[np.bool_] | None = None) -> NDArray[np.uint64]:
+        words = querying_words(self.sums, self.circuit(stage))
+        return words if passed is None else words[passed.reshape(-1)]
+
+    def begin(self, stage: common_pb2.Stage, point: bytes) -> bytes:
+        request = guardian_pb2.BeginTallyRequest(
+            session_id=self.session, batch_id=self.batch, stage=stage, point=point
+        )
+        return self.guardian.query.BeginTally(request).points
+
+    def garble(self, stage: common_pb2.Stage, extension: bytes) -> bytes:
+        return self._joined(self.guardian.query.GarbleTally(self._messages(stage, extension)))
+
+    def compare(self, stage: common_pb2.Stage, correction: bytes) -> bytes:
+        return self._joined(self.guardian.query.CompareTally(self._messages(stage, correction)))
+
+    def open_check(self, returned: bytes) -> NDArray[np.bool_]:
+        reply = self.guardian.query.OpenCheck(self._messages(CHECK, returned))
+        answers = self.plan.mechanism.answers(self.plan.classes)
+        bits = np.unpackbits(np.frombuffer(reply.passed, np.uint8), count=self.size * answers)
+        return bits.astype(np.bool_).reshape(self.size, answers)
+
+    def evaluate(self, stage: common_pb2.Stage, words: NDArray[np.uint64]) -> Evaluation:
+        """A stage from BeginTally to CompareTally."""
+        evaluation = self.begun(stage, len(words))
+        evaluation.take(self.garble(stage, self.extension(stage, len(words))))
+        evaluation.evaluate(self.compare(stage, evaluation.correction(words)))
+        return evaluation
+
+    def begun(self, stage: common_pb2.Stage, instances: int) -> Evaluation:
+        binding = tally_binding(self.session, self.batch, stage)
+        return self.evaluations.setdefault(stage, Evaluation(self.circuit(stage), instances, binding))
+
+    def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:
+        """What GarbleTally takes, after BeginTally."""
+        evaluation = self.begun(stage, instances)
+        return evaluation.extension(self.begin(stage, evaluation.point()))
+
+    def check(self) -> NDArray[np.bool_]:
+        """The whole check: which answers passed, bool (queries, answers), as both learn it."""
+        evaluation = self.evaluate(CHECK, self.words(CHECK))
+        passed = self.open_check(evaluation.returned())
+        assert (passed.reshape(-1) == evaluation.bits()[:, 0]).all()
+        return passed
+
+    def answers(self, passed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """The labels of what passed, in order."""
+        return labels_of(self.evaluate(ANSWERS, self.words(ANSWERS, passed)).bits())
+
+    def _messages(self, stage: common_pb2.Stage, data: bytes) -> Iterator[common_pb2.Step]:
+        return request_messages(StepId(self.session, self.batch, stage), data)
+
+    @staticmethod
+    def _joined(reply: Iterator[common_pb2.Step]) -> bytes:
+        size = next(reply).header.bytes
+        data = b"".join(part.chunk.data for part in reply)
+        assert len(data) == size
+        return data
+
+
+def asked(guardian: Calls, plan: Plan, votes: NDArray[np.integer[Any]], batch: int = 1) -> Querying:
+    """A frozen batch in which the three sites cast `votes` (sites, queries, width), ready for its tally."""
+    session = guardian.open(plan).session_id
+    guardian.ticket(session, batch, votes.shape[1])
+    sums = guardian.vote(session, batch, votes, ring=RING)
+    return Querying(guardian, plan, session, batch, sums)
+
+
+class Recorded:
+    """Real noise that can be played again."""
+
+    def __init__(self) -> None:
+        self._source: NoiseSource = OpenDpNoise()
+        self._drawn: dict[tuple[object, ...], list[Any]] = defaultdict(list)
+        self._again = False
+
+    def again(self) -> "Recorded":
+        """Play what was drawn, in its order, from now on."""
+        self._again = True
+        return self
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        return self._of("gaussian", sigma, shape, lambda: self._source.gaussian(sigma, shape))
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        return self._of("laplace", scale, shape, lambda: self._source.laplace(scale, shape))
+
+    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
+        raise AssertionError("no blind tally draws the largest of many")
+
+    def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+        if self._again and ("uniform", 0, shape) not in self._drawn:
+            return np.zeros(shape, dtype=np.uint64)
+        return self._of("uniform", 0, shape, lambda: self._source.uniform(shape))
+
+    def _of(self, kind: str, scale: float, shape: tuple[int, ...], draw: Callable[[], T]) -> T:
+        drawn = self._drawn[kind, scale, shape]
+        if self._again:
+            played: T = drawn.pop(0)
+            return played
+        drawn.append(fresh := draw())
+        return fresh

@@ -1,0 +1,163 @@
+"""Votes on encrypted queries: both shares add up to what the teachers say in the clear."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from common.datasets import digits
+from common.encoders import load_encoder
+from common.mechanism import L1, AnyMechanism, Binary, Confident, LnMax, Powerset, Tau
+from common.sharing.ballots import VOTE, ballots
+from common.task import infer_task, write_task
+from protos.ostraka.v1 import common_pb2
+from services.charges import Charge
+from services.journal import Journal
+from services.teachers import Ensemble, TrainingConfig, train
+from tests.services.conftest import symptoms
+from tests.services.encrypted.conftest import encrypted
+from tests.services.encrypted.querier import Encrypted, athens
+from tests.services.wire import TEACHERS, Federation, federation
+
+ENCODER = "tests.common.test_encoders:means"
+FEW = 0.002
+"""Votes that may fall otherwise, because two logits are closer than the precision of their shares."""
+
+
+def queries(made: Federation, count: int, start: int = 0) -> NDArray[np.float32]:
+    return made.task.prepare(digits().X[start : start + count])
+
+
+def expected(made: Federation, X: NDArray[np.float32], weight: int = VOTE) -> NDArray[np.float64]:
+    votes = Ensemble.load(made.party / "teachers").predict(X)
+    return ballots(votes, made.plan.mechanism, made.plan.classes, weight)
+
+
+def moved(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
+    """The share of votes that fell otherwise."""
+    return float(np.abs(found - wanted).sum() / 2 / (len(found) * TEACHERS))
+
+
+def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
+    X = queries(attica, 300)
+    with attica.serving() as caller:
+        found = Encrypted(caller, X).run()
+    assert moved(found, expected(attica, X)) <= FEW
+    assert (found.sum(axis=1) == TEACHERS).all()
+    with Journal(attica.party / "journal.db") as journal:
+        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 300, 10).amount(8.0)
+
+
+def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
+    X = queries(squares, 100)
+    with squares.serving() as caller:
+        found = Encrypted(caller, X, who=athens("square-mlp")).run()
+    assert moved(found, expected(squares, X)) <= 2 * FEW
+
+
+def test_teachers_of_one_class_say_it_whatever_is_asked(tmp_path: Path) -> None:
+    data = digits().take(np.flatnonzero(digits().labels() == 7))
+    folder = tmp_path / "sevens"
+    folder.mkdir()
+    task = infer_task(digits(), "digits")
+    write_task(task, folder / "task.toml")
+    config = TrainingConfig(teachers=TEACHERS, head="linear", epochs=1)
+    train(data, task, config, seed=1).save(folder / "teachers")
+    with federation(tmp_path, folder) as made:
+        encrypted(made)
+        with made.serving() as caller:
+            found = Encrypted(caller, queries(made, 9)).run()
+    assert np.array_equal(found, TEACHERS * np.eye(10)[[7] * 9])
+
+
+@pytest.mark.parametrize("mechanism", [LnMax(gamma=0.1), Confident(sigma1=20, sigma2=10, threshold=2)])
+def test_every_mechanism_of_classes_is_counted(attica: Federation, mechanism: AnyMechanism) -> None:
+    attica.replan(mechanism=mechanism)
+    X = queries(attica, 20)
+    with attica.serving() as caller:
+        assert moved(Encrypted(caller, X).run(), expected(attica, X)) <= 1 / 60
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Binary(sigma=10),
+        Tau(sigma=10, tau=1.3),
+        L1(sigma=10, tau1=1.0),
+        Powerset(sigma=10),
+        Powerset(sigma=10, max_positives=2),
+    ],
+    ids=lambda mechanism: mechanism.kind,
+)
+def test_every_mechanism_of_labels_is_counted(clinics: Federation, mechanism: AnyMechanism) -> None:
+    clinics.replan(mechanism=mechanism)
+    X = clinics.task.prepare(symptoms(30, seed=7).X)
+    with clinics.serving() as caller:
+        found = Encrypted(caller, X).run()
+    otherwise = (found != expected(clinics, X)).any(axis=1)
+    assert otherwise.mean() <= 0.04
+
+
+def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> None:
+    X, votes = queries(attica, 11), np.arange(11) % 3 == 0
+    with attica.serving() as caller:
+        found = Encrypted(caller, X, bits=(np.packbits(votes).tobytes(),)).run()
+    assert np.array_equal(found.sum(axis=1), TEACHERS * votes)
+    assert moved(found, expected(attica, X) * votes[:, None]) <= 1 / 33
+    with Journal(attica.party / "journal.db") as journal:
+        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 4, 10).amount(8.0)
+
+
+def test_cliques_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path) -> None:
+    data = digits()
+    levels = tuple(np.where(np.arange(len(data)) % 2, "low", "high").tolist())
+    folder = tmp_path / "apart"
+    folder.mkdir()
+    task = infer_task(data, "digits")
+    write_task(task, folder / "task.toml")
+    config = TrainingConfig(
+        teachers=3, head="linear", variant="weighting", consent={"low": 1, "high": 2}, epochs=5
+    )
+    ensemble = train(replace(data, consent=levels), task, config, seed=1)
+    ensemble.save(folder / "teachers")
+    cliques = [
+        common_pb2.Clique(
+            groups=clique.groups, teachers=clique.rows.stop - clique.rows.start, weight=weight, copies=[1]
+        )
+        for clique, weight in zip(ensemble.cliques, (3 * VOTE // 2, VOTE // 2), strict=True)
+    ]
+    who = common_pb2.Participant(
+        site="athens", teachers=3, max_votes_per_person=1, cliques=cliques, head="linear"
+    )
+    with federation(tmp_path, folder) as made:
+        encrypted(made)
+        made.replan(variant="weighting")
+        X = queries(made, 9)
+        second = np.arange(9) % 2 == 0
+        with made.serving() as caller:
+            found = Encrypted(caller, X, who=who, bits=(b"", np.packbits(second).tobytes())).run()
+            alone = Encrypted(caller, X, 2, who=who, bits=(bytes(2), b"")).run()
+    first_votes, second_votes = (
+        ballots(ensemble.predict(X, clique.rows), made.plan.mechanism, 10) for clique in ensemble.cliques
+    )
+    assert np.array_equal(found, 1.5 * first_votes + 0.5 * second_votes * second[:, None])
+    assert np.array_equal(alone, 0.5 * second_votes)
+
+
+def test_teachers_behind_an_encoder_vote_on_its_features(tmp_path: Path) -> None:
+    folder = tmp_path / "encoded"
+    folder.mkdir()
+    task = infer_task(digits(), "digits")
+    write_task(task, folder / "task.toml")
+    config = TrainingConfig(teachers=TEACHERS, head="linear", encoder=ENCODER, epochs=5)
+    train(digits(), task, config, seed=1).save(folder / "teachers")
+    encoder = load_encoder(ENCODER)
+    with federation(tmp_path, folder) as made:
+        encrypted(made)
+        made.replan(encoder=ENCODER, encoder_sha256=encoder.sha256)
+        X = queries(made, 40)
+        with made.serving() as caller:
+            found = Encrypted(caller, encoder.encode(X)).run()
+        assert moved(found, expected(made, X)) <= 1 / 60
