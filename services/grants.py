@@ -16,6 +16,7 @@ from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.schedules import scheduled, ticket_invalid
 from protos.ostraka.v1 import common_pb2, party_pb2
+from services.daily import Asked
 
 M = TypeVar("M", bound=Message)
 
@@ -44,6 +45,11 @@ class Permission:
     def key(self) -> tuple[str, int]:
         """Session and batch id."""
         return self.grant.session_id, self.batch_id
+
+    @property
+    def asked(self) -> Asked:
+        """Who asks how many queries."""
+        return Asked(self.grant.querier, self.size)
 
     @property
     def ends_at(self) -> float:

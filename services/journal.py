@@ -15,6 +15,7 @@ import structlog
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
 from services.charges import Cap, Charge
+from services.daily import Asked, check_day, keep_asked
 from services.journal_file import JournalFile
 
 PAGE = 1000
@@ -28,10 +29,14 @@ class Journal:
     A charge is kept as the public parameters it is computed from, so that it can be stated at any order.
     """
 
-    def __init__(self, path: Path, *, cap: Cap | None = None) -> None:
-        """Open or create the journal; raises `ledger.*` as `JournalFile` does."""
+    def __init__(self, path: Path, *, cap: Cap | None = None, queries_per_day: int | None = None) -> None:
+        """Open or create the journal, which holds batches to the operator's two limits.
+
+        Raises `ledger.*` as `JournalFile` does.
+        """
         self._file = JournalFile(path)
         self._cap = cap
+        self._queries_per_day = queries_per_day
         self._spending = None if cap is None else Spending(cap.order)
 
     def __enter__(self) -> Self:
@@ -56,20 +61,24 @@ class Journal:
         with self._file.reading() as db:
             return Spending(order).total(db)
 
-    def check_cap(self, charges: Sequence[Charge]) -> None:
-        """Raise `party.cap_reached` where a batch with these charges would exceed the cap."""
+    def check(self, charges: Sequence[Charge], asked: Asked, now: float) -> None:
+        """Raise what `record` would raise for a new batch: `party.cap_reached`, `policy.daily_limit`."""
         with self._file.reading() as db:
-            self._check_cap(db, charges)
+            self._check(db, charges, asked, now)
 
-    def record(self, session_id: str, batch_id: int, charges: Sequence[Charge], now: float) -> None:
-        """Record a batch by its charges, one a group, in one transaction.
+    def record(
+        self, session_id: str, batch_id: int, charges: Sequence[Charge], asked: Asked, now: float
+    ) -> None:
+        """Record a batch by its charges, one a group, and what it asked, in one transaction.
 
-        Raises `party.cap_reached` where they would exceed the cap, `batch.restarted` where it is recorded.
+        Raises `party.cap_reached` where they would exceed the cap, `policy.daily_limit` where the querying
+        party asks too much in 24 hours, `batch.restarted` where the batch is recorded.
         """
         with self._file.transaction() as db:
             if _holds(db, session_id, batch_id):
                 raise restarted(batch_id)
-            self._check_cap(db, charges)
+            self._check(db, charges, asked, now)
+            keep_asked(db, session_id, batch_id, asked, now)
             db.executemany(
                 f"INSERT INTO charges (session, batch, recorded_unix_s, {_CHARGE}) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -121,7 +130,9 @@ class Journal:
             latest = (head.sequence, head.SerializeToString(), epoch)
             db.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?, ?)", latest)
 
-    def _check_cap(self, db: sqlite3.Connection, charges: Sequence[Charge]) -> None:
+    def _check(self, db: sqlite3.Connection, charges: Sequence[Charge], asked: Asked, now: float) -> None:
+        if self._queries_per_day is not None:
+            check_day(db, asked, self._queries_per_day, now)
         if self._cap is None or self._spending is None:
             return
         if self._spending.total(db) + self._spending.most(charges) > self._cap.amount:
@@ -173,7 +184,9 @@ def restarted(batch_id: int) -> OstrakaError:
 
 def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
     key = (session_id, str(batch_id))
-    return db.execute("SELECT 1 FROM charges WHERE session = ? AND batch = ?", key).fetchone() is not None
+    tables = ("charges", "asked")
+    found = (f"SELECT 1 FROM {table} WHERE session = ? AND batch = ?" for table in tables)  # noqa: S608
+    return any(db.execute(statement, key).fetchone() is not None for statement in found)
 
 
 def _row(charge: Charge) -> tuple[str, int, int, float, str, str]:

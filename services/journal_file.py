@@ -8,7 +8,8 @@ from pathlib import Path
 
 from common.errors import ErrorCode, OstrakaError
 
-VERSION = 2
+VERSION = 3
+_WITH_CHARGES = 2
 _BUSY_S = 5.0
 _TABLES = (
     """
@@ -36,6 +37,18 @@ _TABLES = (
     "ALTER TABLE audit_head ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
     "CREATE TABLE former_heads (epoch INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT",
 )
+"""Of version 2."""
+_ASKED = """
+    CREATE TABLE asked (
+        session TEXT NOT NULL,
+        batch TEXT NOT NULL,
+        querier TEXT NOT NULL,
+        queries INTEGER NOT NULL,
+        recorded_unix_s REAL NOT NULL,
+        PRIMARY KEY (session, batch)
+    ) STRICT
+    """
+"""Of version 3: batches answered before have no row, so a day's count begins with it."""
 _CLASSES_BEFORE = 2
 """Stands in journals without that column, whose mechanisms cost the same for any number of classes."""
 
@@ -99,6 +112,15 @@ def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
         )
     if version == VERSION:
         return
+    if version < _WITH_CHARGES:
+        _make_charges(db)
+    db.execute(_ASKED)
+    db.execute("CREATE INDEX asked_by ON asked (querier, recorded_unix_s)")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _make_charges(db: sqlite3.Connection) -> None:
+    """The tables of version 2, with what earlier versions kept."""
     for statement in _TABLES:
         db.execute(statement)
     columns = [row[1] for row in db.execute("PRAGMA table_info(batches)")]
@@ -109,7 +131,6 @@ def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
             f"{classes}, votes_per_person, 'all', 'record', recorded_unix_s FROM batches ORDER BY rowid"
         )
         db.execute("DROP TABLE batches")
-    db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:

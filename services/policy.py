@@ -34,6 +34,8 @@ class Policy(BaseModel):
     """The least quorum this party's ballots may be released with."""
     queriers: tuple[str, ...] = ()
     """Sites that may ask; empty: every site of the federation with a querying party's certificate."""
+    queries_per_day: Annotated[int, Field(ge=1)] | None = None
+    """The most queries of one querying party that are answered in 24 hours; none: any number."""
     epsilon_cap: Positive | None = None
     """With `delta`, the most this party spends at worst on all sessions ever; none: the guardian's alone."""
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None

@@ -103,7 +103,9 @@ def running(
     declared = Declared(ensemble.cliques, copies, section.max_votes_per_person)
     terms = Terms(task, policy, declared, ensemble.manifest.head, manifest.encoder, manifest.encoder_sha256)
     with ExitStack() as stack:
-        journal = stack.enter_context(Journal(folder / "journal.db", cap=policy.cap))
+        journal = stack.enter_context(
+            Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
+        )
         link = GuardianLink(
             credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
         )

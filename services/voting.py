@@ -63,7 +63,8 @@ class Voter:
 
         Features are little-endian float32, size x columns, after the task's preprocessing. Raises `data.nan`,
         `task.mismatch` for features beyond what the preprocessing gives, `batch.altered`, `batch.restarted`,
-        `party.cap_reached`, or what the guardian refuses the share with; a retry then submits it again.
+        `party.cap_reached`, `policy.daily_limit`, or what the guardian refuses the share with; a retry then
+        submits it again.
         """
         X = np.frombuffer(features, "<f4").astype(np.float32).reshape(permission.size, -1)
         self._check_features(X)
@@ -97,12 +98,12 @@ class Voter:
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
         charges = self._terms.declared.charges(permission)
-        self._journal.check_cap(charges)
+        self._journal.check(charges, permission.asked, self._clock.now())
         ballots = self._ballots(X, permission)
         seed, ring = self._seed(), Ring(permission.plan.ring_bits)
         rows, width = ballots.shape
         share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(ballots, seed, ring)))
-        self._journal.record(session_id, batch_id, charges, self._clock.now())
+        self._journal.record(session_id, batch_id, charges, permission.asked, self._clock.now())
         slot.unacknowledged = share
         slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
         return slot.answered

@@ -64,8 +64,8 @@ class EncryptedVoter:
     def begin(self, permission: Permission, point: bytes, querier: Identity) -> bytes:
         """The points of a checked batch, which is durable in the journal before they can leave.
 
-        Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, and `message.invalid` or
-        `crypto.refused` for a point that is none.
+        Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`,
+        and `message.invalid` or `crypto.refused` for a point that is none.
         """
         asked = permission.digest(point, querier)
         slot = self._slots.slot(permission.key, permission.ends_at, self._clock.now())
@@ -98,10 +98,10 @@ class EncryptedVoter:
         if self._journal.holds(*permission.key):
             raise restarted(permission.batch_id)
         charges = self._terms.declared.charges(permission)
-        self._journal.check_cap(charges)
+        self._journal.check(charges, permission.asked, self._clock.now())
         seed = self._random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
         heads = [self._heads[self._terms.declared.cliques[turn.clique].rows] for turn in circuits.turns]
         logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
-        self._journal.record(*permission.key, charges, self._clock.now())
+        self._journal.record(*permission.key, charges, permission.asked, self._clock.now())
         return EncryptedBatch(permission, asked, circuits, logits, self._guardian.submit)

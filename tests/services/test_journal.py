@@ -12,11 +12,13 @@ from common.mechanism import Binary, Confident, GnMax, NoiseCluster
 from common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst_case
 from protos.ostraka.v1 import common_pb2
 from services.charges import Cap, Charge
+from services.daily import Asked
 from services.journal import Journal
 from services.journal_file import JournalFile
 from services.policy import Policy
 
 CHARGE = Charge(GnMax(sigma=40.0), queries=100, classes=10)
+ASKED = Asked("ostraka://attica/delphi/query", 100)
 
 
 def head(sequence: int, letter: bytes = b"a") -> common_pb2.AuditHead:
@@ -27,12 +29,12 @@ def test_a_recorded_batch_is_known_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     with Journal(path) as journal:
         assert not journal.holds("s", 2**64 - 1)
-        journal.record("s", 2**64 - 1, [CHARGE], 1.0)
+        journal.record("s", 2**64 - 1, [CHARGE], ASKED, 1.0)
     with Journal(path) as journal:
         assert journal.holds("s", 2**64 - 1)
         assert not journal.holds("t", 2**64 - 1)
         with pytest.raises(OstrakaError) as refused:
-            journal.record("s", 2**64 - 1, [CHARGE], 2.0)
+            journal.record("s", 2**64 - 1, [CHARGE], ASKED, 2.0)
     assert refused.value.code is ErrorCode.BATCH_RESTARTED
 
 
@@ -46,9 +48,9 @@ def test_every_write_is_synced_before_it_counts(tmp_path: Path) -> None:
 def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) -> None:
     confident = Confident(sigma1=10.0, sigma2=5.0, threshold=20.0)
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, [CHARGE], 1.0)
-        journal.record("s", 2, [CHARGE], 1.0)
-        journal.record("t", 1, [Charge(confident, queries=7, classes=10, sensitivity=3.0)], 1.0)
+        journal.record("s", 1, [CHARGE], ASKED, 1.0)
+        journal.record("s", 2, [CHARGE], ASKED, 1.0)
+        journal.record("t", 1, [Charge(confident, queries=7, classes=10, sensitivity=3.0)], ASKED, 1.0)
         seven = worst_case(confident, 8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
         assert 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
         assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + seven
@@ -57,16 +59,16 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
 def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> None:
     clusters = NoiseCluster(sigma=20.0)
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, [Charge(clusters, 50, classes=10)], 1.0)
-        journal.record("t", 1, [Charge(clusters, 50, classes=10)], 1.0)
-        journal.record("u", 1, [Charge(clusters, 0, classes=10)], 1.0)
+        journal.record("s", 1, [Charge(clusters, 50, classes=10)], ASKED, 1.0)
+        journal.record("t", 1, [Charge(clusters, 50, classes=10)], ASKED, 1.0)
+        journal.record("u", 1, [Charge(clusters, 0, classes=10)], ASKED, 1.0)
         assert journal.spent(8.0) == 2 * amount(8.0 / 400)
 
 
 def test_more_labels_cost_more(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.db") as journal:
         for batch, labels in enumerate((2, 14)):
-            journal.record("s", batch, [Charge(Binary(sigma=20.0), 3, classes=labels)], 1.0)
+            journal.record("s", batch, [Charge(Binary(sigma=20.0), 3, classes=labels)], ASKED, 1.0)
         few, many = (Charge(Binary(sigma=20.0), 3, classes=labels).amount(8.0) for labels in (2, 14))
         assert journal.spent(8.0) == few + many
         assert many == pytest.approx(7 * few, rel=1e-6)
@@ -89,7 +91,24 @@ INSERT INTO audit_head VALUES (1, 5, x'0805');
 """
 
 
-@pytest.mark.parametrize("earlier", [FIRST, FIRST + SECOND], ids=["first", "second"])
+THIRD = f"""
+CREATE TABLE charges (
+    id INTEGER PRIMARY KEY, session TEXT NOT NULL, batch TEXT NOT NULL, mechanism TEXT NOT NULL,
+    queries INTEGER NOT NULL, classes INTEGER NOT NULL, sensitivity REAL NOT NULL, record_group TEXT NOT NULL,
+    adjacency TEXT NOT NULL, recorded_unix_s REAL NOT NULL, UNIQUE (session, batch, record_group)
+) STRICT;
+CREATE TABLE audit_head (
+    one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL, head BLOB NOT NULL,
+    epoch INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE former_heads (epoch INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
+INSERT INTO charges VALUES (1, 's', '1', '{CHARGE.mechanism_json}', 100, 10, 1.0, 'all', 'record', 1.0);
+INSERT INTO charges VALUES (2, 's', '2', '{CHARGE.mechanism_json}', 100, 10, 2.0, 'all', 'record', 2.0);
+PRAGMA user_version = 2;
+"""  # noqa: S608
+
+
+@pytest.mark.parametrize("earlier", [FIRST, FIRST + SECOND, THIRD], ids=["first", "second", "third"])
 def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, earlier: str) -> None:
     path = tmp_path / "journal.db"
     with closing(sqlite3.connect(path)) as file:
@@ -103,7 +122,7 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, ear
             assert (journal.audit_head() is not None) is (SECOND in earlier)
             assert journal.epoch() == 0
     with Journal(path) as journal:
-        journal.record("s", 3, [CHARGE], 3.0)
+        journal.record("s", 3, [CHARGE], ASKED, 3.0)
         journal.keep_head(head(6))
         assert journal.spent(8.0) == 2 * CHARGE.amount(8.0) + twice.amount(8.0)
         assert journal.audit_head() == head(6)
@@ -125,10 +144,10 @@ def of_group(group: str, queries: int) -> Charge:
 def test_a_record_may_have_been_in_the_costliest_group_of_every_batch(tmp_path: Path) -> None:
     """Teachers are trained again, records change their groups, and groups their names."""
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, [of_group("all", 5)], 1.0)
-        journal.record("s", 2, [of_group("low", 10), of_group("high", 30)], 2.0)
-        journal.record("s", 3, [of_group("low", 20)], 3.0)
-        journal.record("t", 3, [of_group("high", 7), of_group("low", 1)], 3.0)
+        journal.record("s", 1, [of_group("all", 5)], ASKED, 1.0)
+        journal.record("s", 2, [of_group("low", 10), of_group("high", 30)], ASKED, 2.0)
+        journal.record("s", 3, [of_group("low", 20)], ASKED, 3.0)
+        journal.record("t", 3, [of_group("high", 7), of_group("low", 1)], ASKED, 3.0)
         assert journal.spent(8.0) == of_group("any", 5 + 30 + 20 + 7).amount(8.0)
 
 
@@ -136,13 +155,13 @@ def test_no_change_of_groups_makes_room_under_the_cap(tmp_path: Path) -> None:
     cap = Cap(8.0, of_group("low", 100).amount(8.0))
     path = tmp_path / "journal.db"
     with Journal(path, cap=cap) as journal, Journal(path, cap=cap) as other:
-        journal.record("s", 1, [of_group("low", 60), of_group("high", 20)], 1.0)
-        other.record("s", 2, [of_group("high", 20)], 1.0)
+        journal.record("s", 1, [of_group("low", 60), of_group("high", 20)], ASKED, 1.0)
+        other.record("s", 2, [of_group("high", 20)], ASKED, 1.0)
         for charges in ([of_group("high", 21)], [of_group("new", 1), of_group("low", 21)]):
             with pytest.raises(OstrakaError) as refused:
-                journal.record("s", 3, charges, 1.0)
+                journal.record("s", 3, charges, ASKED, 1.0)
             assert refused.value.code is ErrorCode.PARTY_CAP_REACHED
-        journal.record("s", 3, [of_group("new", 20), of_group("low", 1)], 1.0)
+        journal.record("s", 3, [of_group("new", 20), of_group("low", 1)], ASKED, 1.0)
         assert journal.spent(8.0) == cap.amount
 
 
@@ -154,7 +173,7 @@ def test_receipts_name_every_charge_over_several_pages(
     with Journal(tmp_path / "journal.db") as journal:
         assert list(journal.receipts()) == []
         for batch in (1, 2):
-            journal.record("s", 2**64 - batch, [low, of_group("high", 4)], 1.0)
+            journal.record("s", 2**64 - batch, [low, of_group("high", 4)], ASKED, 1.0)
         named = list(journal.receipts())
     assert named == [("s", 2**64 - batch, one) for batch in (1, 2) for one in (low, of_group("high", 4))]
 
@@ -164,13 +183,13 @@ def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> Non
     path = tmp_path / "journal.db"
     for batch in (1, 2):
         with Journal(path, cap=cap) as journal:
-            journal.record("s", batch, [CHARGE], 1.0)
+            journal.record("s", batch, [CHARGE], ASKED, 1.0)
     smaller = Charge(GnMax(sigma=40.0), queries=1, classes=10)
     with Journal(path, cap=cap) as journal:
         with pytest.raises(OstrakaError) as early:
-            journal.check_cap([smaller])
+            journal.check([smaller], ASKED, 1.0)
         with pytest.raises(OstrakaError) as late:
-            journal.record("s", 3, [smaller], 1.0)
+            journal.record("s", 3, [smaller], ASKED, 1.0)
         assert early.value.code is late.value.code is ErrorCode.PARTY_CAP_REACHED
         assert not journal.holds("s", 3)
         assert journal.spent(cap.order) == cap.amount
@@ -241,7 +260,7 @@ def test_a_file_that_another_process_holds_is_named(tmp_path: Path, monkeypatch:
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with Journal(path) as journal, pytest.raises(OstrakaError) as refused:
-        journal.record("s", 1, [CHARGE], 1.0)
+        journal.record("s", 1, [CHARGE], ASKED, 1.0)
     holder.close()
     assert refused.value.code is ErrorCode.LEDGER_LOCKED
 

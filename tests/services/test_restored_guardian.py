@@ -13,6 +13,7 @@ from common.mechanism.message import mechanism_of
 from common.protocol import RECEIPTS_CONTEXT
 from protos.ostraka.v1 import common_pb2
 from services.charges import Charge
+from services.daily import Asked
 from services.journal import Journal
 from services.receipts import receipts
 from services.server import running
@@ -97,7 +98,7 @@ def test_many_receipts_travel_in_messages_of_a_thousand(attica: Federation) -> N
     charges = [Charge(attica.plan.mechanism, 3, 10, group=str(group)) for group in range(1001)]
     with Journal(attica.party / "journal.db") as journal:
         (empty,) = receipts(journal, own)
-        journal.record("s", 1, charges, 1.0)
+        journal.record("s", 1, charges, Asked(attica.querier.identity.uri, 3), 1.0)
         sent = [read(request.receipts, own.ca_pem) for request in receipts(journal, own)]
     assert not read(empty.receipts, own.ca_pem).receipts
     assert [len(message.receipts) for message in sent] == [1000, 1]

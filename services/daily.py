@@ -1,0 +1,39 @@
+"""How many queries a querying party asked of late, as the journal remembers it."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from common.errors import ErrorCode, OstrakaError
+
+DAY_S = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a batch asked for: whose it is, by certificate URI, and how many queries it has."""
+
+    querier: str
+    queries: int
+
+
+def keep_asked(db: sqlite3.Connection, session_id: str, batch_id: int, asked: Asked, now: float) -> None:
+    """Adds an answered batch to what was asked at `now`, in Unix seconds."""
+    row = (session_id, str(batch_id), asked.querier, asked.queries, now)
+    db.execute("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", row)
+
+
+def check_day(db: sqlite3.Connection, asked: Asked, limit: int, now: float) -> None:
+    """Raises `policy.daily_limit` (detail `left`) where a batch asks for more than 24 hours have left.
+
+    The 24 hours before `now` count, and whatever a clock that was ahead put after it.
+    """
+    recent = "SELECT COALESCE(SUM(queries), 0) FROM asked WHERE querier = ? AND recorded_unix_s > ?"
+    (before,) = db.execute(recent, (asked.querier, now - DAY_S)).fetchone()
+    left = max(0, limit - before)
+    if asked.queries > left:
+        raise OstrakaError(
+            ErrorCode.POLICY_DAILY_LIMIT,
+            f"This party answers {limit} queries of a querying party in 24 hours, of which {left} are left: "
+            "send a smaller batch, go on later, or go on without this party.",
+            left=str(left),
+        )
