@@ -3,13 +3,14 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
+from services.teachers.augmentation import Images
 from services.teachers.config import TrainingConfig
 from services.teachers.networks import Axes
 from services.teachers.slices import Slice
@@ -35,12 +36,20 @@ class Schedule:
     Attributes:
         steps: how many.
         batch: records in each.
+        pace: steps in which the mean slice is shown once.
         shift: pixels by which images move, at most.
+        rotate: degrees by which images turn, at most, either way.
+        held_out: share of each slice that is not shown.
+        patience: passes without a lower loss on what is held out after which a network learns no more.
     """
 
     steps: int
     batch: int
+    pace: int
     shift: int
+    rotate: float
+    held_out: float
+    patience: int
 
     @classmethod
     def of(cls, sizes: Sequence[int], model: str, axes: Axes | None, config: TrainingConfig) -> "Schedule":
@@ -53,58 +62,60 @@ class Schedule:
         steps = max(MIN_STEPS, EPOCHS.get(model, FACTORY_EPOCHS) * pace)
         side = min(axes.height, axes.width) if axes else 0
         shift = round(side * SHIFT_OF_SIDE) if config.shift is None else config.shift
-        return cls(config.epochs * pace if config.epochs else steps, batch, shift)
+        total = config.epochs * pace if config.epochs else steps
+        return cls(total, batch, pace, shift, config.rotate, config.held_out, config.patience)
 
 
 def batches(
     slices: Sequence[Slice], schedule: Schedule, axes: Axes | None, device: torch.device
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Each step's records (teachers, batch, *shape) and y (teachers, batch, ...), every teacher's own."""
-    drawn = [_draw(part, schedule) for part in slices]
-    rows = torch.from_numpy(np.stack([draw[0] for draw in drawn], axis=1)).to(device)
+    draws = [_Draws.of(part, schedule) for part in slices]
+    rows = _by_step([draw.rows for draw in draws], device)
     X, y = _padded([part.X for part in slices], device), _padded([part.y for part in slices], device)
     teachers = torch.arange(len(slices), device=device)[:, None]
-    if axes is None or schedule.shift == 0:
+    if axes is None or schedule.shift == schedule.rotate == 0:
         for step in rows:
             yield X[teachers, step], y[teachers, step]
         return
-    moves = torch.from_numpy(np.stack([draw[1] for draw in drawn], axis=1)).to(device)
-    images = _bordered(X, axes, schedule.shift)
-    for step, move in zip(rows, moves, strict=True):
-        yield _moved(images, step, move, axes).reshape(*step.shape, *X.shape[2:]), y[teachers, step]
+    images = Images(X, axes, schedule.shift)
+    moves = _by_step([draw.moves for draw in draws], device)
+    turns = _by_step([draw.turns for draw in draws], device) if schedule.rotate else [None] * len(rows)
+    for step, move, turn in zip(rows, moves, turns, strict=True):
+        yield images.cut(step, move, turn), y[teachers, step]
 
 
-def _draw(part: Slice, schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows (steps, batch), one permutation of the slice after another, and image moves (steps, batch, 2)."""
-    random = np.random.default_rng(part.entropy)
-    total = schedule.steps * schedule.batch
-    passes = [random.permutation(len(part.y)) for _ in range(math.ceil(total / len(part.y)))]
-    moves = random.integers(0, 2 * schedule.shift + 1, (schedule.steps, schedule.batch, 2))
-    return np.concatenate(passes)[:total].reshape(schedule.steps, schedule.batch), moves
+@dataclass(frozen=True)
+class _Draws:
+    """What one teacher's steps draw.
+
+    Attributes:
+        rows: int64 (steps, batch), one permutation of the slice after another.
+        moves: int64 (steps, batch, 2), by how many pixels images move.
+        turns: float32 (steps, batch), by how many degrees they turn.
+    """
+
+    rows: NDArray[np.int64]
+    moves: NDArray[np.int64]
+    turns: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, part: Slice, schedule: Schedule) -> "_Draws":
+        """Draws from the slice's entropy."""
+        random = np.random.default_rng(part.entropy)
+        shape = (schedule.steps, schedule.batch)
+        total = schedule.steps * schedule.batch
+        passes = [random.permutation(len(part.y)) for _ in range(math.ceil(total / len(part.y)))]
+        moves = random.integers(0, 2 * schedule.shift + 1, (*shape, 2))
+        turns = random.uniform(-schedule.rotate, schedule.rotate, shape).astype(np.float32)
+        return cls(np.concatenate(passes)[:total].reshape(shape), moves, turns)
+
+
+def _by_step(drawn: Sequence[NDArray[Any]], device: torch.device) -> Tensor:
+    """Draws (steps, teachers, batch, ...) of teachers' (steps, batch, ...)."""
+    return torch.from_numpy(np.stack(drawn, axis=1)).to(device)
 
 
 def _padded(parts: Sequence[NDArray[np.float32] | NDArray[np.int64]], device: torch.device) -> Tensor:
     """Slices stacked to the length of the longest; what is added is never drawn."""
     return torch.nn.utils.rnn.pad_sequence([torch.from_numpy(part) for part in parts], True).to(device)
-
-
-def _bordered(X: Tensor, axes: Axes, shift: int) -> Tensor:
-    """Images (teachers, N, channels, height, width), edge pixels repeated `shift` times outwards."""
-    images = X.movedim(-1, 2) if axes.channels_last else X
-    images = images.reshape(-1, axes.channels, axes.height, axes.width)
-    bordered = functional.pad(images, (shift,) * 4, mode="replicate")
-    return bordered.reshape(*X.shape[:2], *bordered.shape[1:])
-
-
-def _moved(images: Tensor, rows: Tensor, moves: Tensor, axes: Axes) -> Tensor:
-    """Each drawn image cut out at its move; in the records' own order of axes."""
-    teachers, batch = rows.shape
-    device = images.device
-    cut = images[
-        torch.arange(teachers, device=device).view(-1, 1, 1, 1, 1),
-        rows.view(teachers, batch, 1, 1, 1),
-        torch.arange(axes.channels, device=device).view(-1, 1, 1),
-        (moves[..., :1] + torch.arange(axes.height, device=device)).view(teachers, batch, 1, -1, 1),
-        (moves[..., 1:] + torch.arange(axes.width, device=device)).view(teachers, batch, 1, 1, -1),
-    ]
-    return cut.movedim(2, -1) if axes.channels_last else cut

@@ -58,6 +58,12 @@ class TrainingConfig(BaseModel):
             task prepares them.
         epochs: passes of a network over its slice; none: the model's own number, more for few records.
         shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
+        rotate: degrees by which images are turned at random in training, either way (003 has 7.5).
+        held_out: share of each slice that its network is not shown; the network stays as it was when its loss
+            on that share was lowest.
+        patience: passes without a lower loss on what is held out after which a network learns no more.
+        balanced: whether the classes of a slice, or a label's yes and no, weigh the same however many records
+            of it have them.
         variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
             "vanishing" and "weighting" train each teacher on records of one level (003, section 3).
         consent: epsilon of each consent level, as the federation's policy has it.
@@ -72,6 +78,10 @@ class TrainingConfig(BaseModel):
     encoder: Annotated[str, AfterValidator(_factory)] | None = None
     epochs: Annotated[int, Field(ge=1)] | None = None
     shift: Annotated[int, Field(ge=0)] | None = None
+    rotate: Annotated[float, Field(ge=0, le=180)] = 0.0
+    held_out: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    patience: Annotated[int, Field(ge=1)] = 5
+    balanced: bool = False
     variant: Variant = "none"
     consent: dict[Level, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.05

@@ -50,16 +50,22 @@ BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], Any]] = {
 }
 
 
-def fit_estimators(slices: Sequence[Slice], model: str, classes: int, progress: Progress) -> "Estimators":
+def fit_estimators(
+    slices: Sequence[Slice], model: str, classes: int, progress: Progress, *, balanced: bool = False
+) -> "Estimators":
     """Estimators fitted to flat records, one for each slice; one that fails votes for a fixed class.
 
+    In `balanced` ones the classes of a slice weigh the same however many of its records have them.
+
     Raises:
-        OstrakaError: `model.invalid` where none can be fitted.
+        OstrakaError: `model.invalid` where none can be fitted, or balanced ones take no class weights.
     """
     fitted: list[Any] = []
     failures: list[Exception] = []
     for part in slices:
         untrained = build(model, part.X.shape[1:], classes)
+        if balanced:
+            _balance(untrained, model)
         try:
             fitted.append(_fit(untrained, part))
         except Exception as exc:
@@ -84,13 +90,26 @@ def _fit(model: Any, part: Slice) -> Any:
     if part.y.ndim > 1:
         model = for_labels(model)
     seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
-    names = (name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
+    names = _parameters(model, "random_state")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Label .* is present in all training examples")
         fitted = model.set_params(**dict.fromkeys(names, seed)).fit(flat, part.y)
     if part.y.ndim > 1:
         label_scores(fitted, flat[:1])
     return fitted
+
+
+def _balance(estimator: Any, model: str) -> None:
+    """Sets the class weights to those of whatever the estimator is fitted to."""
+    names = _parameters(estimator, "class_weight")
+    if not names:
+        raise invalid_model(model, "takes no class weights, which balanced in [training] asks for")
+    estimator.set_params(**dict.fromkeys(names, "balanced"))
+
+
+def _parameters(estimator: Any, name: str) -> list[str]:
+    """The parameters of this name, of the estimator itself and of those inside it."""
+    return [key for key in estimator.get_params() if key.rpartition("__")[2] == name]
 
 
 def _always(label: int, part: Slice) -> Any:

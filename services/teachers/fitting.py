@@ -6,16 +6,17 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from services.teachers.batches import Schedule, batches
 from services.teachers.bounds import bound_logits
 from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig, is_factory
 from services.teachers.factory import build, invalid_model
+from services.teachers.losses import Loss
 from services.teachers.networks import Scaler, image_axes
 from services.teachers.slices import Slice
 from services.teachers.stack import Stack, best_device, pays
+from services.teachers.stopping import Stopping, hold_out
 from services.teachers.workers import THREADS, groups, run_each
 
 LEARNING_RATE = 0.01
@@ -25,24 +26,32 @@ WEIGHT_DECAY = 0.01
 
 
 def fit_networks(
-    slices: Sequence[Slice], model: str, classes: int, config: TrainingConfig, progress: Progress
+    slices: Sequence[Slice],
+    model: str,
+    classes: int,
+    config: TrainingConfig,
+    progress: Progress,
+    schedule: Schedule | None = None,
 ) -> list[nn.Module]:
     """Trained networks, one for each slice, in evaluation mode on the CPU; each scales its own records.
 
+    Without a schedule, it is that of these slices.
     The same slices give the same weights on one machine. Small networks train together with stacked weights,
     the others one by one, as many at once as torch has threads: one thread each beats sharing one network.
     """
     shape = slices[0].X.shape[1:]
     nets = [_untrained(part, model, shape, classes) for part in slices]
-    schedule = Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
+    schedule = schedule or Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
     peak_rate = RATES.get(model, LEARNING_RATE)
     device = best_device()
     workers = 1 if is_factory(model) or device.type == "cuda" else THREADS
     parts = groups(len(nets), workers if pays(model, device) else len(nets))
+    loss = Loss.balanced(slices, classes, device) if config.balanced else Loss()
     tick = _ticker(progress, schedule.steps * len(parts))
 
     def work(group: Sequence[int]) -> None:
-        _fit([nets[i] for i in group], [slices[i] for i in group], schedule, peak_rate, device, tick)
+        learning = [nets[i] for i in group]
+        _fit(learning, [slices[i] for i in group], schedule, loss.of(group), peak_rate, device, tick)
 
     with _seeded(slices[0]):
         try:
@@ -89,32 +98,30 @@ def _fit(
     nets: Sequence[nn.Module],
     slices: Sequence[Slice],
     schedule: Schedule,
+    loss: Loss,
     peak_rate: float,
     device: torch.device,
     tick: Callable[[], None],
 ) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
+    shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
         net.to(device).train()
     stack = Stack(nets)
     optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, peak_rate, total_steps=schedule.steps + 1)
-    for X, y in batches(slices, schedule, image_axes(slices[0].X.shape[1:]), device):
+    stopping = Stopping(nets, stack, held, loss, schedule.patience)
+    steps = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
+    for X, y in stopping.watch(steps, schedule.pace):
         optimizer.zero_grad()
-        (_losses(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
+        (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         rate.step()
         tick()
     stack.unstack()
+    stopping.restore()
     for net in nets:
         net.cpu().eval()
-
-
-def _losses(logits: Tensor, y: Tensor) -> Tensor:
-    """The sum of the losses of all networks' records; of all their labels in multi-label tasks."""
-    if y.dim() == logits.dim():
-        return functional.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="sum")
-    return functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum")
 
 
 def _ticker(progress: Progress, total: int) -> Callable[[], None]:

@@ -1,0 +1,57 @@
+"""What networks are trained to make small."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from services.teachers.slices import Slice
+
+
+class Loss:
+    """Cross-entropy of several networks' records, summed; of all their labels in multi-label tasks."""
+
+    def __init__(self, weights: Tensor | None = None) -> None:
+        """Takes weights (networks, classes) of records by class, or of labels that are 1; none: all are 1."""
+        self._weights = weights
+
+    @classmethod
+    def balanced(cls, slices: Sequence[Slice], classes: int, device: torch.device) -> "Loss":
+        """Each network's weights from its own slice: what is rare in it weighs more, in proportion."""
+        tables = np.stack([_balance(part.y, classes) for part in slices])
+        return cls(torch.from_numpy(tables).to(device))
+
+    def of(self, networks: Sequence[int]) -> "Loss":
+        """The loss of some of the networks, in this order."""
+        return self if self._weights is None else Loss(self._weights[list(networks)])
+
+    def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
+        """The summed losses of logits (networks, N, classes) for y (networks, N) or (networks, N, labels)."""
+        if y.dim() == logits.dim():
+            return self._of_labels(logits, y)
+        if self._weights is None:
+            return functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum")
+        losses = functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none")
+        return (losses * self._weights.gather(1, y).flatten()).sum()
+
+    def _of_labels(self, logits: Tensor, y: Tensor) -> Tensor:
+        weights = None if self._weights is None else torch.where(y == 1, self._weights[:, None], 1.0)
+        wanted = y.to(logits.dtype)
+        return functional.binary_cross_entropy_with_logits(logits, wanted, weights, reduction="sum")
+
+
+def _balance(y: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
+    """Weights (classes,) that give the classes of y (N,) the same sum; of y (N, k) the ones that of zeros.
+
+    What does not occur, or for labels always does, keeps weight 1.
+    """
+    if y.ndim > 1:
+        ones = y.sum(axis=0)
+        weights = np.where((ones > 0) & (ones < len(y)), (len(y) - ones) / np.maximum(ones, 1), 1)
+        return weights.astype(np.float32)
+    counts = np.bincount(y, minlength=classes)
+    weights = np.where(counts > 0, len(y) / (np.maximum(counts, 1) * np.count_nonzero(counts)), 1)
+    return weights.astype(np.float32)

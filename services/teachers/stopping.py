@@ -1,0 +1,96 @@
+"""When a network has learnt what it can from its slice."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from services.teachers.losses import Loss
+from services.teachers.slices import Slice
+from services.teachers.stack import Stack
+
+Batch = tuple[Tensor, Tensor]
+
+
+class Stopping:
+    """Keeps every network as it was when its loss on records held out of its own slice was lowest.
+
+    A network whose loss did not fall in `patience` passes keeps those weights for good, whatever the networks
+    beside it do: no slice decides over another's teacher. Where nothing is held out, networks stay as they
+    end.
+    """
+
+    def __init__(
+        self, nets: Sequence[nn.Module], stack: Stack, held: Sequence[Slice], loss: Loss, patience: int
+    ) -> None:
+        """Takes networks, the stack that trains them, what their slices hold out, and passes to wait."""
+        self._nets, self._stack, self._held = nets, stack, held
+        self._loss = loss
+        self._patience = patience
+        self._lowest = [math.inf] * len(nets)
+        self._waited = [0] * len(nets)
+        self._best: dict[int, dict[str, Tensor]] = {}
+
+    def watch(self, steps: Iterator[Batch], pace: int) -> Iterator[Batch]:
+        """The steps of training until no network may still improve; looks after every `pace` of them."""
+        if not any(len(part.y) for part in self._held):
+            yield from steps
+            return
+        for done, step in enumerate(steps):
+            if done and done % pace == 0 and not self._improving():
+                return
+            yield step
+        self._improving()
+
+    def restore(self) -> None:
+        """Gives every network the weights it had when it was best."""
+        for row, state in self._best.items():
+            self._nets[row].load_state_dict(state)
+
+    def _improving(self) -> bool:
+        """Looks at every network once; whether one may still improve."""
+        self._stack.unstack()
+        for row in range(len(self._nets)):
+            if self._waiting(row):
+                self._look(row)
+        return any(self._waiting(row) for row in range(len(self._nets)))
+
+    def _waiting(self, row: int) -> bool:
+        return len(self._held[row].y) == 0 or self._waited[row] < self._patience
+
+    def _look(self, row: int) -> None:
+        loss = self._loss_of(row)
+        self._waited[row] += 1
+        if loss < self._lowest[row]:
+            self._lowest[row], self._waited[row] = loss, 0
+            self._best[row] = {name: value.clone() for name, value in self._nets[row].state_dict().items()}
+
+    @torch.no_grad()
+    def _loss_of(self, row: int) -> float:
+        """The loss on what is held out; infinite where nothing is."""
+        net, part = self._nets[row], self._held[row]
+        if len(part.y) == 0:
+            return math.inf
+        device = next(net.parameters()).device
+        X, y = torch.from_numpy(part.X).to(device), torch.from_numpy(part.y).to(device)
+        net.eval()
+        loss = float(self._loss.of([row])(net(X)[None], y[None]))
+        net.train()
+        return loss
+
+
+def hold_out(part: Slice, share: float) -> tuple[Slice, Slice]:
+    """What of a slice its network is shown, and what not: a share of it, rounded down, drawn by its entropy.
+
+    The draw depends on the number of records and not on what they hold.
+    """
+    random = np.random.default_rng((*part.entropy, 1))
+    order = random.permutation(len(part.y))
+    held, shown = np.split(order, [math.floor(share * len(part.y))])
+    return _rows(part, np.sort(shown)), _rows(part, np.sort(held))
+
+
+def _rows(part: Slice, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Slice:
+    return Slice(part.X[rows], part.y[rows], part.entropy)
