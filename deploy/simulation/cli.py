@@ -22,6 +22,17 @@ def simulate(
     data: Annotated[str | None, typer.Option(help="digits, or an .npz, .csv or .parquet file.")] = None,
     label: Annotated[str | None, typer.Option(help="Label column of a table; several with commas.")] = None,
     task: Annotated[str | None, typer.Option(help="single or multilabel; default as the data are.")] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="Who holds which records: iid, label-sorted, dirichlet or column; default iid."),
+    ] = None,
+    similarity: Annotated[
+        float | None, typer.Option(help="label-sorted: percentage of records shared out at random.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="dirichlet: small for parties that differ, large for parties alike.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="column: its name; a party gets a range of values.")] = None,
     parties: Annotated[int | None, typer.Option(help="Answering parties.")] = None,
     teachers: Annotated[int | None, typer.Option(help="Teachers of each party.")] = None,
     labelled: Annotated[int | None, typer.Option(help="Records the querying party has labels of.")] = None,

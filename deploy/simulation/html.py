@@ -9,6 +9,7 @@ from string import Template
 from matplotlib.figure import Figure
 
 from deploy.simulation import plots
+from deploy.simulation.holdings import split_words
 from deploy.simulation.report import Report, Unit, bound_words, notion, switch_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
@@ -21,6 +22,7 @@ def render(report: Report) -> str:
         summary=escape(_summary(report)),
         tiles="".join(_tile(name, value) for name, value in _figures(report)),
         warning=escape(_warning(report)),
+        held=_plot(plots.holdings, report, _held(report)),
         gained="".join(_plot(plot, report, caption) for plot, caption in _gained(report)),
         cost=_plot(plots.epsilons, report, "Epsilon of every unit over time, against its budget."),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
@@ -44,6 +46,12 @@ def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
         yield plots.label_shares, "Released labels against the truth, label by label."
     else:
         yield plots.labels, "Queries of each true class; unanswered: too close, or the session had ended."
+
+
+def _held(report: Report) -> str:
+    what = "labels" if report.labels else "records"
+    kind = "label" if report.labels else "class"
+    return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:

@@ -15,6 +15,7 @@ from client.retraining import StudentResult
 from client.state import load_state
 from client.students.metrics import Metrics
 from common.task import Task
+from deploy.simulation.holdings import count_holdings
 from deploy.simulation.report import (
     Charge,
     Report,
@@ -27,6 +28,7 @@ from deploy.simulation.report import (
     notions,
 )
 from deploy.simulation.settings import Settings
+from deploy.simulation.split import Split
 from guardian.admin.confidential import UnitReport
 
 LABELLING = "label the pool"
@@ -55,13 +57,13 @@ class Outcome:
 def report_on(
     name: str,
     settings: Settings,
-    truth: NDArray[np.int64],
+    split: Split,
     task: Task,
     outcome: Outcome,
     seconds: dict[str, float],
 ) -> Report:
-    """The report of a simulation; ``truth`` has the pool's true classes (N,) or labels (N, k)."""
-    run = outcome.labelling
+    """The report of a simulation of records that were shared out as ``split``."""
+    run, truth = outcome.labelling, split.truth
     released = _released(run.run, run.queries, task)[outcome.asked]
     classes = () if task.multi_label else count_classes(task.classes, truth, released)
     labels = count_labels(task.classes, truth, released) if task.multi_label else ()
@@ -90,6 +92,7 @@ def report_on(
         student_accuracy_after=after.accuracy,
         student_balanced_accuracy_before=before.balanced_accuracy,
         student_balanced_accuracy_after=after.balanced_accuracy,
+        holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
         classes=classes,
         labels=labels,
         units=tuple(_unit(unit, settings, outcome.started_unix_s) for unit in outcome.units),

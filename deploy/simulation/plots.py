@@ -12,6 +12,8 @@ from deploy.simulation.report import Report, Unit, bound_words, notion
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
 COLUMNS = 5
+LEGEND_UP_TO = 40
+"""Classes that a legend lists; more are told by colour alone."""
 SLANT_FROM = 40
 """Characters of names that fit side by side under a plot."""
 
@@ -43,6 +45,24 @@ def accuracy(report: Report) -> Figure:
     ]
     axes = _axes(4.6, 3)
     _pairs(axes, names, plain, balanced)
+    return _figure(axes)
+
+
+def holdings(report: Report) -> Figure:
+    """Every party's records by class, or by label those that have it."""
+    names = [count.name for count in report.labels or report.classes]
+    parties = [holding.party for holding in report.holdings]
+    axes = _axes(7, 1.4 + 0.28 * len(parties))
+    colours = mpl.colormaps["turbo"].resampled(len(names))
+    left = [0] * len(parties)
+    for index, name in enumerate(names):
+        lengths = [holding.counts[index] for holding in report.holdings]
+        axes.barh(parties, lengths, left=left, color=colours(index), label=name)
+        left = [low + length for low, length in zip(left, lengths, strict=True)]
+    axes.set(xlabel="labels" if report.labels else "records")
+    axes.invert_yaxis()
+    if len(names) <= LEGEND_UP_TO:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), ncols=1 + (len(names) - 1) // 10)
     return _figure(axes)
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from common.mechanism import BOUND, Mechanism
 from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.defaults import TaskKind
+from deploy.simulation.holdings import Holding
 from deploy.simulation.settings import Head, Settings
 
 WHOLE = "all"
@@ -115,6 +116,7 @@ class Report(_Value):
     student_accuracy_after: float
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
+    holdings: tuple[Holding, ...]
     classes: tuple[ClassCount, ...]
     labels: tuple[LabelCount, ...]
     units: tuple[Unit, ...]

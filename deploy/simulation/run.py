@@ -77,7 +77,7 @@ def simulate(
         outcome = _ask(federation, settings, split, task, watch, on_progress, on_step)
         with watch.step("stop the sites"):
             processes.stop()
-    report = report_on(folder.name, settings, split.truth, task, outcome, watch.seconds)
+    report = report_on(folder.name, settings, split, task, outcome, watch.seconds)
     (folder / JSON_FILE).write_text(report.model_dump_json(indent=2) + "\n")
     (folder / HTML_FILE).write_text(render(report))
     return report

@@ -20,6 +20,7 @@ from deploy.simulation.defaults import (
     default_parameters,
     task_kind,
 )
+from deploy.simulation.schemes import Scheme, check_option
 
 PARAMETERS = (
     "sigma",
@@ -44,6 +45,8 @@ Head = Literal["linear", "square-mlp", "square-cnn"]
 class Settings(BaseModel):
     """One simulation, with the demo's numbers as defaults.
 
+    ``split`` says which records a party holds: ``similarity`` percent of them at random and the others
+    sorted by label, a Dirichlet of ``alpha``, or ``by`` a column.
     ``queries`` is the size of the pool; noise_cluster asks for ``clusters`` of it instead of its records.
     ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
     parts of ``epsilon``; ``variant`` says how budgets that differ are used. ``encoding`` hides queries from
@@ -56,6 +59,10 @@ class Settings(BaseModel):
     data: str = "digits"
     label: str = "label"
     task: TaskKind | None = None
+    split: Scheme = "iid"
+    similarity: float | None = Field(default=None, ge=0, le=100)
+    alpha: float | None = Field(default=None, ge=1e-3, le=1e6)
+    by: str | None = None
     parties: int = Field(default=5, ge=2, le=100)
     teachers: int = Field(default=10, ge=1, le=1000)
     labelled: int = Field(default=40, ge=1)
@@ -114,6 +121,11 @@ class Settings(BaseModel):
                 "tally blind hides the votes that enforce data_dependent computes costs from; "
                 "enforce worst_case"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _split_has_its_option(self) -> "Settings":
+        check_option(self.split, {"similarity": self.similarity, "alpha": self.alpha, "by": self.by})
         return self
 
     @model_validator(mode="after")

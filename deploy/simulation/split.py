@@ -12,6 +12,7 @@ from common.datasets.label_columns import default_names
 from common.errors import ErrorCode, OstrakaError
 from deploy.simulation.consent import with_consent
 from deploy.simulation.settings import Settings
+from deploy.simulation.shards import shard_rows
 
 DIGITS = "digits"
 
@@ -36,12 +37,13 @@ class Split:
 
 
 def split_data(settings: Settings) -> Split:
-    """Read the settings' data and share them out, at random by the seed.
+    """Read the settings' data and share them out, by the seed.
 
     A file that brings its own test records (X_test) keeps the two apart: parties share the training records,
     the querying party draws on the test records. Any other data give a fifth to the test, then the querying
-    party its records, then the parties the rest. Raises the codes of `common.datasets.load`, and
-    ``data.too_few`` where the records do not go round.
+    party its records, then the parties the rest. The querying party's are drawn at random, the parties' as
+    the settings' split says. Raises the codes of `common.datasets.load`, ``config.invalid`` for a split that
+    the data do not allow, and ``data.too_few`` where the records do not go round.
     """
     random = np.random.default_rng(settings.seed)
     ours, theirs = _sources(settings, random)
@@ -53,7 +55,7 @@ def split_data(settings: Settings) -> Split:
     if len(theirs) < settings.votes:
         raise _too_few(f"{settings.votes} teachers share {len(theirs)} records", "teachers or parties")
     labelled, pool, test = np.split(random.permutation(len(ours)), [settings.labelled, wanted])
-    shards = np.array_split(random.permutation(len(theirs)), settings.parties)
+    shards = shard_rows(theirs, settings, random)
     asked = ours.take(pool)
     return Split(
         shards=tuple(_shard(theirs.take(np.sort(rows)), settings, random) for rows in shards),

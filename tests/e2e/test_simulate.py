@@ -85,6 +85,8 @@ def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     assert written.keys() >= LISTED
     assert all(unit.keys() >= OF_A_UNIT for unit in written["units"])
     assert [unit.party for unit in report.units] == list(SMALL.sites)
+    assert [holding.party for holding in report.holdings] == list(SMALL.sites)
+    assert all(sum(holding.counts) == holding.records > 0 for holding in report.holdings)
     assert all(0 < unit.epsilon_data_dependent <= unit.epsilon_worst_case for unit in report.units)
     assert all(len(unit.history) == 2 for unit in report.units)
     assert report.asked == 20

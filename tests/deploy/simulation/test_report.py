@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from common.mechanism import BOUND
+from deploy.simulation import plots
+from deploy.simulation.holdings import Holding
 from deploy.simulation.html import render
 from deploy.simulation.report import (
     Charge,
@@ -72,6 +74,7 @@ def report(**changes: object) -> Report:
         student_accuracy_after=0.9,
         student_balanced_accuracy_before=0.7,
         student_balanced_accuracy_after=0.85,
+        holdings=tuple(Holding(party=site, records=9, counts=(4, 0, 5)) for site in settings.sites),
         classes=counts,
         labels=(),
         units=tuple(unit(site) for site in settings.sites),
@@ -104,7 +107,7 @@ def test_the_page_needs_no_network() -> None:
             fetched.extend(value or "" for name, value in attrs if name in ("src", "href"))
 
     Page().feed(render(report()))
-    assert len(fetched) == 5
+    assert len(fetched) == 6
     assert all(address.startswith("data:image/svg+xml;base64,") for address in fetched)
 
 
@@ -160,6 +163,14 @@ def test_a_page_says_who_saw_queries_and_histograms() -> None:
     assert "data-dependent" not in page.replace("data_dependent", "")
 
 
+def test_a_page_shows_who_holds_what() -> None:
+    settings = Settings(parties=7, split="label-sorted", similarity=1.5)
+    page = render(report(settings=settings))
+    assert "records by class; split: label-sorted, 1.5% of the records at random" in page
+    drawn = plots.draw(plots.holdings, report())
+    assert all(f">{name}<" in drawn for name in ("a", "b", "c", *settings.sites))
+
+
 SEVERAL = np.array([[0, 1, 1], [0, 1, 0], [1, 1, 0]])
 BITS = np.array([[0, 1, -1], [1, 1, -1], [1, -1, -1]])
 
@@ -178,7 +189,8 @@ def test_answers_are_counted_label_by_label() -> None:
 def test_a_page_of_several_labels_shows_each() -> None:
     labels = count_labels(("a", "<b>", "a long name of a label that needs room"), SEVERAL, BITS)
     page = render(report(task="multilabel", classes=(), labels=labels))
-    assert page.count("data:image/svg+xml") == 6
+    assert page.count("data:image/svg+xml") == 7
+    assert "Every party&#x27;s labels by label" in page
     assert "label by label" in page
 
 

@@ -1,3 +1,4 @@
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,67 @@ def test_a_table_names_its_label_columns(tmp_path: Path) -> None:
     assert split.test.classes == ("sick", "old")
     x = split.pool.X[:, 0].astype(int)
     np.testing.assert_array_equal(split.truth, np.column_stack([x % 2, x % 3 == 0]))
+
+
+def test_parties_may_hold_one_class_each(single: str) -> None:
+    split = split_data(settings(single, split="label-sorted", similarity=0))
+    assert {part.X.shape[1] for part in parts(split)} == {2}
+    held = np.stack([np.bincount(shard.labels(), minlength=3) for shard in split.shards])
+    assert held.sum() == 100
+    assert (np.sort(held, axis=1)[:, :-1].sum(axis=1) <= 17).all()
+    assert len(np.unique(split.truth)) == 3
+
+
+def test_parties_may_differ_by_a_dirichlet_or_a_column(single: str) -> None:
+    for chosen in ({"split": "dirichlet", "alpha": 1.0}, {"split": "column", "by": "x"}):
+        split = split_data(settings(single, **chosen))
+        held = parts(split)
+        assert sum(map(len, held)) == len(set().union(*map(ids, held))) == 200
+    values = [set(shard.X[:, 1].tolist()) for shard in split.shards]
+    assert all(max(lower) < min(upper) for lower, upper in pairwise(values))
+
+
+def test_consent_levels_are_given_out_whatever_the_split(single: str) -> None:
+    split = split_data(
+        settings(single, split="label-sorted", similarity=0, consent="low=0.5,high=0.5", epsilon=40)
+    )
+    levels = [shard.consent or () for shard in split.shards]
+    assert [len(level) for level in levels] == [34, 33, 33]
+    assert all(abs(level.count("low") - len(level) / 2) <= 1 for level in levels)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ({"split": "column", "by": "y"}, r"no column 'y', but id, x;"),
+        ({"split": "column", "by": "kind"}, "'kind' is the label"),
+        ({"split": "column", "by": "x", "parties": 9, "teachers": 1}, "'x' has 7 values for 9 parties"),
+    ],
+)
+def test_a_column_that_cannot_tell_parties_apart_is_refused(
+    single: str, chosen: dict[str, object], told: str
+) -> None:
+    with pytest.raises(OstrakaError, match=told) as caught:
+        split_data(settings(single, **chosen))
+    assert caught.value.code == ErrorCode.CONFIG_INVALID
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"split": "label-sorted", "similarity": 0}, {"split": "dirichlet", "alpha": 1}]
+)
+def test_records_of_several_labels_are_in_no_class(tmp_path: Path, chosen: dict[str, object]) -> None:
+    file = tmp_path / "several.npz"
+    np.savez(file, X=np.arange(200)[:, None], y=np.tile([[0, 1], [1, 1]], (100, 1)))
+    with pytest.raises(OstrakaError, match="have several labels each") as caught:
+        split_data(settings(str(file), **chosen))
+    assert caught.value.code == ErrorCode.CONFIG_INVALID
+    assert sum(map(len, split_data(settings(str(file), split="column", by="x0")).shards)) == 100
+
+
+def test_a_party_with_fewer_records_than_teachers_is_named(single: str) -> None:
+    with pytest.raises(OstrakaError, match=r"gives party-\d \d+ of 100 records, for 30 teachers") as caught:
+        split_data(settings(single, split="dirichlet", alpha=0.01, teachers=30))
+    assert caught.value.code == ErrorCode.DATA_TOO_FEW
 
 
 def test_digits_need_no_file() -> None:
