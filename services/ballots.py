@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,16 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism
 from common.sharing.ballots import ballots
 from common.task import Task
+from services.hosting.device import MICRO_BATCH, Predictor
 from services.teachers.groups import GROUP
 from services.teachers.manifest import TeachersManifest
 
-MICRO_BATCH = 512
-"""Queries that the teachers vote on together, at most."""
 WORK_BYTES = 2**26
 """Memory that counting takes at a time, about."""
 
 _VOTE_BYTES = 32
 """Of one teacher's vote on one label, with what counting it needs besides."""
 _NUMBER_BYTES = 8
-
-
-class Predictor(Protocol):
-    """An ensemble that votes on features (Q, F) float32."""
-
-    def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
-        """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +43,19 @@ class Turn:
 
 @dataclass(frozen=True)
 class Teachers:
-    """The models that vote, and how many they are."""
+    """The models that vote.
+
+    Attributes:
+        ensemble: all of them.
+        count: how many they are.
+        task: that they were trained for.
+        at_once: queries that they are asked about together, at most.
+    """
 
     ensemble: Predictor
     count: int
     task: Task
+    at_once: int = MICRO_BATCH
 
     def ballots(
         self, X: NDArray[np.float32], turns: Sequence[Turn], mechanism: AnyMechanism
@@ -68,7 +68,7 @@ class Teachers:
         width = mechanism.width(classes)
         counted = np.zeros((len(X), width))
         for turn in turns:
-            queries, size = np.flatnonzero(turn.scheduled), self._at_once(width)
+            queries, size = np.flatnonzero(turn.scheduled), self._size(width)
             for start in range(0, len(queries), size):
                 part = queries[start : start + size]
                 votes = self._votes(X[part], turn.rows)
@@ -80,10 +80,10 @@ class Teachers:
         """Shape of one teacher's vote on one query."""
         return (len(self.task.classes),) if self.task.multi_label else ()
 
-    def _at_once(self, width: int) -> int:
+    def _size(self, width: int) -> int:
         """Queries to vote on together, so that counting them stays near `WORK_BYTES`."""
         votes = self.count * int(np.prod(self._answers))
-        return min(MICRO_BATCH, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 4 * width * _NUMBER_BYTES))
+        return min(self.at_once, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 4 * width * _NUMBER_BYTES))
 
     def _votes(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
         votes, teachers = self.ensemble.predict(X, rows), len(range(self.count)[rows])

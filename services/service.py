@@ -13,7 +13,8 @@ from services.encrypted.answering import EncryptedVoter
 from services.encrypted.batch import EncryptedBatch
 from services.encrypted.steps import Name
 from services.grants import Checker
-from services.terms import Terms
+from services.hosting.admission import Admission
+from services.hosting.hosting import Hosting
 from services.voting import Voter
 
 FEATURE_BYTES = 4
@@ -26,10 +27,18 @@ ROLES: Mapping[str, frozenset[Role]] = {
 class PartyService(party_pb2_grpc.PartyServicer):
     """Serves querying parties; their role is checked before a method runs."""
 
-    def __init__(self, checker: Checker, terms: Terms, voter: Voter, encrypted: EncryptedVoter) -> None:
-        """Takes what checks requests, and what answers queries in the clear and encrypted ones."""
+    def __init__(
+        self,
+        checker: Checker,
+        hosting: Hosting,
+        admission: Admission,
+        voter: Voter,
+        encrypted: EncryptedVoter,
+    ) -> None:
+        """Takes what checks requests, what is hosted for how many, and what answers either kind of query."""
         self._checker = checker
-        self._terms = terms
+        self._hosting = hosting
+        self._admission = admission
         self._voter = voter
         self._encrypted = encrypted
 
@@ -42,13 +51,15 @@ class PartyService(party_pb2_grpc.PartyServicer):
             raise OstrakaError(ErrorCode.MESSAGE_INVALID, "A vote begins with its header: send it first.")
         header, querier = first.header, peer_identity(context)
         permission = self._checker.check(header, querier, header.rows)
-        self._terms.check_plain(permission, querier, header.columns)
-        features = join(
-            (message.chunk for message in request_iterator),
-            expected=header.rows * header.columns * FEATURE_BYTES,
-            sha256=header.sha256,
-        )
-        yield party_pb2.VoteReply(header=self._voter.answer(permission, features, querier))
+        hosted = self._hosting.current
+        hosted.terms.check_plain(permission, querier, header.columns)
+        size = header.rows * header.columns * FEATURE_BYTES
+        with self._admission.place(size):
+            features = join(
+                (message.chunk for message in request_iterator), expected=size, sha256=header.sha256
+            )
+            reply = self._voter.answer(hosted, permission, features, querier)
+        yield party_pb2.VoteReply(header=reply)
 
     def Begin(  # noqa: N802
         self, request: party_pb2.BeginRequest, context: grpc.ServicerContext
@@ -56,8 +67,11 @@ class PartyService(party_pb2_grpc.PartyServicer):
         """Begins a batch of encrypted queries, permitted as a vote is."""
         querier = peer_identity(context)
         permission = self._checker.check(request, querier)
-        self._terms.check_encrypted(permission, querier)
-        return party_pb2.BeginReply(points=self._encrypted.begin(permission, request.point, querier))
+        hosted = self._hosting.current
+        hosted.terms.check_encrypted(permission, querier)
+        with self._admission.place(len(request.point)):
+            points = self._encrypted.begin(hosted, permission, request.point, querier)
+        return party_pb2.BeginReply(points=points)
 
     def Garble(  # noqa: N802
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext

@@ -1,6 +1,5 @@
 """One batch voted on once: teachers, ballots, a fresh seed, the guardian's share, the reply."""
 
-import threading
 from collections.abc import Callable
 from typing import Protocol
 
@@ -15,13 +14,13 @@ from common.mechanism import NoiseCluster
 from common.sharing.expansion import fresh_seed
 from common.sharing.ring import Ring
 from common.sharing.shares import split
+from common.task import Task
 from protos.ostraka.v1 import party_pb2
-from services.ballots import Records, Teachers
 from services.grants import Permission
+from services.hosting.hosted import Hosted
 from services.journal import Journal, restarted
 from services.replies import Answered, Replies, Slot
 from services.submission import Share
-from services.terms import Terms
 
 
 class Submitter(Protocol):
@@ -36,30 +35,22 @@ class Voter:
 
     def __init__(
         self,
-        terms: Terms,
-        teachers: Teachers,
-        records: Records | None,
         journal: Journal,
         guardian: Submitter,
         clock: Clock,
         seed: Callable[[], bytes] = fresh_seed,
     ) -> None:
-        """Votes with teachers of the terms' task, and with `records` where its policy allows NoiseCluster.
-
-        `seed` gives 32 fresh random bytes a batch.
-        """
-        self._terms = terms
-        self._teachers = teachers
-        self._records = records
+        """Takes where answered batches and their shares go; `seed` gives 32 fresh random bytes a batch."""
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._seed = seed
         self._replies = Replies(Slot)
-        self._device = threading.Lock()
 
-    def answer(self, permission: Permission, features: bytes, querier: Identity) -> party_pb2.VoteReplyHeader:
-        """The reply to a checked request; the same content again gets the same bytes.
+    def answer(
+        self, hosted: Hosted, permission: Permission, features: bytes, querier: Identity
+    ) -> party_pb2.VoteReplyHeader:
+        """The reply to a request that `hosted.terms` allow; the same content again gets the same bytes.
 
         Features are little-endian float32, size x columns, after the task's preprocessing. Raises `data.nan`,
         `task.mismatch` for features beyond what the preprocessing gives, `batch.altered`, `batch.restarted`,
@@ -67,11 +58,11 @@ class Voter:
         submits it again.
         """
         X = np.frombuffer(features, "<f4").astype(np.float32).reshape(permission.size, -1)
-        self._check_features(X)
+        _check_features(X, hosted.terms.task)
         asked = permission.digest(features, querier)
         slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
-            answered = slot.answered or self._vote(slot, permission, X, asked)
+            answered = slot.answered or self._vote(hosted, slot, permission, X, asked)
             if answered.digest != asked:
                 raise OstrakaError(
                     ErrorCode.BATCH_ALTERED,
@@ -83,23 +74,16 @@ class Voter:
                 slot.unacknowledged = None
             return answered.reply
 
-    def _check_features(self, X: NDArray[np.float32]) -> None:
-        require_finite(X, self._terms.task.columns, "The batch")
-        if self._terms.task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
-            raise OstrakaError(
-                ErrorCode.TASK_MISMATCH,
-                "The batch has features outside 0 to 1, onto which the task maps its ranges: preprocess "
-                "records as the task says before they are sent.",
-            )
-
-    def _vote(self, slot: Slot, permission: Permission, X: NDArray[np.float32], asked: bytes) -> Answered:
+    def _vote(
+        self, hosted: Hosted, slot: Slot, permission: Permission, X: NDArray[np.float32], asked: bytes
+    ) -> Answered:
         """Fills the slot; the batch is durable in the journal before anything can leave."""
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
-        charges = self._terms.declared.charges(permission)
+        charges = hosted.terms.declared.charges(permission)
         self._journal.check(charges, permission.asked, self._clock.now())
-        ballots = self._ballots(X, permission)
+        ballots = _ballots(hosted, X, permission)
         seed, ring = self._seed(), Ring(permission.plan.ring_bits)
         rows, width = ballots.shape
         share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(ballots, seed, ring)))
@@ -108,11 +92,21 @@ class Voter:
         slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
         return slot.answered
 
-    def _ballots(self, X: NDArray[np.float32], permission: Permission) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width); zero where this party has no teacher scheduled."""
-        mechanism = permission.plan.mechanism
-        with self._device:
-            if isinstance(mechanism, NoiseCluster):
-                assert self._records is not None  # noqa: S101 - the policy allows it only with records
-                return self._records.ballots(X, permission.scheduled)
-            return self._teachers.ballots(X, self._terms.declared.turns(permission), mechanism)
+
+def _check_features(X: NDArray[np.float32], task: Task) -> None:
+    require_finite(X, task.columns, "The batch")
+    if task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            "The batch has features outside 0 to 1, onto which the task maps its ranges: preprocess "
+            "records as the task says before they are sent.",
+        )
+
+
+def _ballots(hosted: Hosted, X: NDArray[np.float32], permission: Permission) -> NDArray[np.float64]:
+    """Ballots in votes, (queries, width); zero where this party has no teacher scheduled."""
+    mechanism = permission.plan.mechanism
+    if isinstance(mechanism, NoiseCluster):
+        assert hosted.records is not None  # noqa: S101 - the policy allows it only with records
+        return hosted.records.ballots(X, permission.scheduled)
+    return hosted.teachers.ballots(X, hosted.terms.declared.turns(permission), mechanism)

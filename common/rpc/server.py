@@ -29,10 +29,12 @@ class BoundServer:
     Attributes:
         server: the gRPC server.
         address: host:port where it listens, the port as the system chose it.
+        health: what the server says of its health; serving until told otherwise.
     """
 
     server: grpc.Server
     address: str
+    health: health.HealthServicer
 
 
 def make_server(
@@ -68,13 +70,13 @@ def make_server(
     )
     for add in servicers:
         add(server)
-    _add_health_and_reflection(server, {method.split("/")[1] for method in roles})
+    status = _add_health_and_reflection(server, {method.split("/")[1] for method in roles})
     if credentials is None or insecure:
-        return _bind(server, listen, None)
+        return BoundServer(server, _bind(server, listen, None), status)
     credentials.check_valid(clock)
     pair = (credentials.tls_key_pem, credentials.tls_cert_pem)
     tls = grpc.ssl_server_credentials([pair], credentials.ca_pem, require_client_auth=True)
-    return _bind(server, listen, tls)
+    return BoundServer(server, _bind(server, listen, tls), status)
 
 
 def _check_transport(credentials: Credentials | None, listen: str, insecure: bool) -> None:
@@ -90,21 +92,22 @@ def _check_transport(credentials: Credentials | None, listen: str, insecure: boo
         )
 
 
-def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> None:
+def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> health.HealthServicer:
     status = health.HealthServicer()
     for name in ("", *services):
         status.set(name, health_pb2.HealthCheckResponse.SERVING)
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     names = (*sorted(services), health.SERVICE_NAME, reflection.SERVICE_NAME)
     reflection.enable_server_reflection(names, server)
+    return status
 
 
-def _bind(server: grpc.Server, listen: str, tls: grpc.ServerCredentials | None) -> BoundServer:
+def _bind(server: grpc.Server, listen: str, tls: grpc.ServerCredentials | None) -> str:
     try:
         port = server.add_secure_port(listen, tls) if tls else server.add_insecure_port(listen)
     except RuntimeError as error:
         raise _unbound(listen) from error
-    return BoundServer(server, f"{listen.rpartition(':')[0]}:{port}")
+    return f"{listen.rpartition(':')[0]}:{port}"
 
 
 def _unbound(listen: str) -> OstrakaError:

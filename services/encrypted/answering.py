@@ -2,11 +2,10 @@
 
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from common.clock import Clock
-from common.crypto.ckks.heads import EncryptedHead
 from common.crypto.stream import SEED_BYTES, Stream
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
@@ -15,9 +14,9 @@ from services.encrypted.circuits import BatchCircuits
 from services.encrypted.logits import BatchLogits
 from services.encrypted.steps import out_of_order
 from services.grants import Permission
+from services.hosting.hosted import Hosted
 from services.journal import Journal, restarted
 from services.replies import Key, Replies
-from services.terms import Terms
 from services.voting import Submitter
 
 KEPT = 4
@@ -45,24 +44,20 @@ class EncryptedVoter:
 
     def __init__(
         self,
-        terms: Terms,
-        heads: Sequence[EncryptedHead],
         journal: Journal,
         guardian: Submitter,
         clock: Clock,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """Takes the heads of all teachers; none where `terms.head` is empty, and then nothing is answered."""
-        self._terms = terms
-        self._heads = heads
+        """Takes where begun batches and their shares go."""
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._random = random
         self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
 
-    def begin(self, permission: Permission, point: bytes, querier: Identity) -> bytes:
-        """The points of a checked batch, which is durable in the journal before they can leave.
+    def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
+        """The points of a batch that `hosted.terms` allow; in the journal before they can leave.
 
         Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`,
         and `message.invalid` or `crypto.refused` for a point that is none.
@@ -71,7 +66,7 @@ class EncryptedVoter:
         slot = self._slots.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
             if slot.batch is None:
-                slot.batch = self._begin(permission, asked)
+                slot.batch = self._begin(hosted, permission, asked)
         return slot.batch.begin(asked, point)
 
     def find(self, session_id: str, batch_id: int, querier: Identity, step: str) -> EncryptedBatch:
@@ -92,16 +87,16 @@ class EncryptedVoter:
             )
         return slot.batch
 
-    def _begin(self, permission: Permission, asked: bytes) -> EncryptedBatch:
-        kind = self._terms.head
+    def _begin(self, hosted: Hosted, permission: Permission, asked: bytes) -> EncryptedBatch:
+        kind, declared = hosted.terms.head, hosted.terms.declared
         assert kind  # noqa: S101 - the terms were checked
         if self._journal.holds(*permission.key):
             raise restarted(permission.batch_id)
-        charges = self._terms.declared.charges(permission)
+        charges = declared.charges(permission)
         self._journal.check(charges, permission.asked, self._clock.now())
         seed = self._random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
-        heads = [self._heads[self._terms.declared.cliques[turn.clique].rows] for turn in circuits.turns]
+        heads = [hosted.heads[declared.cliques[turn.clique].rows] for turn in circuits.turns]
         logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
         self._journal.record(*permission.key, charges, permission.asked, self._clock.now())
         return EncryptedBatch(permission, asked, circuits, logits, self._guardian.submit)

@@ -9,7 +9,8 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
 from common.sharing.ballots import VOTE, ballots
 from common.task import Task, infer_task
-from services.ballots import MICRO_BATCH, Teachers, Turn
+from services.ballots import Teachers, Turn
+from services.hosting.device import MICRO_BATCH
 from tests.services.conftest import symptoms
 
 QUERIES = 150

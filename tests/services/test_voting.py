@@ -9,8 +9,8 @@ from common.datasets import digits
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.sharing.ballots import single_label
-from services.ballots import MICRO_BATCH
 from services.charges import Charge
+from services.hosting.device import MICRO_BATCH
 from services.journal import Journal
 from services.teachers import Ensemble
 from tests.services.wire import TEACHERS, Ask, Caller, Federation, participant, scheduled

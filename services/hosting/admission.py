@@ -1,0 +1,75 @@
+"""How many batches are under way at once: more are refused, for their sender to ask again."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from common.errors import ErrorCode, OstrakaError
+
+PLACES = 24
+"""Batches under way at once, fewer than the server has threads, so that other calls are still answered."""
+HELD_BYTES = 2**30
+"""Memory for the queries of all batches under way."""
+
+
+class Admission:
+    """Places for batches, from their header to their reply; safe to use from many threads."""
+
+    def __init__(self, places: int = PLACES, held_bytes: int = HELD_BYTES) -> None:
+        """All places are free; a batch larger than `held_bytes` is taken when it is the only one."""
+        self._places = places
+        self._held_bytes = held_bytes
+        self._under_way = 0
+        self._held = 0
+        self._stopping = False
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def place(self, size: int) -> Iterator[None]:
+        """A place for a batch of `size` bytes within the block.
+
+        Raises:
+            OstrakaError: `server.busy` where there is none, `server.stopping` after `close`.
+        """
+        self._enter(size)
+        try:
+            yield
+        finally:
+            self._leave(size)
+
+    def close(self) -> None:
+        """Take no more batches."""
+        with self._changed:
+            self._stopping = True
+
+    def wait_until_empty(self, timeout_s: float) -> None:
+        """Return when no batch is under way, or after `timeout_s` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._under_way == 0, timeout_s)
+
+    def _enter(self, size: int) -> None:
+        with self._changed:
+            if self._stopping:
+                raise stopping()
+            full = self._under_way >= self._places or self._held + size > self._held_bytes
+            if self._under_way and full:
+                raise OstrakaError(
+                    ErrorCode.SERVER_BUSY,
+                    "This party has as many batches under way as it can hold: ask again in a moment.",
+                )
+            self._under_way += 1
+            self._held += size
+
+    def _leave(self, size: int) -> None:
+        with self._changed:
+            self._under_way -= 1
+            self._held -= size
+            self._changed.notify_all()
+
+
+def stopping() -> OstrakaError:
+    """The refusal of a batch that came after a party was told to stop."""
+    return OstrakaError(
+        ErrorCode.SERVER_STOPPING,
+        "This party is stopping and takes no more batches: ask again when it is back, or go on without it.",
+    )

@@ -1,0 +1,138 @@
+"""One thread on which all models predict, joining queries that wait for the same teachers."""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.hosting.admission import stopping
+
+MICRO_BATCH = 512
+"""Queries that are predicted together, at most."""
+MICRO_BATCH_ON_GPU = 4096
+
+
+class Predictor(Protocol):
+    """An ensemble that votes on features (Q, F) float32."""
+
+    def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
+        """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Queries that wait for the votes of some teachers, `most` of them at a time."""
+
+    model: Predictor
+    rows: slice
+    most: int
+    X: NDArray[np.float32] = field(repr=False)
+    votes: "Future[NDArray[Any]]" = field(default_factory=Future, repr=False)
+
+    def joins(self, other: "_Asked") -> bool:
+        """Whether one prediction can answer both."""
+        return self.model is other.model and self.rows == other.rows
+
+
+class Device:
+    """Predicts for any number of threads, in the order in which they ask; safe to call from all of them.
+
+    While a micro-batch is predicted, queries of other sessions gather; those that wait for the same teachers
+    are predicted together. Nothing waits for company while the device is idle.
+    """
+
+    def __init__(self) -> None:
+        """Start the thread; `close` ends it."""
+        self._waiting: deque[_Asked] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="device", daemon=True)
+        self._thread.start()
+
+    def predict(
+        self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
+    ) -> NDArray[Any]:
+        """What `model.predict(X, rows)` gives, or raises; raises `server.stopping` once closed.
+
+        X is predicted whole, with others' as long as they are `most` queries together.
+        """
+        asked = _Asked(model, rows, most, X)
+        with self._changed:
+            if self._closed:
+                raise stopping()
+            self._waiting.append(asked)
+            self._changed.notify()
+        return asked.votes.result()
+
+    def close(self) -> None:
+        """Answer what waits, and end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while together := self._next():
+            _answer(together)
+
+    def _next(self) -> list[_Asked]:
+        """The oldest that waits with those that join it, oldest first; nothing once closed and empty."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            together: list[_Asked] = []
+            others: deque[_Asked] = deque()
+            room = 0
+            for asked in self._waiting:
+                if not together:
+                    room = asked.most
+                elif not asked.joins(together[0]) or len(asked.X) > room:
+                    others.append(asked)
+                    continue
+                together.append(asked)
+                room -= len(asked.X)
+            self._waiting = others
+            return together
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """An ensemble that votes on a device shared with all others, `most` queries at a time."""
+
+    device: Device
+    ensemble: Predictor
+    most: int
+
+    def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
+        """The ensemble's votes; safe to call from many threads."""
+        return self.device.predict(self.ensemble, X, rows, self.most)
+
+
+def _answer(together: Sequence[_Asked]) -> None:
+    """Predict for all at once; where that fails each alone, so that nobody fails for another's queries."""
+    try:
+        parts = _votes(together)
+    except Exception as exc:
+        if len(together) > 1:
+            for asked in together:
+                _answer([asked])
+        else:
+            together[0].votes.set_exception(exc)
+        return
+    for asked, votes in zip(together, parts, strict=True):
+        asked.votes.set_result(votes)
+
+
+def _votes(together: Sequence[_Asked]) -> list[NDArray[Any]]:
+    model, rows = together[0].model, together[0].rows
+    if len(together) == 1:
+        return [model.predict(together[0].X, rows)]
+    sizes = [len(asked.X) for asked in together]
+    votes = model.predict(np.concatenate([asked.X for asked in together]), rows)
+    if votes.shape[1] != sum(sizes):
+        raise ValueError("wrong number of votes")
+    return np.split(votes, np.cumsum(sizes)[:-1], axis=1)

@@ -1,0 +1,122 @@
+"""Teachers as a party serves them, read from its folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from common.config import load_section
+from common.crypto.ckks.heads import EncryptedHead
+from common.task import Task
+from protos.ostraka.v1 import common_pb2
+from services.ballots import Records, Teachers
+from services.declared import Declared
+from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
+from services.policy import Policy
+from services.teachers.config import TrainingSection
+from services.terms import Terms
+
+if TYPE_CHECKING:
+    from services.teachers import Ensemble
+
+WARM_UP = (1, 128)
+"""Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries."""
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """What answers a batch, from its first call to its last.
+
+    Attributes:
+        manifest: what the guardian is told of the teachers.
+        terms: what is answered at all.
+        teachers: who vote.
+        records: labelled ones that vote where the policy allows NoiseCluster.
+        heads: of all teachers, for encrypted queries; none where `terms.head` is empty.
+    """
+
+    manifest: common_pb2.Manifest
+    terms: Terms
+    teachers: Teachers
+    records: Records | None = field(repr=False)
+    heads: Sequence[EncryptedHead] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Reads the teachers of one site, again and again.
+
+    Attributes:
+        folder: of the site, with `teachers/`.
+        site: its name.
+        task: what the teachers must have been trained for.
+        policy: the operator's.
+        votes_per_person: that one person's records can change in one query.
+        device: where they vote.
+    """
+
+    folder: Path
+    site: str
+    task: Task
+    policy: Policy
+    votes_per_person: int
+    device: Device
+
+    def load(self) -> Hosted:
+        """The teachers as they are on disk now, warmed up.
+
+        Raises `model.invalid`, `task.mismatch`, or `config.invalid` and `data.*` for labelled records.
+        """
+        from services.encrypted.heads import encrypted_heads
+        from services.teachers import Ensemble
+
+        ensemble = Ensemble.load(self.folder / "teachers")
+        ensemble.require_task(self.task)
+        manifest = self._manifest(ensemble)
+        most = _micro_batch(ensemble)
+        on_device = OnDevice(self.device, ensemble, most)
+        teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
+        copies = {group.name: group.copies for group in ensemble.groups}
+        declared = Declared(ensemble.cliques, copies, self.votes_per_person)
+        head, encoder = ensemble.manifest.head, manifest.encoder
+        terms = Terms(self.task, self.policy, declared, head, encoder, manifest.encoder_sha256)
+        heads = encrypted_heads(ensemble) if head else ()
+        self._warm_up(ensemble)
+        return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
+
+    def _manifest(self, ensemble: "Ensemble") -> common_pb2.Manifest:
+        return common_pb2.Manifest(
+            site=self.site,
+            task_digest=self.task.digest,
+            groups=ensemble.groups,
+            max_votes_per_person=self.votes_per_person,
+            training=ensemble.training,
+            mixed=ensemble.mixed,
+            head=ensemble.manifest.head,
+            encoder=ensemble.manifest.encoder,
+            encoder_sha256=bytes.fromhex(ensemble.manifest.encoder_sha256),
+        )
+
+    def _records(self, ensemble: "Ensemble") -> Records | None:
+        """The labelled records that the teachers were trained on, where they may vote themselves."""
+        if not self.policy.label_counts:
+            return None
+        section = load_section(self.folder, "training", TrainingSection)
+        return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)
+
+    def _warm_up(self, ensemble: "Ensemble") -> None:
+        for clique in ensemble.cliques:
+            for queries in WARM_UP:
+                blank = np.zeros((queries, len(self.task.columns)), np.float32)
+                self.device.predict(ensemble, blank, clique.rows)
+
+
+def _micro_batch(ensemble: "Ensemble") -> int:
+    """Queries that keep the ensemble's device busy, few enough that others soon have their turn."""
+    if ensemble.manifest.library != "torch":
+        return MICRO_BATCH
+    from services.teachers.stack import best_device
+
+    return MICRO_BATCH if best_device().type == "cpu" else MICRO_BATCH_ON_GPU

@@ -1,0 +1,102 @@
+"""The teachers that are served now, and their registration at the guardian."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Literal
+
+import structlog
+
+from common.errors import ErrorCode, OstrakaError
+from common.serving import DRAIN_S
+from services.hosting.hosted import Hosted
+from services.submission import GuardianLink
+
+TRANSIENT = frozenset(
+    {
+        ErrorCode.LEDGER_FENCED,
+        ErrorCode.LEDGER_LOCKED,
+        ErrorCode.LEDGER_UNREACHABLE,
+        ErrorCode.SERVER_TIMEOUT,
+        ErrorCode.SERVER_UNREACHABLE,
+    }
+)
+"""Refusals of a manifest that waiting may mend."""
+
+Orders = SimpleQueue[Literal["reload", "end"]]
+"""What a signal handler tells a party that serves."""
+
+
+class Hosting:
+    """Teachers that are replaced while they serve: a batch goes on with those it began with."""
+
+    def __init__(self, load: Callable[[], Hosted], link: GuardianLink) -> None:
+        """Load the first teachers; raises what `load` raises."""
+        self._load = load
+        self._link = link
+        self._current = load()
+
+    @property
+    def current(self) -> Hosted:
+        """The teachers for batches that begin now."""
+        return self._current
+
+    def register(self, stop: threading.Event) -> None:
+        """Register at the guardian, waiting for one that is not up until `stop` is set."""
+        while not stop.is_set():
+            try:
+                return self._link.register(self._current.manifest)
+            except OstrakaError as exc:
+                if exc.code not in TRANSIENT:
+                    raise
+                structlog.get_logger().warning("party.waiting_for_guardian", sentence=exc.message)
+        return None
+
+    def reload(self) -> None:
+        """Serve the teachers that are on disk now; those from before stay where that fails.
+
+        The guardian takes a manifest that changed before they serve, and from then on gives no more tickets
+        for sessions that were opened under the old one.
+        """
+        try:
+            found = self._load()
+            if found.manifest != self._current.manifest:
+                self._link.register(found.manifest)
+        except Exception as exc:
+            problem = exc.message if isinstance(exc, OstrakaError) else type(exc).__name__
+            structlog.get_logger().error("party.not_reloaded", problem=problem)
+            return
+        self._current = found
+        structlog.get_logger().info("party.reloaded", teachers=found.teachers.count)
+
+    @contextmanager
+    def kept_up(self, orders: Orders, again_s: float) -> Iterator[None]:
+        """Within the block, reload when `orders` say so, and register every `again_s` seconds.
+
+        One thread does both, so that the guardian never ends up with the older of two manifests.
+        """
+        thread = threading.Thread(target=self._keep_up, args=(orders, again_s), name="hosting", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            orders.put("end")
+            thread.join(DRAIN_S)
+
+    def _keep_up(self, orders: Orders, again_s: float) -> None:
+        while True:
+            try:
+                order = orders.get(timeout=again_s)
+            except Empty:
+                self._register_again()
+                continue
+            if order == "end":
+                return
+            self.reload()
+
+    def _register_again(self) -> None:
+        try:
+            self._link.register(self._current.manifest, attempts=1)
+        except OstrakaError as exc:
+            structlog.get_logger().warning("party.not_registered", code=exc.code, sentence=exc.message)
