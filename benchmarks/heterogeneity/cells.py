@@ -1,0 +1,74 @@
+"""Every configuration measured once: what is in the cache is not measured again."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.heterogeneity.data import CLASSES, Split
+from benchmarks.heterogeneity.measures import Measure, Setting, measure, settings
+from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, Votes, votes
+from benchmarks.heterogeneity.voting import histograms, plurality_accuracy
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One ensemble.
+
+    Attributes:
+        training: how its teachers were trained.
+        similarity: percentage of their records shared out at random.
+        votes: of its teachers on the public records, uint8 (teachers, public).
+        teacher: accuracy of one teacher.
+        plurality: accuracy of the class with most votes.
+        measures: what came of each setting.
+    """
+
+    training: Training
+    similarity: int
+    votes: Votes
+    teacher: float
+    plurality: float
+    measures: dict[Setting, Measure]
+
+
+def cells(
+    trainings: Sequence[Training], split: Split, cache: Path, advance: Callable[[], None]
+) -> Iterator[Cell]:
+    """Yields the ensembles of these trainings; `advance` is told of each that is done."""
+    for similarity in SIMILARITIES:
+        for training in trainings:
+            cast = votes(training, similarity, split, cache)
+            y = split.public.y
+            yield Cell(
+                training=training,
+                similarity=similarity,
+                votes=cast,
+                teacher=float((cast == y).mean()),
+                plurality=plurality_accuracy(histograms(cast, CLASSES), y),
+                measures={
+                    setting: _measured(
+                        cast, split, setting, cache / f"{training}-{similarity}-{setting.name}.json"
+                    )
+                    for setting in settings()
+                },
+            )
+            advance()
+
+
+def as_json(cell: Cell) -> dict[str, object]:
+    """Returns all of a cell but its votes, in JSON's types."""
+    rows = [asdict(setting) | asdict(found) for setting, found in cell.measures.items()]
+    return {
+        "training": cell.training.value,
+        "similarity": cell.similarity,
+        "teacher": cell.teacher,
+        "plurality": cell.plurality,
+        "measures": rows,
+    }
+
+
+def _measured(cast: Votes, split: Split, setting: Setting, file: Path) -> Measure:
+    if not file.exists():
+        file.write_text(json.dumps(asdict(measure(cast, split, setting))))
+    return Measure(**json.loads(file.read_text()))

@@ -1,0 +1,52 @@
+"""MNIST divided as 004 divides it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.published import DATA
+
+CLASSES = 10
+PATH = DATA / "mnist.npz"
+"""Where the images lie, if they are there: ../shared/data beside the checkout."""
+PUBLIC = 9000
+"""Of the 10,000 test images these are labelled, the others test students."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Labelled records.
+
+    Attributes:
+        X: float32, shape (N, *shape).
+        y: class indices, int64, shape (N,).
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+
+    def rows(self, chosen: NDArray[np.int64] | slice) -> "Records":
+        """Returns the chosen records."""
+        return Records(self.X[chosen], self.y[chosen])
+
+
+@dataclass(frozen=True)
+class Split:
+    """Teachers learn the private records and label the public ones; students are tested on the last."""
+
+    private: Records
+    public: Records
+    test: Records
+
+
+def load() -> Split:
+    """Returns the images, values in [0, 1], in the file's order."""
+    with np.load(PATH) as arrays:
+        train, test = (
+            Records(
+                arrays[f"X_{part}"].astype(np.float32) / np.float32(255), arrays[f"y_{part}"].astype(np.int64)
+            )
+            for part in ("train", "test")
+        )
+    return Split(train, test.rows(slice(PUBLIC)), test.rows(slice(PUBLIC, None)))

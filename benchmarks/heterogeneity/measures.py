@@ -1,0 +1,128 @@
+"""One configuration: an ensemble's votes released with noise, and students trained on the labels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.heterogeneity.data import CLASSES, Records, Split
+from benchmarks.heterogeneity.networks import answers
+from benchmarks.heterogeneity.teachers import TEACHERS, Votes
+from benchmarks.heterogeneity.voting import Answers, Mechanism, answer, cost, histograms
+from common.mechanism import Confident, LnMax
+from guardian.accounting.checks import Bound, Floats
+
+RUNS = 10
+"""Over which 004 averages."""
+GAMMAS = (0.1, 0.5)
+QUERIES = (100, 1000)
+STUDENTS = 1000
+"""What seeds students, apart from teachers."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked: 004's LNMax, or Confident GNMax with noise of the same deviation.
+
+    Attributes:
+        gamma: of LNMax, or of the LNMax compared with.
+        queries: how many.
+        confident: whether it is Confident; its check asks for half of the teachers.
+    """
+
+    gamma: float
+    queries: int
+    confident: bool
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """How votes are released."""
+        if not self.confident:
+            return LnMax(gamma=self.gamma)
+        deviation = sqrt(2) / self.gamma
+        return Confident(sigma1=deviation, sigma2=deviation, threshold=TEACHERS / 2)
+
+    @property
+    def name(self) -> str:
+        """Name in the cache."""
+        return f"{self.mechanism.kind}-{self.gamma:g}-{self.queries}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """RUNS runs on average, each with queries and noise of its own.
+
+    Attributes:
+        answered: queries that got a label.
+        labels: part of the labels that is right; none where there are none.
+        student: accuracy of students on the test records; none where a run gave no label.
+        worst_case: epsilon that holds whatever the votes were.
+        exact: epsilon of these very votes.
+    """
+
+    answered: float
+    labels: float | None
+    student: float | None
+    worst_case: float
+    exact: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One labelling: public records asked, int64 (Q,), their histograms (Q, k), and what was answered."""
+
+    rows: NDArray[np.int64]
+    counts: Floats
+    answers: Answers
+
+    def labelled(self, public: Records) -> Records:
+        """Returns the records that got a label, with that label."""
+        given = self.answers.answered
+        return Records(public.X[self.rows[given]], self.answers.labels[given])
+
+    def right(self, public: Records) -> NDArray[np.bool_]:
+        """Returns whether each of the labels given is right."""
+        given = self.answers.answered
+        return public.y[self.rows[given]] == self.answers.labels[given]
+
+
+def settings() -> Iterator[Setting]:
+    """Yields Table 1's columns, by either mechanism."""
+    for queries in QUERIES:
+        for gamma in GAMMAS:
+            for confident in (False, True):
+                yield Setting(gamma, queries, confident)
+
+
+def measure(votes: Votes, split: Split, setting: Setting) -> Measure:
+    """Returns what `votes` (teachers, public) come to."""
+    counts = histograms(votes, CLASSES)
+    runs = [_run(counts, setting, np.random.default_rng(seed)) for seed in range(RUNS)]
+    right = np.concatenate([run.right(split.public) for run in runs])
+    return Measure(
+        answered=len(right) / RUNS,
+        labels=float(right.mean()) if len(right) else None,
+        student=_student(runs, split),
+        worst_case=_epsilon(runs, setting, "worst_case"),
+        exact=_epsilon(runs, setting, "exact"),
+    )
+
+
+def _run(counts: Floats, setting: Setting, random: np.random.Generator) -> Run:
+    rows = random.permutation(len(counts))[: setting.queries]
+    return Run(rows, counts[rows], answer(counts[rows], setting.mechanism, random))
+
+
+def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound) -> float:
+    costs = [cost(run.counts, run.answers.answered, setting.mechanism, bound) for run in runs]
+    return float(np.mean(costs))
+
+
+def _student(runs: Sequence[Run], split: Split) -> float | None:
+    """Returns the mean accuracy of one student a run, trained on its labels alone."""
+    if not all(run.answers.answered.any() for run in runs):
+        return None
+    learnt = [run.labelled(split.public) for run in runs]
+    return float((answers(learnt, STUDENTS, split.test.X) == split.test.y).mean())

@@ -1,0 +1,41 @@
+"""004's Figure 2: accuracy of labels by LNMax against gamma."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmarks.heterogeneity.cells import Cell
+from benchmarks.heterogeneity.data import CLASSES, Split
+from benchmarks.heterogeneity.teachers import SIMILARITIES, Training
+from benchmarks.heterogeneity.voting import answer, histograms
+from common.mechanism import LnMax
+
+GAMMAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+COLOURS = dict(zip(SIMILARITIES, ("#d55e00", "#e69f00", "#0072b2"), strict=True))
+LINES = {Training.CONVENTIONAL: "--"}
+
+
+def plot(cells: Sequence[Cell], split: Split, target: Path) -> None:
+    """Draws a line for each ensemble, all public records labelled once; writes an image."""
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for cell in cells:
+        accuracies = [100 * _accuracy(cell, split, gamma) for gamma in GAMMAS]
+        axes.plot(
+            GAMMAS,
+            accuracies,
+            LINES[cell.training],
+            marker=".",
+            color=COLOURS[cell.similarity],
+            label=f"{cell.training.value}, s = {cell.similarity}%",
+        )
+    axes.set(xlabel="gamma", ylabel="labels right, %", ylim=(0, 100))
+    axes.legend(frameon=False)
+    figure.savefig(target, dpi=120)
+
+
+def _accuracy(cell: Cell, split: Split, gamma: float) -> float:
+    answers = answer(histograms(cell.votes, CLASSES), LnMax(gamma=gamma), np.random.default_rng(0))
+    return float((answers.labels == split.public.y).mean())

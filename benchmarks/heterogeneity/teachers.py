@@ -1,0 +1,54 @@
+"""Ensembles of ten teachers whose records are more or less alike; only their votes are kept."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.heterogeneity.data import Records, Split
+from benchmarks.heterogeneity.networks import answers
+from deploy.simulation.schemes import label_sorted
+
+TEACHERS = 10
+SIMILARITIES = (0, 1, 100)
+"""Percentages of records shared out at random; the others are sorted by label."""
+SEED = 4
+
+Votes = NDArray[np.uint8]
+
+
+class Training(StrEnum):
+    """How teachers are trained."""
+
+    CONVENTIONAL = "conventional"
+
+
+def shards(private: Records, similarity: float) -> Sequence[Records]:
+    """Returns every teacher's records, the same however they are trained."""
+    held = label_sorted(private.y, TEACHERS, similarity, np.random.default_rng(SEED))
+    return [private.rows(rows) for rows in held]
+
+
+def votes(training: Training, similarity: float, split: Split, cache: Path) -> Votes:
+    """Returns the class each teacher votes for, uint8 (TEACHERS, public); trained if not in the cache."""
+    file = cache / f"{training}-{similarity:g}.npy"
+    if not file.exists():
+        cast = TRAININGS[training](shards(split.private, similarity), split.public.X)
+        cache.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial.npy")
+        np.save(partial, cast)
+        partial.rename(file)
+    cached: Votes = np.load(file)
+    return cached
+
+
+def conventional(held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
+    """Every teacher learns from its own records alone."""
+    return answers(held, SEED, X)
+
+
+TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], Votes]] = {
+    Training.CONVENTIONAL: conventional
+}

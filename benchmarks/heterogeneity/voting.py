@@ -1,0 +1,64 @@
+"""Votes released as labels, with NumPy's noise, which is no release's, and what that costs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import Confident, LnMax
+from common.privacy import ORDERS, epsilon
+from guardian.accounting import confident_rdp, lnmax_rdp
+from guardian.accounting.checks import Bound, Floats
+
+DELTA = 1e-5
+Mechanism = LnMax | Confident
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was said about queries.
+
+    Attributes:
+        answered: whether there is a label, bool (Q,).
+        labels: the noisy argmax, int64 (Q,), whether released or not.
+    """
+
+    answered: NDArray[np.bool_]
+    labels: NDArray[np.int64]
+
+
+def histograms(votes: NDArray[np.uint8], classes: int) -> Floats:
+    """Returns how many of the teachers' `votes` (teachers, Q) are for each class, (Q, classes)."""
+    return np.stack([(votes == label).sum(axis=0) for label in range(classes)], axis=1).astype(np.float64)
+
+
+def plurality_accuracy(counts: Floats, y: NDArray[np.int64]) -> float:
+    """Returns how often the class with most votes (Q, k) is right, ties broken at random."""
+    most = counts == counts.max(axis=1, keepdims=True)
+    return float((most[np.arange(len(y)), y] / most.sum(axis=1)).mean())
+
+
+def answer(counts: Floats, mechanism: Mechanism, random: np.random.Generator) -> Answers:
+    """Returns answers to every query of `counts` (Q, k), with fresh noise."""
+    queries = len(counts)
+    match mechanism:
+        case LnMax(gamma=gamma):
+            noisy = counts + random.laplace(0, 1 / gamma, counts.shape)
+            return Answers(np.ones(queries, dtype=bool), noisy.argmax(axis=1))
+        case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
+            check = counts.max(axis=1) + sigma1 * random.standard_normal(queries)
+            noisy = counts + sigma2 * random.standard_normal(counts.shape)
+            return Answers(check >= threshold, noisy.argmax(axis=1))
+
+
+def cost(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bound: Bound) -> float:
+    """Returns the epsilon, at DELTA, of all queries; histograms in another order of classes cost the same."""
+    alike = np.column_stack([np.sort(counts, axis=1), answered])
+    kinds, often = np.unique(alike, axis=0, return_counts=True)
+    match mechanism:
+        case LnMax(gamma=gamma):
+            rdp = lnmax_rdp(kinds[:, :-1], gamma, ORDERS, bound=bound)
+        case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
+            given = kinds[:, -1] == 1
+            rdp = confident_rdp(kinds[:, :-1], threshold, sigma1, sigma2, ORDERS, given, bound=bound)
+    return epsilon((often @ rdp).tolist(), list(ORDERS), DELTA)
