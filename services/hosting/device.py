@@ -57,9 +57,16 @@ class Device:
     def predict(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
     ) -> NDArray[Any]:
-        """What `model.predict(X, rows)` gives, or raises; raises `server.stopping` once closed.
+        """What `model.predict(X, rows)` gives, or raises; as `ask`."""
+        return self.ask(model, X, rows, most).result()
 
-        X is predicted whole, with others' as long as they are `most` queries together.
+    def ask(
+        self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
+    ) -> "Future[NDArray[Any]]":
+        """The votes of teachers `rows` on X, to come; X is predicted whole.
+
+        Others' queries are predicted with it as long as they are `most` together. Raises `server.stopping`
+        once closed.
         """
         asked = _Asked(model, rows, most, X)
         with self._changed:
@@ -67,7 +74,7 @@ class Device:
                 raise stopping()
             self._waiting.append(asked)
             self._changed.notify()
-        return asked.votes.result()
+        return asked.votes
 
     def close(self) -> None:
         """Answer what waits, and end."""

@@ -115,8 +115,8 @@ class Loader:
 
 def _micro_batch(ensemble: "Ensemble") -> int:
     """Queries that keep the ensemble's device busy, few enough that others soon have their turn."""
-    if ensemble.manifest.library != "torch":
+    if ensemble.manifest.library == "sklearn":
         return MICRO_BATCH
-    from services.teachers.stack import best_device
+    import torch
 
-    return MICRO_BATCH if best_device().type == "cpu" else MICRO_BATCH_ON_GPU
+    return MICRO_BATCH_ON_GPU if torch.accelerator.is_available() else MICRO_BATCH

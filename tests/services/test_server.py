@@ -1,9 +1,4 @@
-import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,29 +16,8 @@ from common.rpc import call_error
 from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2
 from services.journal import Journal
+from tests.services.process import process
 from tests.services.wire import FEDERATION, TEACHERS, Ask, Caller, Federation
-
-SERVE = """
-import sys
-from pathlib import Path
-from services.server import serve
-serve(Path(sys.argv[1]), ready_file=Path(sys.argv[2]))
-"""
-
-
-@contextmanager
-def process(attica: Federation) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
-    """The party as a process of its own that serves, and a querying party's channel to it."""
-    ready = attica.root / "ready.json"
-    command = [sys.executable, "-c", SERVE, str(attica.party), str(ready)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as started:
-        try:
-            assert started.stdout is not None
-            assert any("party.serving" in line for line in started.stdout)
-            with attica.calling(json.loads(ready.read_text())["address"]) as caller:
-                yield started, caller
-        finally:
-            started.kill()
 
 
 def two_queries(caller: Caller) -> Ask:

@@ -1,0 +1,71 @@
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError, status_of
+from common.rpc.retry import TRANSIENT
+from services.hosting.admission import Admission
+
+
+def refusal(admission: Admission, size: int = 1) -> ErrorCode:
+    with pytest.raises(OstrakaError) as refused, admission.place(size):
+        pass
+    return refused.value.code
+
+
+def test_only_so_many_batches_are_under_way() -> None:
+    admission = Admission(places=2)
+    with ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(admission.place(1))
+        assert refusal(admission) is ErrorCode.SERVER_BUSY
+    with admission.place(1), admission.place(1):
+        pass
+
+
+def test_only_so_much_is_held() -> None:
+    admission = Admission(held_bytes=100)
+    with admission.place(60):
+        assert refusal(admission, 41) is ErrorCode.SERVER_BUSY
+        with admission.place(40):
+            pass
+
+
+def test_a_batch_larger_than_what_is_held_has_its_turn_alone() -> None:
+    admission = Admission(held_bytes=100)
+    with admission.place(1):
+        assert refusal(admission, 101) is ErrorCode.SERVER_BUSY
+    with admission.place(101):
+        assert refusal(admission) is ErrorCode.SERVER_BUSY
+
+
+def test_a_batch_that_fails_leaves_its_place() -> None:
+    admission = Admission(places=1, held_bytes=10)
+    with pytest.raises(ZeroDivisionError), admission.place(10):
+        _ = 1 / 0
+    with admission.place(10):
+        pass
+
+
+def test_after_closing_what_is_under_way_is_waited_for_and_nothing_begins() -> None:
+    admission = Admission()
+    waited = threading.Thread(target=admission.wait_until_empty, args=(30,))
+    with admission.place(1):
+        admission.close()
+        assert refusal(admission) is ErrorCode.SERVER_STOPPING
+        waited.start()
+        assert waited.is_alive()
+    waited.join(30)
+    assert not waited.is_alive()
+
+
+def test_waiting_has_an_end() -> None:
+    admission = Admission()
+    with admission.place(1):
+        admission.wait_until_empty(0)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.SERVER_BUSY, ErrorCode.SERVER_STOPPING])
+def test_callers_retry_these_refusals(code: ErrorCode) -> None:
+    assert status_of(code) in {status.name for status in TRANSIENT}

@@ -1,0 +1,141 @@
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from common.datasets import digits
+from common.errors import ErrorCode, OstrakaError
+from common.task import load_task
+from protos.ostraka.v1 import common_pb2
+from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
+from services.hosting.hosted import WARM_UP, Hosted, Loader
+from services.hosting.hosting import Hosting, Orders
+from services.policy import Policy
+from services.teachers import TrainingConfig, train
+from tests.services.wire import TEACHERS, Stop
+
+
+@dataclass
+class Link:
+    """A guardian that takes manifests, until told to refuse."""
+
+    manifests: list[common_pb2.Manifest] = field(default_factory=list)
+    refusal: OstrakaError | None = None
+    on_register: Callable[[], object] = lambda: None
+
+    def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
+        self.on_register()
+        if self.refusal is not None:
+            raise self.refusal
+        self.manifests.append(manifest)
+
+
+class Recording(Device):
+    """A device that remembers how many queries it was asked together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def predict(
+        self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
+    ) -> NDArray[Any]:
+        self.sizes.append(len(X))
+        return super().predict(model, X, rows, most)
+
+
+@pytest.fixture
+def device() -> Iterator[Recording]:
+    with closing(Recording()) as made:
+        yield made
+
+
+@pytest.fixture
+def loader(trained: Path, device: Recording) -> Loader:
+    return Loader(trained, "athens", load_task(trained / "task.toml"), Policy(), 1, device)
+
+
+def retrained(hosted: Hosted) -> Hosted:
+    """The same with teachers that are declared otherwise."""
+    manifest = common_pb2.Manifest()
+    manifest.CopyFrom(hosted.manifest)
+    manifest.training = "another way"
+    return replace(hosted, manifest=manifest)
+
+
+def test_teachers_are_warm_before_they_serve(loader: Loader, device: Recording) -> None:
+    assert loader.load().teachers.count == TEACHERS
+    assert tuple(device.sizes) == WARM_UP
+
+
+def test_a_gpu_is_asked_about_more_queries_at_once(
+    loader: Loader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    train(digits(), loader.task, TrainingConfig(teachers=1, model="logistic", epochs=1), seed=0).save(
+        tmp_path / "teachers"
+    )
+    on_torch = replace(loader, folder=tmp_path)
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
+    assert on_torch.load().teachers.at_once == MICRO_BATCH
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: True)
+    assert on_torch.load().teachers.at_once == MICRO_BATCH_ON_GPU
+
+
+def test_the_same_manifest_is_not_registered_again(loader: Loader) -> None:
+    link = Link()
+    hosting = Hosting(loader.load, link)
+    hosting.register(Stop())
+    first = hosting.current
+    hosting.reload()
+    assert hosting.current is not first
+    assert link.manifests == [first.manifest]
+
+
+def test_a_changed_manifest_is_registered_before_its_teachers_serve(loader: Loader) -> None:
+    versions = [loader.load()]
+    versions.append(retrained(versions[0]))
+    serving: list[Hosted] = []
+    link = Link(on_register=lambda: serving.append(hosting.current))
+    hosting = Hosting(iter(versions).__next__, link)
+    hosting.reload()
+    assert serving == [versions[0]]
+    assert hosting.current is versions[1]
+    assert link.manifests == [versions[1].manifest]
+
+
+@pytest.mark.parametrize("error", [OstrakaError(ErrorCode.MANIFEST_INVALID, "Refused."), RuntimeError()])
+def test_teachers_that_the_guardian_refuses_do_not_serve(loader: Loader, error: Exception) -> None:
+    first = loader.load()
+    link = Link(refusal=error)  # type: ignore[arg-type]
+    hosting = Hosting(iter([first, retrained(first)]).__next__, link)
+    hosting.reload()
+    assert hosting.current is first
+
+
+def test_broken_teachers_leave_those_from_before(loader: Loader, capsys: pytest.CaptureFixture[str]) -> None:
+    first = loader.load()
+    broken = replace(loader, folder=loader.folder / "nowhere")
+    hosting = Hosting(chain([first], map(Loader.load, [broken])).__next__, Link())
+    hosting.reload()
+    assert hosting.current is first
+    assert "no trained teachers" in capsys.readouterr().out
+
+
+def test_orders_are_carried_out_and_registration_is_repeated(loader: Loader) -> None:
+    versions = [loader.load()]
+    versions.append(retrained(versions[0]))
+    link, orders = Link(), Orders()
+    again = Stop()
+    link.on_register = lambda: again.set() if len(link.manifests) >= 2 else None
+    hosting = Hosting(iter(versions).__next__, link)
+    with hosting.kept_up(orders, 0.001):
+        orders.put("reload")
+        super(Stop, again).wait(30)
+    assert link.manifests[-1] == versions[1].manifest
+    assert hosting.current is versions[1]

@@ -1,0 +1,158 @@
+"""Many sessions at once, too many, a stop and a reload, as querying parties see them."""
+
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from numpy.typing import NDArray
+
+from client.party_peer import PartyPeer, VoteBatch
+from client.retry import Retry
+from common.datasets import digits
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, Role
+from common.rpc import open_channel
+from common.sharing.ballots import single_label
+from protos.ostraka.v1 import party_pb2
+from services.hosting.admission import Admission
+from services.teachers import Ensemble, TrainingConfig, train
+from tests.services.process import process, wait_for
+from tests.services.wire import FEDERATION, TEACHERS, Ask, Caller, Federation
+
+
+def queries(attica: Federation, count: int, start: int = 0) -> NDArray[np.float32]:
+    return attica.task.prepare(digits().X[start : start + count])
+
+
+def counts(folder: Path, X: NDArray[np.float32]) -> NDArray[np.int64]:
+    return single_label(Ensemble.load(folder / "teachers").predict(X), 10)
+
+
+def refusal(call: Callable[[], object]) -> ErrorCode:
+    with pytest.raises(OstrakaError) as refused:
+        call()
+    return refused.value.code
+
+
+class Held:
+    """Keeps the first share at the guardian's door, and with it the first batch under way."""
+
+    def __init__(self, made: Federation) -> None:
+        self._arrived, self._go_on = threading.Event(), threading.Event()
+        self._pool = ThreadPoolExecutor(1)
+        made.guardian.on_share = self._hold
+
+    def begin(self, caller: Caller, ask: Ask) -> "Future[party_pb2.VoteReplyHeader]":
+        """The reply to `ask`, to come; returns when its share is at the door."""
+        reply = self._pool.submit(caller.vote, ask)
+        assert self._arrived.wait(30)
+        return reply
+
+    def release(self) -> None:
+        self._go_on.set()
+
+    def _hold(self) -> None:
+        self._arrived.set()
+        assert self._go_on.wait(30)
+
+
+def test_concurrent_sessions_get_the_votes_on_their_own_queries(attica: Federation) -> None:
+    sizes = [1, 90, 17, 250, 3, 64, 128, 40]
+    batches = [queries(attica, size, 100 * i) for i, size in enumerate(sizes)]
+    with attica.serving() as caller, ThreadPoolExecutor(len(batches)) as pool:
+        replies = list(pool.map(lambda i: caller.vote(caller.ask(batches[i], i)), range(len(batches))))
+        for i, (X, reply) in enumerate(zip(batches, replies, strict=True)):
+            assert np.array_equal(caller.ballots(reply, i), counts(attica.party, X))
+
+
+def test_a_party_that_is_full_says_so_and_takes_the_batch_when_it_is_asked_again(
+    attica: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.server.Admission", partial(Admission, places=1))
+    X, held, waits = queries(attica, 3), Held(attica), []
+    with attica.serving() as caller:
+        first = held.begin(caller, caller.ask(X, 1))
+        assert refusal(lambda: caller.vote(caller.ask(X, 2))) is ErrorCode.SERVER_BUSY
+
+        def sleep(seconds: float) -> None:
+            waits.append(seconds)
+            held.release()
+            first.result(30)
+
+        peer = querying(attica, caller.address, Retry(sleep=sleep))
+        seed = peer.vote(batch(caller, X, 2))
+        peer.close()
+    assert len(waits) == 1
+    assert len(attica.guardian.submissions) == 2
+    assert seed != first.result().seed
+
+
+def test_a_party_told_to_stop_finishes_what_is_under_way_and_takes_no_more(attica: Federation) -> None:
+    X, held = queries(attica, 3), Held(attica)
+    with process(attica) as (started, caller):
+        first = held.begin(caller, caller.ask(X, 1))
+        started.send_signal(signal.SIGTERM)
+        wait_for(started, "party.draining")
+        assert health(caller) == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert refusal(lambda: caller.vote(caller.ask(X, 2))) is ErrorCode.SERVER_STOPPING
+        held.release()
+        assert np.array_equal(caller.ballots(first.result(30)), counts(attica.party, X))
+        assert started.wait(30) == 0
+    assert len(attica.guardian.submissions) == 1
+
+
+def test_new_teachers_take_over_while_a_batch_is_finished_by_the_old(attica: Federation) -> None:
+    X, held = queries(attica, 200), Held(attica)
+    before = counts(attica.party, X)
+    with process(attica) as (started, caller):
+        ask = caller.ask(X, 1)
+        first = held.begin(caller, ask)
+        retrain(attica, seed=2)
+        after = counts(attica.party, X)
+        assert not np.array_equal(before, after)
+        started.send_signal(signal.SIGHUP)
+        wait_for(started, "party.reloaded")
+        held.release()
+        assert np.array_equal(caller.ballots(first.result(30)), before)
+        assert caller.vote(ask) == first.result()
+        assert np.array_equal(caller.ballots(caller.vote(caller.ask(X, 2)), 2), after)
+    assert len(attica.guardian.manifests) == 1
+
+
+def test_teachers_that_cannot_be_read_leave_the_old_ones_voting(attica: Federation) -> None:
+    X = queries(attica, 20)
+    before = counts(attica.party, X)
+    with process(attica) as (started, caller):
+        next((attica.party / "teachers").glob("*.skops")).write_bytes(b"damaged")
+        started.send_signal(signal.SIGHUP)
+        wait_for(started, "party.not_reloaded")
+        assert np.array_equal(caller.ballots(caller.vote(caller.ask(X))), before)
+
+
+def retrain(made: Federation, seed: int) -> None:
+    config = TrainingConfig(teachers=TEACHERS, model="logistic_regression")
+    train(digits(), made.task, config, seed=seed).save(made.party / "teachers")
+
+
+def health(caller: Caller) -> int:
+    stub: Any = health_pb2_grpc.HealthStub(caller.channel)
+    status: int = stub.Check(health_pb2.HealthCheckRequest(), timeout=30).status
+    return status
+
+
+def querying(made: Federation, address: str, retry: Retry) -> PartyPeer:
+    """A querying party's own client."""
+    athens = Identity(FEDERATION, "athens", Role.PARTY)
+    return PartyPeer("athens", partial(open_channel, made.querier, address, athens), retry)
+
+
+def batch(caller: Caller, X: NDArray[np.float32], batch_id: int) -> VoteBatch:
+    ask = caller.ask(X, batch_id)
+    return VoteBatch(ask.plan, 10, ask.grant, ask.ticket, X)
