@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.heterogeneity.data import CLASSES, Records, Split
 from benchmarks.heterogeneity.networks import answers
 from benchmarks.heterogeneity.teachers import TEACHERS, Votes
-from benchmarks.heterogeneity.voting import Answers, Mechanism, answer, cost, histograms
+from benchmarks.heterogeneity.voting import Answers, Mechanism, answer, costs, histograms
 from common.mechanism import Confident, LnMax
 from guardian.accounting.checks import Bound, Floats
 
@@ -116,8 +116,9 @@ def _run(counts: Floats, setting: Setting, random: np.random.Generator) -> Run:
 
 
 def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound) -> float:
-    costs = [cost(run.counts, run.answers.answered, setting.mechanism, bound) for run in runs]
-    return float(np.mean(costs))
+    counts = np.stack([run.counts for run in runs])
+    answered = np.stack([run.answers.answered for run in runs])
+    return float(np.mean(costs(counts, answered, setting.mechanism, bound)))
 
 
 def _student(runs: Sequence[Run], split: Split) -> float | None:

@@ -51,14 +51,21 @@ def answer(counts: Floats, mechanism: Mechanism, random: np.random.Generator) ->
             return Answers(check >= threshold, noisy.argmax(axis=1))
 
 
-def cost(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bound: Bound) -> float:
-    """Returns the epsilon, at DELTA, of all queries; histograms in another order of classes cost the same."""
-    alike = np.column_stack([np.sort(counts, axis=1), answered])
-    kinds, often = np.unique(alike, axis=0, return_counts=True)
+def costs(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bound: Bound) -> list[float]:
+    """Returns the epsilon, at DELTA, of each run's queries: `counts` (runs, Q, k), `answered` (runs, Q).
+
+    Histograms that differ in the order of classes alone cost the same and are worked out once.
+    """
+    runs, queries, classes = counts.shape
+    alike = np.column_stack([np.sort(counts.reshape(-1, classes), axis=1), answered.ravel()])
+    kinds, kind = np.unique(alike, axis=0, return_inverse=True)
+    rdp = _rdp(kinds[:, :-1], kinds[:, -1] == 1, mechanism, bound)[kind].reshape(runs, queries, -1)
+    return [epsilon(total.tolist(), list(ORDERS), DELTA) for total in rdp.sum(axis=1)]
+
+
+def _rdp(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bound: Bound) -> Floats:
     match mechanism:
         case LnMax(gamma=gamma):
-            rdp = lnmax_rdp(kinds[:, :-1], gamma, ORDERS, bound=bound)
+            return lnmax_rdp(counts, gamma, ORDERS, bound=bound)
         case Confident(sigma1=sigma1, sigma2=sigma2, threshold=threshold):
-            given = kinds[:, -1] == 1
-            rdp = confident_rdp(kinds[:, :-1], threshold, sigma1, sigma2, ORDERS, given, bound=bound)
-    return epsilon((often @ rdp).tolist(), list(ORDERS), DELTA)
+            return confident_rdp(counts, threshold, sigma1, sigma2, ORDERS, answered, bound=bound)

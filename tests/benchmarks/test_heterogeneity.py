@@ -17,7 +17,7 @@ from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Measure, Setting,
 from benchmarks.heterogeneity.plot import plot
 from benchmarks.heterogeneity.tables import tables
 from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, Training, Votes, shards
-from benchmarks.heterogeneity.voting import answer, cost, histograms, plurality_accuracy
+from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality_accuracy
 from common.mechanism import Confident, LnMax
 from common.privacy import ORDERS, epsilon
 from guardian.accounting import lnmax_rdp
@@ -47,19 +47,18 @@ def test_answers_without_much_noise_are_the_plurality_that_passes_the_check() ->
 
 
 def test_costs_are_those_of_every_query_whatever_the_order_of_its_classes() -> None:
-    counts, answered = np.array([[9.0, 1, 0], [0, 9, 1], [3, 3, 4]]), np.ones(3, dtype=bool)
+    counts = np.array([[[9.0, 1, 0], [0, 9, 1]], [[3, 3, 4], [3, 3, 4]]])
     for bound in ("worst_case", "exact"):
-        rdp = lnmax_rdp(counts, 0.3, ORDERS, bound=bound).sum(axis=0)
-        expected = epsilon(rdp.tolist(), list(ORDERS), 1e-5)
-        assert cost(counts, answered, LnMax(gamma=0.3), bound) == pytest.approx(expected)
+        found = costs(counts, np.ones((2, 2), dtype=bool), LnMax(gamma=0.3), bound)
+        for run, value in zip(counts, found, strict=True):
+            rdp = lnmax_rdp(run, 0.3, ORDERS, bound=bound).sum(axis=0)
+            assert value == pytest.approx(epsilon(rdp.tolist(), list(ORDERS), 1e-5))
 
 
 def test_an_unanswered_query_costs_its_check_alone() -> None:
-    counts = np.array([[9.0, 1, 0]] * 20)
+    counts = np.tile([9.0, 1, 0], (2, 20, 1))
     mechanism = Confident(sigma1=20.0, sigma2=10.0, threshold=5.0)
-    asked, given = (
-        cost(counts, np.full(20, answered), mechanism, "worst_case") for answered in (False, True)
-    )
+    asked, given = costs(counts, np.repeat([[False], [True]], 20, axis=1), mechanism, "worst_case")
     assert 0 < asked < given
 
 
