@@ -100,11 +100,12 @@ def running(
             clock,
             insecure=insecure,
         )
-        stack.callback(_drain, bound, admission)
+        stack.callback(bound.server.stop, None)
         bound.server.start()
         hosting.register(stop)
-        with hosting.kept_up(orders or Orders(), again_s):
-            yield bound.address
+        stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
+        stack.callback(_drain, bound, admission)
+        yield bound.address
 
 
 def _drain(bound: BoundServer, admission: Admission) -> None:

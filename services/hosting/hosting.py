@@ -4,14 +4,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import Literal
+from typing import Literal, Protocol
 
 import structlog
 
 from common.errors import ErrorCode, OstrakaError
 from common.serving import DRAIN_S
+from protos.ostraka.v1 import common_pb2
 from services.hosting.hosted import Hosted
-from services.submission import GuardianLink
 
 TRANSIENT = frozenset(
     {
@@ -28,10 +28,17 @@ Orders = SimpleQueue[Literal["reload", "end"]]
 """What a signal handler tells a party that serves."""
 
 
+class Registrar(Protocol):
+    """Where manifests are registered."""
+
+    def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
+        """Returns when the guardian has taken the manifest; raises otherwise, after so many attempts."""
+
+
 class Hosting:
     """Teachers that are replaced while they serve: a batch goes on with those it began with."""
 
-    def __init__(self, load: Callable[[], Hosted], link: GuardianLink) -> None:
+    def __init__(self, load: Callable[[], Hosted], link: Registrar) -> None:
         """Load the first teachers; raises what `load` raises."""
         self._load = load
         self._link = link
