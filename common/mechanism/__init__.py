@@ -7,6 +7,7 @@ from pydantic import Field
 from common.mechanism.clusters import NoiseCluster
 from common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
 from common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
+from common.mechanism.together import DpTtac, Recipe, Ttac
 from common.mechanism.value import Parameters, Value, invalid_plan
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Binary",
     "Check",
     "Confident",
+    "DpTtac",
     "GnMax",
     "Interactive",
     "LnMax",
@@ -23,14 +25,18 @@ __all__ = [
     "NoiseCluster",
     "Parameters",
     "Powerset",
+    "Recipe",
     "Tau",
+    "Ttac",
     "Value",
     "invalid_plan",
 ]
 
 BOUND = Literal["worst_case", "theorem6", "exact"]
 
-AnyMechanism = GnMax | Confident | Interactive | LnMax | Binary | Tau | L1 | Powerset | NoiseCluster
+AnyMechanism = (
+    GnMax | Confident | Interactive | LnMax | Binary | Tau | L1 | Powerset | NoiseCluster | Ttac | DpTtac
+)
 Mechanism = Annotated[AnyMechanism, Field(discriminator="kind")]
 
 MECHANISMS: dict[str, type[AnyMechanism]] = {
@@ -43,5 +49,7 @@ MECHANISMS: dict[str, type[AnyMechanism]] = {
     "l1": L1,
     "powerset": Powerset,
     "noise_cluster": NoiseCluster,
+    "ttac": Ttac,
+    "dp_ttac": DpTtac,
 }
 """Every mechanism by the name that plans and command lines give it."""

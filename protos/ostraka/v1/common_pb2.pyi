@@ -122,8 +122,44 @@ class NoiseCluster(_message.Message):
     sigma: float
     def __init__(self, sigma: _Optional[float] = ...) -> None: ...
 
+class Recipe(_message.Message):
+    __slots__ = ("model", "parameters", "steps", "batch_size", "learning_rate", "decay", "average_rate")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_RATE_FIELD_NUMBER: _ClassVar[int]
+    DECAY_FIELD_NUMBER: _ClassVar[int]
+    AVERAGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    parameters: int
+    steps: int
+    batch_size: int
+    learning_rate: float
+    decay: float
+    average_rate: float
+    def __init__(self, model: _Optional[str] = ..., parameters: _Optional[int] = ..., steps: _Optional[int] = ..., batch_size: _Optional[int] = ..., learning_rate: _Optional[float] = ..., decay: _Optional[float] = ..., average_rate: _Optional[float] = ...) -> None: ...
+
+class Ttac(_message.Message):
+    __slots__ = ("recipe",)
+    RECIPE_FIELD_NUMBER: _ClassVar[int]
+    recipe: Recipe
+    def __init__(self, recipe: _Optional[_Union[Recipe, _Mapping]] = ...) -> None: ...
+
+class DpTtac(_message.Message):
+    __slots__ = ("recipe", "clip", "radius", "sigma")
+    RECIPE_FIELD_NUMBER: _ClassVar[int]
+    CLIP_FIELD_NUMBER: _ClassVar[int]
+    RADIUS_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    recipe: Recipe
+    clip: str
+    radius: float
+    sigma: float
+    def __init__(self, recipe: _Optional[_Union[Recipe, _Mapping]] = ..., clip: _Optional[str] = ..., radius: _Optional[float] = ..., sigma: _Optional[float] = ...) -> None: ...
+
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
     INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -133,6 +169,8 @@ class Mechanism(_message.Message):
     L1_FIELD_NUMBER: _ClassVar[int]
     POWERSET_FIELD_NUMBER: _ClassVar[int]
     NOISE_CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    TTAC_FIELD_NUMBER: _ClassVar[int]
+    DP_TTAC_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
     interactive: Interactive
@@ -142,7 +180,9 @@ class Mechanism(_message.Message):
     l1: L1
     powerset: Powerset
     noise_cluster: NoiseCluster
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ...) -> None: ...
+    ttac: Ttac
+    dp_ttac: DpTtac
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256")
@@ -183,7 +223,7 @@ class Plan(_message.Message):
     def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques", "head")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques", "head", "together", "abstains")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
@@ -191,6 +231,8 @@ class Participant(_message.Message):
     MANIFEST_SHA256_FIELD_NUMBER: _ClassVar[int]
     CLIQUES_FIELD_NUMBER: _ClassVar[int]
     HEAD_FIELD_NUMBER: _ClassVar[int]
+    TOGETHER_FIELD_NUMBER: _ClassVar[int]
+    ABSTAINS_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     records: int
@@ -198,7 +240,9 @@ class Participant(_message.Message):
     manifest_sha256: bytes
     cliques: _containers.RepeatedCompositeFieldContainer[Clique]
     head: str
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ...) -> None: ...
+    together: str
+    abstains: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Clique(_message.Message):
     __slots__ = ("groups", "teachers", "weight", "copies")
@@ -267,7 +311,7 @@ class Schedule(_message.Message):
     def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256")
+    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256", "together", "abstains")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -277,6 +321,8 @@ class Manifest(_message.Message):
     HEAD_FIELD_NUMBER: _ClassVar[int]
     ENCODER_FIELD_NUMBER: _ClassVar[int]
     ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
+    TOGETHER_FIELD_NUMBER: _ClassVar[int]
+    ABSTAINS_FIELD_NUMBER: _ClassVar[int]
     site: str
     task_digest: bytes
     groups: _containers.RepeatedCompositeFieldContainer[Group]
@@ -286,7 +332,9 @@ class Manifest(_message.Message):
     head: str
     encoder: str
     encoder_sha256: bytes
-    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ...) -> None: ...
+    together: str
+    abstains: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("name", "records", "teachers", "copies")

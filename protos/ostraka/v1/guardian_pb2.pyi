@@ -184,10 +184,12 @@ class ReleaseHeader(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., rows: _Optional[int] = ..., width: _Optional[int] = ..., sha256: _Optional[bytes] = ..., score_width: _Optional[int] = ...) -> None: ...
 
 class ReleaseReply(_message.Message):
-    __slots__ = ("answers",)
+    __slots__ = ("answers", "update")
     ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
     answers: _containers.RepeatedCompositeFieldContainer[Answer]
-    def __init__(self, answers: _Optional[_Iterable[_Union[Answer, _Mapping]]] = ...) -> None: ...
+    update: _common_pb2.Chunk
+    def __init__(self, answers: _Optional[_Iterable[_Union[Answer, _Mapping]]] = ..., update: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
 class Answer(_message.Message):
     __slots__ = ("answered", "label", "answered_labels", "positive_labels")

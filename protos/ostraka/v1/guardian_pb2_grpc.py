@@ -100,6 +100,11 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchReply.FromString,
                 _registered_method=True)
+        self.ReleasedUpdate = channel.unary_stream(
+                '/ostraka.v1.Guardian/ReleasedUpdate',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Chunk.FromString,
+                _registered_method=True)
         self.CloseSession = channel.unary_unary(
                 '/ostraka.v1.Guardian/CloseSession',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionRequest.SerializeToString,
@@ -207,6 +212,13 @@ class GuardianServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReleasedUpdate(self, request, context):
+        """The sum that a round of a training released, as Release sent it. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CloseSession(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -280,6 +292,11 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.SettleBatch,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchReply.SerializeToString,
+            ),
+            'ReleasedUpdate': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReleasedUpdate,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_common__pb2.Chunk.SerializeToString,
             ),
             'CloseSession': grpc.unary_unary_rpc_method_handler(
                     servicer.CloseSession,
@@ -638,6 +655,33 @@ class Guardian:
             '/ostraka.v1.Guardian/SettleBatch',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReleasedUpdate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ostraka.v1.Guardian/ReleasedUpdate',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.SettleBatchRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_common__pb2.Chunk.FromString,
             options,
             channel_credentials,
             insecure,

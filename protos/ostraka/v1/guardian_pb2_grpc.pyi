@@ -66,6 +66,8 @@ class GuardianStub:
     """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
     SettleBatch: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]
     """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
+    ReleasedUpdate: _grpc.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]
+    """The sum that a round of a training released, as Release sent it. Role: party."""
     CloseSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]
 
 @_typing.type_check_only
@@ -105,6 +107,8 @@ class GuardianAsyncStub(GuardianStub):
     """Takes the labels that the check's circuits gave, and says which queries, or labels of them, passed."""
     SettleBatch: _aio.UnaryUnaryMultiCallable[_guardian_pb2.SettleBatchRequest, _guardian_pb2.SettleBatchReply]  # type: ignore[assignment]
     """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
+    ReleasedUpdate: _aio.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]  # type: ignore[assignment]
+    """The sum that a round of a training released, as Release sent it. Role: party."""
     CloseSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]  # type: ignore[assignment]
 
 class GuardianServicer(metaclass=_abc_1.ABCMeta):
@@ -219,6 +223,14 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SettleBatchReply, _abc.Awaitable[_guardian_pb2.SettleBatchReply]]:
         """The stored answers of a released batch; a batch that was not released is dead from now on. Role: query."""
+
+    @_abc_1.abstractmethod
+    def ReleasedUpdate(
+        self,
+        request: _guardian_pb2.SettleBatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.Chunk], _abc.AsyncIterator[_common_pb2.Chunk]]:
+        """The sum that a round of a training released, as Release sent it. Role: party."""
 
     @_abc_1.abstractmethod
     def CloseSession(
