@@ -7,7 +7,8 @@ from pathlib import Path
 
 from benchmarks.heterogeneity.data import CLASSES, Split
 from benchmarks.heterogeneity.measures import Measure, Setting, measure, settings
-from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, Votes, votes
+from benchmarks.heterogeneity.networks import Votes
+from benchmarks.heterogeneity.teachers import SIMILARITIES, Training, votes
 from benchmarks.heterogeneity.voting import histograms, plurality_accuracy
 
 

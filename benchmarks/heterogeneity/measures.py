@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.heterogeneity.data import CLASSES, Records, Split
-from benchmarks.heterogeneity.networks import answers
-from benchmarks.heterogeneity.teachers import TEACHERS, Votes
+from benchmarks.heterogeneity.networks import Votes, answers
+from benchmarks.heterogeneity.teachers import TEACHERS
 from benchmarks.heterogeneity.voting import Answers, Mechanism, answer, costs, histograms
 from common.mechanism import Confident, LnMax
 from guardian.accounting.checks import Bound, Floats
@@ -85,7 +85,7 @@ class Run:
     def right(self, public: Records) -> NDArray[np.bool_]:
         """Returns whether each of the labels given is right."""
         given = self.answers.answered
-        return public.y[self.rows[given]] == self.answers.labels[given]
+        return np.asarray(public.y[self.rows[given]] == self.answers.labels[given], dtype=bool)
 
 
 def settings() -> Iterator[Setting]:

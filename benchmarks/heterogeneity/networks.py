@@ -12,11 +12,13 @@ from services.teachers.guard import Guard
 from services.teachers.nets import Networks
 from services.teachers.slices import Slice
 
+Votes = NDArray[np.uint8]
+"""Classes that networks say, (networks, Q)."""
 MODEL = "cnn"
 """004's students are of its teachers' architecture, and so are ours."""
 
 
-def answers(learnt: Sequence[Records], entropy: int, X: NDArray[np.float32]) -> NDArray[np.uint8]:
+def answers(learnt: Sequence[Records], entropy: int, X: NDArray[np.float32]) -> Votes:
     """Trains a network on each part of `learnt`; returns the classes (networks, Q) of `X` (Q, ...)."""
     parts = [Slice(part.X, part.y, (entropy, row)) for row, part in enumerate(learnt)]
     nets = fit_networks(parts, MODEL, CLASSES, TrainingConfig(teachers=len(parts)), _silent)

@@ -1,4 +1,8 @@
-"""Ensembles of ten teachers whose records are more or less alike; only their votes are kept."""
+"""Ensembles of ten teachers whose records are more or less alike; only their votes are kept.
+
+A new kind of teachers is a member of `Training`, a function in `TRAININGS` and a line in `plot.LINES`; 004's
+numbers for it, if there are any, are under its name in `paper.TABLE`. Cache, tables and plot then have it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -8,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.heterogeneity.data import Records, Split
-from benchmarks.heterogeneity.networks import answers
+from benchmarks.heterogeneity.networks import Votes, answers
 from deploy.simulation.schemes import label_sorted
 
 TEACHERS = 10
 SIMILARITIES = (0, 1, 100)
 """Percentages of records shared out at random; the others are sorted by label."""
 SEED = 4
-
-Votes = NDArray[np.uint8]
 
 
 class Training(StrEnum):
@@ -52,3 +54,4 @@ def conventional(held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
 TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], Votes]] = {
     Training.CONVENTIONAL: conventional
 }
+"""Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""

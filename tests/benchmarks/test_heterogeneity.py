@@ -14,9 +14,10 @@ from benchmarks.heterogeneity import paper, teachers
 from benchmarks.heterogeneity.cells import Cell, as_json, cells
 from benchmarks.heterogeneity.data import Records, Split
 from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Measure, Setting, measure
-from benchmarks.heterogeneity.plot import plot
+from benchmarks.heterogeneity.networks import Votes
+from benchmarks.heterogeneity.plot import LINES, plot
 from benchmarks.heterogeneity.tables import tables
-from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, Training, Votes, shards
+from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, TRAININGS, Training, shards
 from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality_accuracy
 from common.mechanism import Confident, LnMax
 from common.privacy import ORDERS, epsilon
@@ -88,6 +89,10 @@ def test_an_ensemble_is_trained_and_measured_once(tmp_path: Path, monkeypatch: p
     assert all(cell.teacher == cell.plurality == pytest.approx(ones) for cell in first)
     plot(first, split, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_every_kind_of_teachers_can_be_trained_and_drawn() -> None:
+    assert set(TRAININGS) == set(LINES) == set(Training)
 
 
 def test_students_learn_what_teachers_agree_on() -> None:
