@@ -14,7 +14,6 @@ from common.crypto.ckks.heads import Affine, EncryptedHead
 from common.crypto.ckks.parameters import LOGIT_RANGE
 from services.teachers.ensemble import Ensemble
 from services.teachers.guard import FALLBACK
-from services.teachers.manifest import TeachersManifest
 from services.teachers.nets import Networks
 from services.teachers.networks import AsImages, Scaler, Square
 
@@ -32,29 +31,34 @@ def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
     whose weights are no numbers, gets a head whose logits say so whatever the query.
     """
-    manifest, models = ensemble.manifest, ensemble.models
+    models = ensemble.models
     assert isinstance(models, Networks)  # noqa: S101 - training gives heads to networks alone
-    return tuple(_head(manifest, teacher, net) for teacher, net in enumerate(models.nets))
+    return tuple(_head(ensemble, teacher, net) for teacher, net in enumerate(models.nets))
 
 
-def head_of(net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
+def head_of(
+    net: nn.Module, shape: tuple[int, ...], shift: NDArray[np.float64] | float = 0.0
+) -> EncryptedHead:
     """A network of records (Q, *shape), made of `AFFINE` modules and `Square`, as a head of flat records.
 
-    Where weights are too large for evaluation the logits come with a positive factor, which changes no vote.
-    Raises ValueError for any other module, and for weights that are no numbers.
+    `shift`, (classes,), is taken off its logits. Where that or its weights are too large for evaluation the
+    logits come with a positive factor, which changes no vote. Raises ValueError for any other module, and for
+    weights that are no numbers.
     """
     layers, records = [], torch.zeros(1, *shape, dtype=torch.float64)
     with torch.no_grad():
         for steps in _between_squares(deepcopy(net).cpu().double()):
             layer, records = _affine(nn.Sequential(*steps), records)
             layers.append(layer)
-    return EncryptedHead(tuple(_bounded(layers)))
+    *first, last = layers
+    return EncryptedHead(tuple(_bounded([*first, _shifted(last, shift)])))
 
 
-def _head(manifest: TeachersManifest, teacher: int, net: nn.Module) -> EncryptedHead:
+def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
+    manifest, thresholds = ensemble.manifest, ensemble.thresholds
     finite = all(bool(values.isfinite().all()) for values in net.state_dict().values())
     if teacher not in manifest.constants and finite:
-        return head_of(net, manifest.shape)
+        return head_of(net, manifest.shape, 0.0 if thresholds is None else thresholds.logits(teacher))
     logits = np.full(manifest.classes, -LOGIT_RANGE / 2)
     if not manifest.multi_label:
         logits[manifest.constants.get(teacher, FALLBACK)] = LOGIT_RANGE / 2
@@ -68,6 +72,12 @@ def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...])
         values.nan_to_num_(0.0, 0.0, 0.0)
     *first, last = head_of(whole, shape).layers
     return EncryptedHead((*first, Affine(last.weights * 0.0, logits)))
+
+
+def _shifted(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
+    """The last map with `shift` taken off its logits, which then still lie within LOGIT_RANGE."""
+    factor = LOGIT_RANGE / (LOGIT_RANGE + np.abs(shift).max())
+    return Affine(last.weights * factor, (last.bias - shift) * factor)
 
 
 def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:

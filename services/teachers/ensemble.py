@@ -14,6 +14,7 @@ from protos.ostraka.v1 import common_pb2
 from services.teachers.groups import ALL, Clique
 from services.teachers.guard import Guard, Votes
 from services.teachers.manifest import TeachersManifest
+from services.teachers.thresholds import Thresholds
 
 
 class Teacher(Protocol):
@@ -42,10 +43,17 @@ class Models(Protocol):
 class Ensemble:
     """All teachers of one party and what is known of them; one thread at a time asks it."""
 
-    def __init__(self, manifest: TeachersManifest, models: Models, encoder: Encoder | None = None) -> None:
-        """Takes one model for each teacher, and the encoder that they were trained behind."""
+    def __init__(
+        self,
+        manifest: TeachersManifest,
+        models: Models,
+        encoder: Encoder | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        """Takes one model for each teacher, the encoder they were trained behind, and their thresholds."""
         self.manifest = manifest
         self.models = models
+        self.thresholds = thresholds
         self._encoder = encoder
         self._guard = Guard(manifest.classes, multi_label=manifest.multi_label)
 
@@ -73,14 +81,17 @@ class Ensemble:
         """The votes of these teachers on records (Q, F) as `Task.prepare` gives them.
 
         Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
-        0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5; a
-        model that fails, or one of whose scores is no number, votes for no label.
+        0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5,
+        whatever the teacher's threshold; a model that fails, or one of whose scores is no number, votes for
+        no label.
         """
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
             return self._guard.fallback(len(teachers), 0)
         features = self._encoder.encode(X) if self._encoder else X
         votes = self.models.predict(features, self._guard, rows)
+        if self.thresholds is not None:
+            votes = self.thresholds.shift(votes, rows)
         for place, teacher in enumerate(teachers):
             if teacher in self.manifest.constants:
                 votes[place] = self.manifest.constants[teacher]
@@ -101,6 +112,8 @@ class Ensemble:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True, mode=0o700)
         self.models.save(partial)
+        if self.thresholds is not None:
+            self.thresholds.save(partial)
         self.manifest.save(partial)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
@@ -113,13 +126,24 @@ class Ensemble:
         """
         manifest = TeachersManifest.load(folder)
         encoder = _same_encoder(manifest) if manifest.encoder else None
-        if manifest.library == "torch":
-            from services.teachers.nets import Networks
+        tuned = manifest.thresholds != "none"
+        thresholds = Thresholds.load(folder, manifest.teachers, manifest.classes) if tuned else None
+        return cls(manifest, load_models(folder, manifest), encoder, thresholds)
 
-            return cls(manifest, Networks.load(folder, manifest), encoder)
-        from services.teachers.estimators import Estimators
 
-        return cls(manifest, Estimators.load(folder, manifest), encoder)
+def load_models(folder: Path, manifest: TeachersManifest) -> Models:
+    """The models of a folder; no library is imported but theirs."""
+    if manifest.library == "torch":
+        from services.teachers.nets import Networks
+
+        return Networks.load(folder, manifest)
+    if manifest.library == "exported":
+        from services.teachers.exported import Exported
+
+        return Exported.load(folder, manifest)
+    from services.teachers.estimators import Estimators
+
+    return Estimators.load(folder, manifest)
 
 
 def _same_encoder(manifest: TeachersManifest) -> Encoder:

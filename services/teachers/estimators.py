@@ -1,6 +1,7 @@
 """scikit-learn teachers: fitted one by one, saved with skops, loaded only where every type is trusted."""
 
 import math
+import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,8 @@ TREES = 50
 MAX_ITERATIONS = 1000
 PARTS: Mapping[type, str] = {RandomForestClassifier: TREE, OneVsRestClassifier: CONSTANT}
 """What skops does not trust by itself, by the only estimator in which it is: trees are checked besides."""
+_DAMAGE = (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError)
+"""What skops raises for files that are not whole."""
 
 
 def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
@@ -121,9 +124,17 @@ def _always(label: int, part: Slice) -> Any:
 class Estimators:
     """Fitted estimators that predict class indices, or scores of labels, from flat records (Q, F)."""
 
-    def __init__(self, fitted: Sequence[Any]) -> None:
-        """Takes estimators in the order of their teachers."""
+    def __init__(self, fitted: Sequence[Any], files: Sequence[Path] = ()) -> None:
+        """Takes estimators in the order of their teachers, and their files where they were read."""
         self._fitted = fitted
+        self._files = files
+
+    @classmethod
+    def joined(cls, parts: Sequence["Estimators"]) -> "Estimators":
+        """The estimators of all parts, one part after the other."""
+        fitted = [model for part in parts for model in part._fitted]
+        files = [file for part in parts for file in part._files]
+        return cls(fitted, files if len(files) == len(fitted) else ())
 
     def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
@@ -135,16 +146,22 @@ class Estimators:
         return np.concatenate(votes)
 
     def save(self, folder: Path) -> None:
-        """Writes one file for each estimator; raises `model.invalid` for one that `load` would refuse."""
-        for row, model in enumerate(self._fitted):
+        """Writes one file for each estimator; raises `model.invalid` for one that `load` would refuse.
+
+        Estimators that were read are copied: writing a forest takes longer than fitting it.
+        """
+        for row, file in enumerate(self._files):
+            shutil.copyfile(file, _file(folder, row))
+        for row, model in enumerate(() if self._files else self._fitted):
             skops.io.dump(model, _file(folder, row))
-            _load(_file(folder, row), math.inf)
+            _require_trusted(_types(_file(folder, row)), model, _file(folder, row))
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Estimators":
         """Reads them; raises `model.invalid` for a damaged file or a type that is not trusted."""
         features = math.prod(manifest.shape)
-        return cls([_load(_file(folder, row), features) for row in range(manifest.teachers)])
+        files = [_file(folder, row) for row in range(manifest.teachers)]
+        return cls([_load(file, features) for file in files], files)
 
 
 def _classes(model: Any, X: NDArray[np.float32]) -> NDArray[Any]:
@@ -156,19 +173,32 @@ def _file(folder: Path, row: int) -> Path:
 
 
 def _load(path: Path, features: float) -> Any:
-    """One estimator, its types trusted: those skops trusts, and the part its own type is known to have."""
+    """One estimator, its types trusted."""
+    types = _types(path)
+    known = set(types) <= set(PARTS.values())
     try:
-        types = skops.io.get_untrusted_types(file=path)
-        known = set(types) <= set(PARTS.values())
         model = skops.io.load(path, trusted=types) if known else None
-    except (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError) as exc:
+    except _DAMAGE as exc:
         raise unreadable(path) from exc
+    _require_trusted(types, model, path)
+    if not is_sound(model, features):
+        raise unreadable(path)
+    return model
+
+
+def _types(path: Path) -> list[str]:
+    """What a file holds that skops does not trust by itself."""
+    try:
+        return list(skops.io.get_untrusted_types(file=path))
+    except _DAMAGE as exc:
+        raise unreadable(path) from exc
+
+
+def _require_trusted(types: Sequence[str], model: Any, path: Path) -> None:
+    """Raises `model.invalid` for types other than the part that the estimator's own type is known to have."""
     if set(types) - {PARTS.get(type(model))}:
         raise OstrakaError(
             ErrorCode.MODEL_INVALID,
             f"{path} holds {types[0]}, a type that is not trusted: use a forest or a linear model of "
             "scikit-learn, or a torch module.",
         )
-    if not is_sound(model, features):
-        raise unreadable(path)
-    return model

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import ESTIMATORS, NETWORKS
+from services.teachers.config import ESTIMATORS, NETWORKS, is_file
 
 Factory = Callable[[tuple[int, ...], int], Any]
 
@@ -24,10 +24,12 @@ def find_factory(model: str) -> Factory:
         from services.teachers import estimators
 
         return estimators.BUILDERS[model]
+    if is_file(model):
+        raise invalid_model(model, "is hosted as it is, not trained")
     module, _, function = model.partition(":")
     try:
         found = getattr(importlib.import_module(module), function)
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise invalid_model(model, f"cannot be imported ({type(exc).__name__})") from exc
     if not callable(found):
         raise invalid_model(model, "is no function")
@@ -45,7 +47,7 @@ def build(model: str, shape: tuple[int, ...], classes: int) -> Any:
         built = factory(shape, classes)
     except OstrakaError:
         raise
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise invalid_model(model, f"failed for records of shape {shape} ({type(exc).__name__})") from exc
     if not (hasattr(built, "state_dict") or (hasattr(built, "fit") and hasattr(built, "predict"))):
         raise invalid_model(model, "gave neither a torch module nor a scikit-learn estimator")

@@ -13,6 +13,11 @@ CHANNELS = 16
 SQUARE_HIDDEN = 64
 SQUARE_CHANNELS = 8
 """Squares are what encrypted evaluation costs, so there are few."""
+STAGES = (16, 32, 64)
+"""Channels of a resnet's stages; every stage after the first halves the image."""
+NORMALISED = 8
+"""Groups of channels that a resnet brings to one scale, record by record: batches of few records have no
+mean worth keeping, and a record's vote must not depend on which records are asked with it."""
 _LARGE_SIDE = 16
 _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
@@ -95,6 +100,28 @@ class Square(nn.Module):
         return X * X
 
 
+class Residual(nn.Module):
+    """Two convolutions whose output is added to their input, which is brought to its shape."""
+
+    def __init__(self, before: int, channels: int, stride: int) -> None:
+        """Takes the input's channels, the output's, and by what the image's sides are divided."""
+        super().__init__()
+        self._change = nn.Sequential(
+            nn.Conv2d(before, channels, 3, stride=stride, padding=1, bias=False),
+            nn.GroupNorm(NORMALISED, channels),
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, 3, padding=1, bias=False),
+            nn.GroupNorm(NORMALISED, channels),
+        )
+        same = before == channels and stride == 1
+        self._input = nn.Identity() if same else nn.Conv2d(before, channels, 1, stride=stride, bias=False)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Images (Q, before, height, width) to (Q, channels, height / stride, width / stride)."""
+        changed: Tensor = (self._change(X) + self._input(X)).relu()
+        return changed
+
+
 def logistic(shape: tuple[int, ...], classes: int) -> nn.Module:
     """Multinomial logistic regression."""
     return nn.Sequential(nn.Flatten(), nn.Linear(torch.Size(shape).numel(), classes))
@@ -132,6 +159,20 @@ def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
         nn.Flatten(),
     )
     return _with_linear(convolutions, shape, classes)
+
+
+def resnet(shape: tuple[int, ...], classes: int) -> nn.Module:
+    """A residual network of seven convolutions in three stages, averaged over places (He et al., 2016).
+
+    Raises:
+        OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
+    """
+    axes = _images("resnet", shape)
+    first = nn.Conv2d(axes.channels, STAGES[0], 3, padding=1)
+    widths = zip((STAGES[0], *STAGES[:-1]), STAGES, (1, 2, 2), strict=True)
+    stages = (Residual(before, channels, stride) for before, channels, stride in widths)
+    average = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    return nn.Sequential(AsImages(axes), first, *stages, average, nn.Linear(STAGES[-1], classes))
 
 
 def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -177,6 +218,7 @@ BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], nn.Module]] = {
     "logistic": logistic,
     "mlp": mlp,
     "cnn": cnn,
+    "resnet": resnet,
     "square-mlp": square_mlp,
     "square-cnn": square_cnn,
 }

@@ -1,0 +1,102 @@
+"""From which score on a teacher says yes to a label (000, section I.10)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from common.sharing.ballots import YES
+from services.teachers.config import Tuning
+from services.teachers.groups import ALL
+from services.teachers.guard import Votes
+from services.teachers.manifest import unreadable
+
+FILE = "thresholds.safetensors"
+LEAST = 0.01
+"""Thresholds are this far from 0 and 1 at least, so that shifted logits stay in range."""
+_NAME = "thresholds"
+_DIGITS = 9
+"""Decimals to which balanced accuracies are compared: beyond them is rounding."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Every teacher's threshold for every label.
+
+    Attributes:
+        values: float64, shape (teachers, labels), from `LEAST` to 1 - `LEAST`.
+    """
+
+    values: NDArray[np.float64] = field(repr=False)
+
+    def shift(self, scores: Votes, rows: slice = ALL) -> Votes:
+        """Scores (rows, Q, labels) so that a yes, from its threshold on, is a score of at least one half.
+
+        They move along the logits, by those of the thresholds: order is kept, and 0 and 1 stay.
+        """
+        threshold = self.values[rows][:, None]
+        yes, no = scores * (1 - threshold), threshold * (1 - scores)
+        shifted: Votes = (yes / (yes + no)).astype(scores.dtype)
+        return shifted
+
+    def logits(self, teacher: int) -> NDArray[np.float64]:
+        """What `shift` takes off a teacher's logits, (labels,)."""
+        shift: NDArray[np.float64] = np.log(self.values[teacher]) - np.log1p(-self.values[teacher])
+        return shift
+
+    def save(self, folder: Path) -> None:
+        """Writes them beside the models."""
+        save_file({_NAME: self.values}, folder / FILE)
+
+    @classmethod
+    def load(cls, folder: Path, teachers: int, labels: int) -> "Thresholds":
+        """Reads what `save` wrote; raises `model.invalid` where it is damaged or of other teachers."""
+        path = folder / FILE
+        try:
+            values = load_file(path)[_NAME]
+        except (OSError, SafetensorError, KeyError) as exc:
+            raise unreadable(path) from exc
+        in_range = values.shape == (teachers, labels) and bool(
+            ((values >= LEAST) & (values <= 1 - LEAST)).all()
+        )
+        if values.dtype != np.float64 or not in_range:
+            raise unreadable(path)
+        return cls(values)
+
+
+def tuned(kind: Tuning, scores: NDArray[np.floating], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Thresholds (labels,) with the highest balanced accuracy for one teacher's scores (N, labels).
+
+    "global" chooses one for all labels by the mean of their balanced accuracies, "per_label" one for each.
+    No threshold from `LEAST` to 1 - `LEAST` is better; of equally good cuts it is the one nearest to one
+    half, which stays where y (N, labels) says nothing: for a label that all or none of the records have, and
+    for records that the teacher knows by heart.
+    """
+    ones = y.sum(axis=0)
+    told = (ones > 0) & (ones < len(y))
+    # A threshold above a record's score takes a yes from it: a loss where it has the label, else a gain.
+    gains = np.where(y == 1, -1 / np.maximum(ones, 1), 1 / np.maximum(len(y) - ones, 1))
+    best = np.full(len(ones), YES)
+    for labels in [told] if kind == "global" else _each(told):
+        best[labels] = _cut(scores[:, labels].ravel().astype(np.float64), gains[:, labels].ravel())
+    return best
+
+
+def _each(told: NDArray[np.bool_]) -> Sequence[list[int]]:
+    return [[int(label)] for label in np.flatnonzero(told)]
+
+
+def _cut(scores: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
+    """The threshold, half-way between two scores, one half or at a bound, with the most gains below it."""
+    order = np.argsort(scores)
+    ordered = scores[order]
+    between = (ordered[:-1] + ordered[1:]) / 2
+    cuts = np.concatenate([between[(between > LEAST) & (between < 1 - LEAST)], [LEAST, YES, 1 - LEAST]])
+    below = np.append(0.0, gains[order].cumsum())
+    quality = below[np.searchsorted(ordered, cuts)].round(_DIGITS)
+    good = cuts[quality == quality.max()]
+    return float(good[np.abs(good - YES).argmin()])

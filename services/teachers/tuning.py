@@ -1,0 +1,52 @@
+"""Thresholds tuned for each teacher by itself, so that one record moves no teacher's but its own."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from common.errors import ErrorCode, OstrakaError
+from services.teachers.config import TrainingConfig
+from services.teachers.ensemble import Models
+from services.teachers.guard import Guard
+from services.teachers.slices import Slice
+from services.teachers.thresholds import Thresholds, tuned
+
+
+def tune(
+    models: Models, config: TrainingConfig, slices: Sequence[Slice], public: Slice | None
+) -> Thresholds | None:
+    """Thresholds of all models on public records, else each one's on its own slice; none unless asked for.
+
+    Of its slice the records decide that a network was not shown, where the configuration holds some out: it
+    knows the others by heart.
+
+    Raises:
+        OstrakaError: `config.invalid` for thresholds in a single-label task.
+    """
+    if config.thresholds == "none":
+        return None
+    if slices[0].y.ndim == 1:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f'Thresholds "{config.thresholds}" are for multi-label tasks, and this one has one class for a '
+            'record: set thresholds to "none" in [training] of site.toml.',
+        )
+    labels = slices[0].y.shape[1]
+    guard = Guard(labels, multi_label=True)
+    values = []
+    for teacher, own in enumerate(slices):
+        part = public or _unseen(own, config.held_out)
+        records = part.X.reshape(len(part.X), -1)
+        (scores,) = models.predict(records, guard, slice(teacher, teacher + 1))
+        values.append(tuned(config.thresholds, scores, part.y))
+    return Thresholds(np.stack(values))
+
+
+def _unseen(part: Slice, share: float) -> Slice:
+    """What a network of this slice was not shown; all of it where that is nothing."""
+    if not share:
+        return part
+    from services.teachers.stopping import hold_out
+
+    held = hold_out(part, share)[1]
+    return held if len(held.y) else part
