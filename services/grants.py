@@ -15,30 +15,40 @@ from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.schedules import scheduled, ticket_invalid
-from protos.ostraka.v1 import common_pb2, party_pb2
+from protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
 from services.daily import Asked
 
 M = TypeVar("M", bound=Message)
+Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader
 
 
 @dataclass(frozen=True)
-class Permission:
-    """What the guardian allows: one batch of one session, and which of this party's cliques vote on what.
+class Session:
+    """What the guardian allows at all.
 
     Attributes:
         plan: as it was sent, and `plan_digest` of its bytes.
         grant: of the session.
-        batch_id: of the batch, which asks `size` queries.
         participant: this party as the guardian knows it.
-        scheduled: which of the participant's cliques vote on which query, (cliques, size).
     """
 
     plan: Plan
     plan_digest: bytes
     grant: common_pb2.Grant
+    participant: common_pb2.Participant
+
+
+@dataclass(frozen=True)
+class Permission(Session):
+    """What the guardian allows now: one batch of a session, and which of this party's cliques vote on what.
+
+    Attributes:
+        batch_id: of the batch, which asks `size` queries.
+        scheduled: which of the participant's cliques vote on which query, (cliques, size).
+    """
+
     batch_id: int
     size: int
-    participant: common_pb2.Participant
     scheduled: NDArray[np.bool_]
 
     @property
@@ -82,19 +92,27 @@ class Checker:
     guardian: Identity
     clock: Clock
 
-    def check(
-        self, request: party_pb2.VoteHeader | party_pb2.BeginRequest, peer: Identity, rows: int | None = None
-    ) -> Permission:
+    def session(self, request: Request, peer: Identity) -> Session:
+        """Returns what the plan and grant of a request permit to `peer`, batch by batch.
+
+        Raises `plan.invalid`, `grant.*` or `identity.*`.
+        """
+        plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
+        grant = self._read(request.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
+        self._check_time(grant)
+        self._check_grant(request.grant, grant, plan, plan_digest, peer)
+        (participant,) = _named(self.credentials.identity.site, grant)
+        return Session(plan, plan_digest, grant, participant)
+
+    def check(self, request: Request, peer: Identity, rows: int | None = None) -> Permission:
         """Returns what the plan, grant and ticket of a request permit to `peer`.
 
         `rows` are the queries that came with it; none where they come later.
 
         Raises `plan.invalid`, `grant.*`, `ticket.invalid`, `batch.too_large` or `identity.*`.
         """
-        plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
-        grant = self._read(request.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
-        self._check_time(grant)
-        self._check_grant(request.grant, grant, plan, plan_digest, peer)
+        session = self.session(request, peer)
+        grant = session.grant
         ticket = self._read(request.ticket, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
         if ticket.session_id != grant.session_id:
             raise ticket_invalid("belongs to another session")
@@ -107,15 +125,14 @@ class Checker:
             )
         if sent != ticket.size or not sent:
             raise ticket_invalid(f"is for {ticket.size} queries and the batch has {sent}")
-        schedule = self._own(ticket, grant)
         return Permission(
-            plan=plan,
-            plan_digest=plan_digest,
+            plan=session.plan,
+            plan_digest=session.plan_digest,
             grant=grant,
+            participant=session.participant,
             batch_id=ticket.batch_id,
             size=ticket.size,
-            participant=schedule.participant,
-            scheduled=scheduled(schedule, ticket.size),
+            scheduled=scheduled(_own(ticket, session.participant), ticket.size),
         )
 
     def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
@@ -174,14 +191,15 @@ class Checker:
                     f"The grant {problem}: open a session with this plan and send the grant it returns.",
                 )
 
-    def _own(self, ticket: common_pb2.Ticket, grant: common_pb2.Grant) -> common_pb2.Schedule:
-        own = self.credentials.identity.site
-        mine = [schedule for schedule in ticket.schedule if schedule.participant.site == own]
-        if len(mine) != 1:
-            raise ticket_invalid(f"does not schedule {own}")
-        if [mine[0].participant] != _named(own, grant):
-            raise ticket_invalid(f"describes {own} otherwise than the grant")
-        return mine[0]
+
+def _own(ticket: common_pb2.Ticket, participant: common_pb2.Participant) -> common_pb2.Schedule:
+    """What the ticket schedules of this party, which it must describe as the grant does."""
+    mine = [schedule for schedule in ticket.schedule if schedule.participant.site == participant.site]
+    if len(mine) != 1:
+        raise ticket_invalid(f"does not schedule {participant.site}")
+    if mine[0].participant != participant:
+        raise ticket_invalid(f"describes {participant.site} otherwise than the grant")
+    return mine[0]
 
 
 def _named(site: str, grant: common_pb2.Grant) -> list[common_pb2.Participant]:

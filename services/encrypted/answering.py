@@ -9,6 +9,7 @@ from common.clock import Clock
 from common.crypto.stream import SEED_BYTES, Stream
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
+from services.answers import Submitter
 from services.encrypted.batch import BEGIN, EncryptedBatch
 from services.encrypted.circuits import BatchCircuits
 from services.encrypted.logits import BatchLogits
@@ -17,7 +18,6 @@ from services.grants import Permission
 from services.hosting.hosted import Hosted
 from services.journal import Journal, restarted
 from services.replies import Key, Replies
-from services.voting import Submitter
 
 KEPT = 4
 """Batches of a session under way that are kept at a time, and batches of a querying party that are done; an

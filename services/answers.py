@@ -1,0 +1,92 @@
+"""Batches answered once: the journal, a fresh seed, the guardian's share, the reply."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.sharing.expansion import fresh_seed
+from common.sharing.ring import Ring
+from common.sharing.shares import split
+from protos.ostraka.v1 import party_pb2
+from services.charges import Charge
+from services.grants import Permission
+from services.journal import Journal, restarted
+from services.replies import Answered, Replies, Slot
+from services.submission import Share
+
+
+class Submitter(Protocol):
+    """Where the guardian's shares go."""
+
+    def submit(self, share: Share) -> None:
+        """Returns when the guardian has acknowledged the share; raises otherwise."""
+
+
+class Answers:
+    """Answers of permitted batches, each made once; safe to use from many threads."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        guardian: Submitter,
+        clock: Clock,
+        seed: Callable[[], bytes] = fresh_seed,
+    ) -> None:
+        """Takes where answered batches and their shares go; `seed` gives 32 fresh random bytes a batch."""
+        self._journal = journal
+        self._guardian = guardian
+        self._clock = clock
+        self._seed = seed
+        self._replies = Replies(Slot)
+
+    def answer(
+        self,
+        permission: Permission,
+        asked: bytes,
+        charges: Sequence[Charge],
+        ballots: Callable[[], NDArray[np.number[Any]]],
+    ) -> party_pb2.VoteReplyHeader:
+        """The reply to what has digest `asked`; the same again gets the same bytes.
+
+        `ballots` gives them in votes, (queries, width), and is called only for a batch that may be answered.
+        Raises `batch.altered`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`, or what the
+        guardian refuses the share with; a retry then submits it again.
+        """
+        slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
+        with slot.lock:
+            answered = slot.answered or self._make(slot, permission, asked, charges, ballots)
+            if answered.digest != asked:
+                raise OstrakaError(
+                    ErrorCode.BATCH_ALTERED,
+                    f"Batch {permission.batch_id} was answered with other content: send the same content "
+                    "again, or ask under a new batch id.",
+                )
+            if slot.unacknowledged is not None:
+                self._guardian.submit(slot.unacknowledged)
+                slot.unacknowledged = None
+            return answered.reply
+
+    def _make(
+        self,
+        slot: Slot,
+        permission: Permission,
+        asked: bytes,
+        charges: Sequence[Charge],
+        ballots: Callable[[], NDArray[np.number[Any]]],
+    ) -> Answered:
+        """Fills the slot; the batch is durable in the journal before anything can leave."""
+        session_id, batch_id = permission.key
+        if self._journal.holds(session_id, batch_id):
+            raise restarted(batch_id)
+        self._journal.check(charges, permission.asked, self._clock.now())
+        counted, seed, ring = ballots(), self._seed(), Ring(permission.plan.ring_bits)
+        rows, width = counted.shape
+        share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(counted, seed, ring)))
+        self._journal.record(session_id, batch_id, charges, permission.asked, self._clock.now())
+        slot.unacknowledged = share
+        slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
+        return slot.answered
