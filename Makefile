@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test lint audit chaos protos bench clean
+.PHONY: install demo test lint audit chaos protos bench train-mnist clean
 
 install: .venv/installed
 
@@ -38,6 +38,9 @@ protos: install
 
 bench: install
 	$(PY) -m benchmarks
+
+train-mnist: install
+	$(PY) -m benchmarks.train_mnist
 
 clean:
 	rm -rf .venv build dist *.egg-info

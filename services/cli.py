@@ -1,5 +1,6 @@
 """`ostraka party`: train teachers, check a site against its task, serve votes."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,14 +11,17 @@ from pydantic import ValidationError
 
 from common.cli import write_json
 from common.config import load_section
+from common.datasets import Dataset
 from common.errors import ErrorCode, OstrakaError
-from common.task import load_task
+from common.task import Task, load_task
 from common.telemetry import progress
 from services import admin_cli
 from services.policy import PartySection
-from services.teachers.config import TrainingSection
+from services.teachers.config import TrainingSection, is_file
 
 TEACHERS = "teachers"
+UNFINISHED = "teachers.unfinished"
+"""Folder of a training that did not reach its end."""
 
 app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
 app.command("sign-raise")(admin_cli.sign_raise)
@@ -52,7 +56,8 @@ def train(
     task: TaskFile = None,
     teachers: Annotated[int | None, typer.Option(min=1, help="How many.")] = None,
     model: Annotated[
-        str | None, typer.Option(help="logistic, mlp, cnn, random_forest, ... or module:function.")
+        str | None,
+        typer.Option(help="logistic, mlp, cnn, random_forest, ... or module:function, or file:path."),
     ] = None,
     head: Annotated[
         str | None,
@@ -69,7 +74,7 @@ def train(
     ] = None,
     json: Json = None,
 ) -> None:
-    """Train this party's teachers on slices of its records."""
+    """Train this party's teachers on slices of its records; once more after an interruption, goes on."""
     from services.teachers import train as train_teachers
 
     section = _training(
@@ -84,6 +89,10 @@ def train(
     )
     wanted = load_task(task or _task_file(site))
     records = wanted.load(section.required_data)
+    public = wanted.load(section.threshold_data) if section.threshold_data else None
+    if section.model and is_file(section.model):
+        _host(site, records, wanted, section, public, json)
+        return
     with progress() as bar:
         step = bar.add_task(f"Training {section.teachers} teachers", total=None)
         ensemble = train_teachers(
@@ -92,8 +101,11 @@ def train(
             section,
             seed=section.seed,
             progress=lambda done, total: bar.update(step, completed=done, total=total),
+            public=public,
+            unfinished=site / UNFINISHED,
         )
     ensemble.save(site / TEACHERS)
+    shutil.rmtree(site / UNFINISHED, ignore_errors=True)
     _tell(
         f"Trained {ensemble.manifest.teachers} teachers ({ensemble.training}) on {len(records)} records.",
         ensemble.manifest.model_dump(mode="json"),
@@ -153,6 +165,27 @@ def serve(
     serve_party(site, ready_file=ready_file, insecure=insecure)
 
 
+def _host(
+    site: Path,
+    records: Dataset,
+    task: Task,
+    section: TrainingSection,
+    public: Dataset | None,
+    json: str | None,
+) -> None:
+    """Takes exported models as they are for this party's teachers."""
+    from services.teachers.exported_hosting import host
+
+    ensemble = host(records, task, section, folder=site, public=public)
+    ensemble.save(site / TEACHERS)
+    manifest = ensemble.manifest
+    _tell(
+        f"Took {manifest.teachers} exported models as teachers of {manifest.records} records.",
+        manifest.model_dump(mode="json"),
+        json,
+    )
+
+
 def _training(site: Path, data: Path | None, **given: object) -> TrainingSection:
     """Table [training] with what the command line says instead; paths in it are relative to the site.
 
@@ -162,9 +195,12 @@ def _training(site: Path, data: Path | None, **given: object) -> TrainingSection
     section = load_section(site, "training", TrainingSection)
     kept = {key: value for key, value in given.items() if value is not None}
     other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
-    found = data or (section.data and site / section.data)
+    files = {
+        "data": data or (section.data and site / section.data),
+        "threshold_data": section.threshold_data and site / section.threshold_data,
+    }
     try:
-        return TrainingSection.model_validate(section.model_dump() | other | kept | {"data": found})
+        return TrainingSection.model_validate(section.model_dump() | other | kept | files)
     except ValidationError as exc:
         first = exc.errors()[0]
         option, problem = first["loc"][0], first["msg"].removeprefix("Value error, ")

@@ -13,9 +13,10 @@ from common.errors import ErrorCode, OstrakaError
 
 Progress = Callable[[int, int], None]
 """Told how many steps of training are done, and of how many."""
-Network = Literal["logistic", "mlp", "cnn", "square-mlp", "square-cnn"]
+Network = Literal["logistic", "mlp", "cnn", "resnet", "square-mlp", "square-cnn"]
 Estimator = Literal["logistic_regression", "random_forest"]
 Variant = Literal["none", "upsampling", "vanishing", "weighting"]
+Tuning = Literal["none", "global", "per_label"]
 NETWORKS: tuple[str, ...] = get_args(Network)
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 MODEL_OF_HEAD: Mapping[Head, str] = {
@@ -24,20 +25,30 @@ MODEL_OF_HEAD: Mapping[Head, str] = {
     "square-cnn": "square-cnn",
 }
 HEAD_OF_MODEL: Mapping[str, Head] = {model: head for head, model in MODEL_OF_HEAD.items()}
+FILE = "file:"
+"""Begins the model of teachers that were trained elsewhere: a file, or a folder of files."""
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _IMAGE_SIDE = 8
 
 
 def is_factory(model: str) -> bool:
     """Whether a model is named as "module:function" and not one of the built-in names."""
-    return _FACTORY.fullmatch(model) is not None
+    return _FACTORY.fullmatch(model) is not None and not is_file(model)
+
+
+def is_file(model: str) -> bool:
+    """Whether a model is named as "file:path": exported ones that are hosted as they are."""
+    return model.startswith(FILE) and model != FILE
 
 
 def _known(model: str) -> str:
-    if model in NETWORKS + ESTIMATORS or is_factory(model):
+    if model in NETWORKS + ESTIMATORS or is_factory(model) or is_file(model):
         return model
     names = ", ".join(NETWORKS + ESTIMATORS)
-    raise ValueError(f"'{model}' is no model: give one of {names}, or a factory as module:function")
+    raise ValueError(
+        f"'{model}' is no model: give one of {names}, a factory as module:function, or file:path of exported "
+        "models"
+    )
 
 
 def _factory(name: str) -> str:
@@ -53,6 +64,7 @@ class TrainingConfig(BaseModel):
         teachers: how many; upsampling trains more, so that each has as many records as without.
         model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
             torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
+            "file:path" hosts models that were trained elsewhere, one teacher for each file of a folder.
         head: instead of a model, the built-in network for this kind of evaluation on encrypted queries.
         encoder: the public network that teachers are trained behind, "module:factory"; none: records as the
             task prepares them.
@@ -64,6 +76,9 @@ class TrainingConfig(BaseModel):
         patience: passes without a lower loss on what is held out after which a network learns no more.
         balanced: whether the classes of a slice, or a label's yes and no, weigh the same however many records
             of it have them.
+        thresholds: from which score on a teacher of a multi-label task says yes: "none" one half, "global"
+            one threshold for all labels, "per_label" one for each. Tuned for each teacher by itself on what
+            its slice holds out, else all of it, or on public records (000, section I.10).
         variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
             "vanishing" and "weighting" train each teacher on records of one level (003, section 3).
         consent: epsilon of each consent level, as the federation's policy has it.
@@ -82,6 +97,7 @@ class TrainingConfig(BaseModel):
     held_out: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     patience: Annotated[int, Field(ge=1)] = 5
     balanced: bool = False
+    thresholds: Tuning = "none"
     variant: Variant = "none"
     consent: dict[Level, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.05
@@ -92,6 +108,11 @@ class TrainingConfig(BaseModel):
         if head is not None and info.data.get("model") is not None:
             raise ValueError("a head names its own model: give one of head and model")
         return head
+
+    @property
+    def settings(self) -> "TrainingConfig":
+        """This without what only a site's own table has: where its records lie."""
+        return TrainingConfig(**self.model_dump(include=set(TrainingConfig.model_fields)))
 
     def model_for(self, shape: tuple[int, ...]) -> str:
         """The model asked for, or the one that suits records of this shape."""
@@ -108,6 +129,8 @@ class TrainingSection(TrainingConfig):
 
     data: Path | None = None
     """File of records, relative to the site folder."""
+    threshold_data: Path | None = None
+    """File of public records on which thresholds are tuned; none: each teacher's own slice."""
     seed: Annotated[int, Field(ge=0)] = 0
 
     @property

@@ -8,11 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from common.crypto.ckks.parameters import Head
 from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import Variant
+from services.teachers.config import TrainingConfig, Tuning, Variant
 from services.teachers.groups import GROUP, Clique, GroupRecord
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]
+Together = Literal["ttac", "dp-ttac"]
+"""How teachers learn with those of other parties: without any formal guarantee, or with noise."""
+Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+"""SHA-256, hexadecimal; empty where there is nothing to digest."""
 
 
 class TeachersManifest(BaseModel):
@@ -26,6 +30,10 @@ class TeachersManifest(BaseModel):
         training: model and version, for people.
         task_digest: the task's digest, hexadecimal.
         seed: of slices and training.
+        config: what was asked for; none where the file does not say.
+        data_sha256: digest of the records, their labels and consent levels, hexadecimal.
+        slices_sha256: digest of which records each teacher was trained on, hexadecimal.
+        slice_sizes: how many they are, by teacher.
         classes: number of classes, or of labels.
         multi_label: whether a vote is a score for every label, not a class.
         shape: shape of one record.
@@ -36,6 +44,9 @@ class TeachersManifest(BaseModel):
         head: how the teachers are evaluated on encrypted queries; empty where they cannot be.
         encoder: the public network in front of them; empty: none. `shape` is then of its features.
         encoder_sha256: the digest of its weights, hexadecimal.
+        files: digest of every exported model's file, hexadecimal, by teacher; none for those trained here.
+        thresholds: whether teachers have thresholds of their own, in a file beside this one.
+        together: how they learned with those of other parties; empty where they learned alone.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -44,10 +55,14 @@ class TeachersManifest(BaseModel):
     teachers: _Count
     records: _Count
     model: str
-    library: Literal["torch", "sklearn"]
+    library: Literal["torch", "sklearn", "exported"]
     training: str
     task_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     seed: Annotated[int, Field(ge=0)]
+    config: TrainingConfig | None = None
+    data_sha256: Digest = ""
+    slices_sha256: Digest = ""
+    slice_sizes: tuple[_Count, ...] = ()
     classes: Annotated[int, Field(ge=2)]
     multi_label: bool = False
     shape: Annotated[tuple[_Count, ...], Field(min_length=1)]
@@ -56,7 +71,10 @@ class TeachersManifest(BaseModel):
     mixed: bool = True
     head: Head | Literal[""] = ""
     encoder: str = ""
-    encoder_sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    encoder_sha256: Digest = ""
+    files: tuple[Digest, ...] = ()
+    thresholds: Tuning = "none"
+    together: Together | Literal[""] = ""
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")
@@ -73,6 +91,8 @@ class TeachersManifest(BaseModel):
         whole = set(teachers) == {self.teachers} if self.mixed else sum(teachers) == self.teachers
         if not whole or sum(group.records for group in self.groups) != self.records:
             raise ValueError("the groups do not add up to the records and teachers")
+        if len(self.files) != (self.teachers if self.library == "exported" else 0):
+            raise ValueError("there are not as many files as exported models")
         return self
 
     @property

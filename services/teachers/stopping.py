@@ -20,12 +20,16 @@ class Stopping:
     A network whose loss did not fall in `patience` passes keeps those weights for good, whatever the networks
     beside it do: no slice decides over another's teacher. Where nothing is held out, networks stay as they
     end.
+
+    Attributes:
+        shown: how many steps were trained.
     """
 
     def __init__(
         self, nets: Sequence[nn.Module], stack: Stack, held: Sequence[Slice], loss: Loss, patience: int
     ) -> None:
         """Takes networks, the stack that trains them, what their slices hold out, and passes to wait."""
+        self.shown = 0
         self._nets, self._stack, self._held = nets, stack, held
         self._loss = loss
         self._patience = patience
@@ -35,14 +39,14 @@ class Stopping:
 
     def watch(self, steps: Iterator[Batch], pace: int) -> Iterator[Batch]:
         """The steps of training until no network may still improve; looks after every `pace` of them."""
-        if not any(len(part.y) for part in self._held):
-            yield from steps
-            return
-        for done, step in enumerate(steps):
-            if done and done % pace == 0 and not self._improving():
+        looks = any(len(part.y) for part in self._held)
+        for step in steps:
+            if looks and self.shown and self.shown % pace == 0 and not self._improving():
                 return
+            self.shown += 1
             yield step
-        self._improving()
+        if looks:
+            self._improving()
 
     def restore(self) -> None:
         """Gives every network the weights it had when it was best."""

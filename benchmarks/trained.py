@@ -1,0 +1,69 @@
+"""What training an ensemble takes, and what its votes are worth."""
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.published import DATA
+from common.datasets import load_splits
+from common.task import infer_task
+from common.telemetry import progress
+from services.teachers import TrainingConfig, accuracy, train
+
+
+@dataclass(frozen=True)
+class Trained:
+    """An ensemble's figures.
+
+    Attributes:
+        teachers: how many.
+        records: how many they share.
+        seconds: from the records to an ensemble on disk, which is what `ostraka party train` does.
+        plurality: share of the test records whose plurality of votes is right.
+        single: the same of one teacher, on average.
+    """
+
+    teachers: int
+    records: int
+    seconds: float
+    plurality: float
+    single: float
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        return (
+            f"{self.teachers} teachers on {self.records:,} records: {self.seconds:.0f} s, "
+            f"plurality accuracy {self.plurality:.4f}, one teacher's {self.single:.4f} on average"
+        )
+
+
+def trained(file: str, config: TrainingConfig, seed: int) -> Trained | None:
+    """Trains on a file of ../shared/data beside the checkout; none where it is not there.
+
+    Progress is shown on stderr.
+    """
+    if not (DATA / file).exists():
+        return None
+    private, test = load_splits(DATA / file)
+    task = infer_task(private, file)
+    with tempfile.TemporaryDirectory() as folder, progress() as bar:
+        step = bar.add_task(f"Training {config.teachers} teachers", total=None)
+        start = time.perf_counter()
+        ensemble = train(
+            private,
+            task,
+            config,
+            seed=seed,
+            progress=lambda done, total: bar.update(step, completed=done, total=total),
+            unfinished=Path(folder, "unfinished"),
+        )
+        ensemble.save(Path(folder, "teachers"))
+        seconds = time.perf_counter() - start
+        votes = ensemble.predict(task.prepare(test.X))
+    y = test.labels()
+    single = float(np.mean(votes == y))
+    return Trained(config.teachers, len(private), seconds, accuracy(votes, y, len(task.classes)), single)

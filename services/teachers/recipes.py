@@ -1,0 +1,60 @@
+"""How models of each library are trained on slices, as a party's settings say."""
+
+from collections.abc import Callable, Sequence
+
+from common.errors import ErrorCode, OstrakaError
+from services.teachers.config import Progress, TrainingConfig
+from services.teachers.ensemble import Models
+from services.teachers.manifest import TeachersManifest
+from services.teachers.slices import Slice
+
+Fit = Callable[[Sequence[Slice], Progress], Models]
+"""Trains one model on each of some slices."""
+
+
+def networks(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
+    """Trains networks, all by the schedule that suits the party's mean slice.
+
+    Raises:
+        OstrakaError: `config.invalid` where images are to be turned and records are none.
+    """
+    from services.teachers.batches import Schedule
+    from services.teachers.fitting import fit_networks
+    from services.teachers.nets import Networks
+    from services.teachers.networks import image_axes
+
+    axes = image_axes(manifest.shape)
+    if config.rotate and axes is None:
+        raise _no_use("rotate", "turns images, and the records are none")
+    schedule = Schedule.of(manifest.slice_sizes, manifest.model, axes, config)
+
+    def fit(slices: Sequence[Slice], progress: Progress) -> Models:
+        nets = fit_networks(slices, manifest.model, manifest.classes, config, progress, schedule)
+        return Networks.of(manifest.model, manifest.shape, nets)
+
+    return fit
+
+
+def estimators(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
+    """Fits scikit-learn estimators.
+
+    Raises:
+        OstrakaError: `config.invalid` for settings that only networks know.
+    """
+    from services.teachers.estimators import fit_estimators
+
+    for name in ("rotate", "held_out"):
+        if getattr(config, name):
+            raise _no_use(name, f"is for networks, and {manifest.model} is none")
+
+    def fit(slices: Sequence[Slice], progress: Progress) -> Models:
+        return fit_estimators(slices, manifest.model, manifest.classes, progress, balanced=config.balanced)
+
+    return fit
+
+
+def _no_use(name: str, problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"{name} {problem}: take it out of [training] of site.toml, or name another model.",
+    )

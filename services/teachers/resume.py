@@ -1,0 +1,75 @@
+"""Training group by group: a training that was killed goes on after the last group it finished."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from common.errors import OstrakaError
+from services.teachers.ensemble import Models, load_models
+from services.teachers.manifest import TeachersManifest
+
+GROUP = 48
+"""Teachers trained, and kept, at a time: what a killed training loses at most."""
+
+
+def groups(teachers: int) -> list[range]:
+    """The teachers 0, 1, ... in groups of nearly equal size, at most `GROUP`."""
+    parts = np.array_split(np.arange(teachers), -(-teachers // GROUP))
+    return [range(int(part[0]), int(part[-1]) + 1) for part in parts]
+
+
+class Finished:
+    """The groups that a training finished, in a folder that is only of use until the ensemble is saved.
+
+    A group counts where its manifest is the one of this training: the same records, settings, seed, task,
+    encoder and version. Any other is trained again.
+    """
+
+    def __init__(self, folder: Path | None, manifest: TeachersManifest) -> None:
+        """Takes the folder, none to keep nothing, and what is trained."""
+        self._folder = folder
+        self._manifest = manifest
+
+    def models(self, rows: range, fit: Callable[[], Models]) -> Models:
+        """The group's models, trained with `fit` unless they are finished."""
+        if self._folder is None:
+            return fit()
+        folder = self._folder / f"{rows.start:04d}-{rows.stop:04d}"
+        found = self._found(folder, len(rows))
+        if found is None:
+            self._keep(folder, fit())
+            found = self._load(folder, len(rows))
+        return found
+
+    def _found(self, folder: Path, teachers: int) -> Models | None:
+        try:
+            same = TeachersManifest.load(folder) == self._manifest
+            return self._load(folder, teachers) if same else None
+        except OstrakaError:
+            return None
+
+    def _keep(self, folder: Path, models: Models) -> None:
+        """Writes the group, its manifest last: without one it is not finished."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, mode=0o700)
+        models.save(folder)
+        self._manifest.save(folder)
+
+    def _load(self, folder: Path, teachers: int) -> Models:
+        return load_models(folder, self._manifest.model_copy(update={"teachers": teachers}))
+
+
+def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
+    """All models of a training, in the order of their groups."""
+    if len(parts) == 1:
+        return cast(Models, parts[0])
+    if manifest.library == "torch":
+        from services.teachers.nets import Networks
+
+        return Networks.of(manifest.model, manifest.shape, [net for part in parts for net in part.nets])
+    from services.teachers.estimators import Estimators
+
+    return Estimators.joined(parts)
