@@ -66,6 +66,7 @@ class ErrorCode(StrEnum):
     POLICY_REFUSED = "policy.refused"
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
+    RAY_UNREACHABLE = "ray.unreachable"
     RUN_MISMATCH = "run.mismatch"
     SERVER_BUSY = "server.busy"
     SERVER_INSECURE_REFUSED = "server.insecure_refused"
@@ -101,6 +102,7 @@ _STATUS_OF_GROUP = {
     "policy": "PERMISSION_DENIED",
     "process": "INTERNAL",
     "quorum": "FAILED_PRECONDITION",
+    "ray": "UNAVAILABLE",
     "run": "FAILED_PRECONDITION",
     "server": "UNAVAILABLE",
     "session": "FAILED_PRECONDITION",
