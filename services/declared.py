@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from common.mechanism import NoiseCluster
 from common.schedules import ticket_invalid
 from common.sharing.ballots import VOTE
+from protos.ostraka.v1 import common_pb2
 from services.ballots import Turn
 from services.charges import Charge
-from services.grants import Permission
+from services.grants import Permission, Session
 from services.teachers.groups import Clique
+from services.teachers.manifest import TeachersManifest
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,23 @@ class Declared:
         cliques: teachers that vote together.
         copies: how many teachers one record of each group touches.
         votes_per_person: what one person's records change in one vote of each of these teachers.
+        together: how they learned with those of other parties, as in Manifest; empty where they did not.
     """
 
     cliques: tuple[Clique, ...]
     copies: Mapping[str, int]
     votes_per_person: int
+    together: str = ""
 
-    def check(self, permission: Permission) -> None:
-        """Raise `ticket.invalid` unless the permission is for just these teachers, with allowed weights."""
-        participant = permission.participant
+    @classmethod
+    def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
+        """What `declaration` says of these teachers."""
+        copies = {group.name: group.copies for group in manifest.groups}
+        return cls(manifest.cliques, copies, votes_per_person, manifest.together)
+
+    def check(self, session: Session) -> None:
+        """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights."""
+        participant = session.participant
         teachers = sum(_size(clique) for clique in self.cliques)
         if participant.teachers != teachers:
             raise ticket_invalid(f"schedules {participant.teachers} of this party's {teachers} teachers")
@@ -40,7 +51,9 @@ class Declared:
         named = [(tuple(c.groups), tuple(c.copies), c.teachers) for c in participant.cliques]
         if named != [(c.groups, self._copies(c), _size(c)) for c in self.cliques]:
             raise ticket_invalid("names other groups, copies or teachers of them than this party has")
-        self._check_weights(permission)
+        if participant.together != self.together:
+            raise ticket_invalid("says otherwise than this party how its teachers learned with others")
+        self._check_weights(session)
 
     def turns(self, permission: Permission) -> list[Turn]:
         """Which teachers vote on which query, with what weight."""
@@ -71,15 +84,31 @@ class Declared:
     def _copies(self, clique: Clique) -> tuple[int, ...]:
         return tuple(self.copies[group] for group in clique.groups)
 
-    def _check_weights(self, permission: Permission) -> None:
+    def _check_weights(self, session: Session) -> None:
         """Weights are shares of a mean, so that no clique weighs more than all teachers of the session."""
-        weighting = permission.plan.variant == "weighting"
-        most = VOTE * sum(known.teachers for known in permission.grant.participants)
-        for clique in permission.participant.cliques:
+        weighting = session.plan.variant == "weighting"
+        most = VOTE * sum(known.teachers for known in session.grant.participants)
+        for clique in session.participant.cliques:
             if clique.weight != VOTE and not weighting:
                 raise ticket_invalid("weighs votes in a plan without weighting")
             if not 0 < clique.weight * clique.teachers <= most:
                 raise ticket_invalid(f"gives votes a weight of {clique.weight} steps of 2^-16")
+
+
+def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) -> common_pb2.Manifest:
+    """What a site registers of its teachers; the same before and after they are trained."""
+    return common_pb2.Manifest(
+        site=site,
+        task_digest=bytes.fromhex(manifest.task_digest),
+        groups=[common_pb2.Group(**group.model_dump()) for group in manifest.groups],
+        max_votes_per_person=votes_per_person,
+        training=manifest.training,
+        mixed=manifest.mixed,
+        head=manifest.head,
+        encoder=manifest.encoder,
+        encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
+        together=manifest.together,
+    )
 
 
 def _size(clique: Clique) -> int:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster
+from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, Ttac
 from common.plan import Plan
 from common.privacy import budget_amount, budget_rdp, propose_order
 from services.charges import Cap
@@ -42,7 +42,8 @@ class Policy(BaseModel):
     order_cap: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
     mechanisms: tuple[str, ...] | None = None
-    """Mechanisms to answer; none: every one, `noise_cluster` only with `label_counts`."""
+    """Mechanisms to answer; none: every one but `ttac`, which must be named; `noise_cluster` only with
+    `label_counts`."""
     label_counts: bool = False
     """Whether to count this party's own labelled records by cluster, which `noise_cluster` asks for.
 
@@ -96,6 +97,12 @@ class Policy(BaseModel):
                 ErrorCode.POLICY_REFUSED,
                 "This party does not count its labelled records for noise_cluster: ask its operator to set "
                 "policy.label_counts to true in site.toml, or leave this party out of the plan.",
+            )
+        if isinstance(mechanism, Ttac) and self.mechanisms is None:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                "This party does not train with ttac, which gives no formal guarantee: ask its operator to "
+                "name ttac in policy.mechanisms of site.toml, or train with dp_ttac.",
             )
         if self.mechanisms is not None and mechanism.kind not in self.mechanisms:
             raise OstrakaError(

@@ -1,17 +1,19 @@
 """What a party answers at all, however it is asked."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from common.crypto.ckks.parameters import Head
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
+from common.mechanism import DpTtac, Ttac
 from common.plan import Plan
 from common.schedules import ticket_invalid
 from common.task import Task
 from services.declared import Declared
-from services.grants import Permission
+from services.grants import Permission, Session
 from services.policy import Policy
+from services.teachers.manifest import TeachersManifest
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,31 @@ class Terms:
     encoder: str = ""
     encoder_sha256: bytes = b""
 
-    def check(self, permission: Permission, querier: Identity) -> None:
-        """Raises `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a batch is answered."""
-        self.policy.check(permission.plan, querier)
-        self._check_task(permission.plan)
-        self._check_labels(permission.plan)
-        self._check_encoder(permission.plan)
-        self.declared.check(permission)
+    @classmethod
+    def of(cls, task: Task, policy: Policy, manifest: TeachersManifest, votes_per_person: int) -> Self:
+        """The terms of a site with these teachers, which were trained for `task`."""
+        return cls(
+            task=task,
+            policy=policy,
+            declared=Declared.of(manifest, votes_per_person),
+            head=manifest.head,
+            encoder=manifest.encoder,
+            encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
+        )
+
+    def check(self, session: Session, querier: Identity) -> None:
+        """Raises `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a session is answered."""
+        self.policy.check(session.plan, querier)
+        self._check_task(session.plan)
+        self._check_labels(session.plan)
+        self._check_encoder(session.plan)
+        self.declared.check(session)
 
     def check_encrypted(self, permission: Permission, querier: Identity) -> None:
         """As `check`, for encrypted queries; raises `party.not_encrypted` where teachers cannot take them."""
         self.check(permission, querier)
         if permission.plan.encoding != "ckks":
-            raise _other_call("plain", "Vote")
+            raise _other_call("encoding is plain", "ask for votes with Vote")
         if not self.head:
             raise OstrakaError(
                 ErrorCode.PARTY_NOT_ENCRYPTED,
@@ -60,7 +74,9 @@ class Terms:
         """As `check`, for queries in the clear; raises `data.shape` for other columns than the task's."""
         self.check(permission, querier)
         if permission.plan.encoding != "plain":
-            raise _other_call("ckks", "Begin")
+            raise _other_call("encoding is ckks", "ask for votes with Begin")
+        if isinstance(permission.plan.mechanism, Ttac | DpTtac):
+            raise _other_call("queries are rounds of a training", "ask for updates with Train")
         if columns != len(self.task.columns):
             raise OstrakaError(
                 ErrorCode.DATA_SHAPE,
@@ -98,7 +114,5 @@ def _named(encoder: str) -> str:
     return f"the encoder {encoder}" if encoder else "no encoder"
 
 
-def _other_call(encoding: str, call: str) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.PLAN_INVALID, f"The plan's encoding is {encoding}: ask for votes with {call} instead."
-    )
+def _other_call(problem: str, call: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.PLAN_INVALID, f"The plan's {problem}: {call} instead.")

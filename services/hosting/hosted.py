@@ -12,7 +12,7 @@ from common.crypto.ckks.heads import EncryptedHead
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
 from services.ballots import Records, Teachers
-from services.declared import Declared
+from services.declared import declaration
 from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
 from services.policy import Policy
 from services.teachers.config import TrainingSection
@@ -74,30 +74,14 @@ class Loader:
 
         ensemble = Ensemble.load(self.folder / "teachers")
         ensemble.require_task(self.task)
-        manifest = self._manifest(ensemble)
+        manifest = declaration(ensemble.manifest, self.site, self.votes_per_person)
         most = _micro_batch(ensemble)
         on_device = OnDevice(self.device, ensemble, most)
         teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
-        copies = {group.name: group.copies for group in ensemble.groups}
-        declared = Declared(ensemble.cliques, copies, self.votes_per_person)
-        head, encoder = ensemble.manifest.head, manifest.encoder
-        terms = Terms(self.task, self.policy, declared, head, encoder, manifest.encoder_sha256)
-        heads = encrypted_heads(ensemble) if head else ()
+        terms = Terms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
+        heads = encrypted_heads(ensemble) if terms.head else ()
         self._warm_up(ensemble)
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
-
-    def _manifest(self, ensemble: "Ensemble") -> common_pb2.Manifest:
-        return common_pb2.Manifest(
-            site=self.site,
-            task_digest=self.task.digest,
-            groups=ensemble.groups,
-            max_votes_per_person=self.votes_per_person,
-            training=ensemble.training,
-            mixed=ensemble.mixed,
-            head=ensemble.manifest.head,
-            encoder=ensemble.manifest.encoder,
-            encoder_sha256=bytes.fromhex(ensemble.manifest.encoder_sha256),
-        )
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """The labelled records that the teachers were trained on, where they may vote themselves."""

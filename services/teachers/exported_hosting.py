@@ -14,8 +14,8 @@ from services.teachers.digests import records_digest
 from services.teachers.ensemble import Ensemble
 from services.teachers.exported import Exported, not_hosted
 from services.teachers.manifest import TeachersManifest
+from services.teachers.preparation import features
 from services.teachers.slices import Slice
-from services.teachers.training import prepared
 from services.teachers.tuning import tune
 
 MEANT = {"teachers", "model", "encoder", "thresholds", "consent"}
@@ -45,7 +45,7 @@ def host(
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there
     encoder = load_encoder(config.encoder) if config.encoder else None
-    X = prepared(dataset, task, encoder)[0]
+    X = features(dataset, task, encoder)[0]
     files = _files(folder / config.model.removeprefix(FILE))
     models = Exported(files, X.shape[1:], len(task.classes))
     assigned = assign(dataset, config.model_copy(update={"teachers": len(files)}), 0)
@@ -69,7 +69,7 @@ def host(
         thresholds=config.thresholds,
         groups=assigned.groups,
     )
-    shown = [] if public is None else [Slice(*prepared(public, task, encoder), entropy=())] * len(files)
+    shown = [] if public is None else [Slice(*features(public, task, encoder), entropy=())] * len(files)
     thresholds = tune(models, config, shown, shown[0]) if shown else None
     return Ensemble(manifest, models, encoder, thresholds)
 

@@ -1,0 +1,120 @@
+"""A party's records shared out to its teachers, before any of them learns."""
+
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.datasets import Dataset
+from common.encoders import Encoder, load_encoder
+from common.errors import ErrorCode, OstrakaError
+from common.task import Task
+from services.teachers.assignment import assign
+from services.teachers.config import HEAD_OF_MODEL, TrainingConfig
+from services.teachers.digests import records_digest, slices_digest
+from services.teachers.ensemble import Ensemble, Models
+from services.teachers.factory import build
+from services.teachers.manifest import TeachersManifest, Together
+from services.teachers.slices import Slice
+from services.teachers.tuning import tune
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What teachers learn from.
+
+    Attributes:
+        config: how they are to learn.
+        slices: each one's records.
+        manifest: of the ensemble that they will be.
+        encoder: the public network in front of them.
+        public: labelled records of nobody's, on which thresholds are tuned; none: each teacher's own slice.
+    """
+
+    config: TrainingConfig
+    slices: Sequence[Slice] = field(repr=False)
+    manifest: TeachersManifest
+    encoder: Encoder | None = field(repr=False)
+    public: Slice | None = field(repr=False)
+
+    def ensemble(self, models: Models) -> Ensemble:
+        """The trained models, one for each slice, as an ensemble; tunes their thresholds."""
+        thresholds = tune(models, self.config, self.slices, self.public)
+        return Ensemble(self.manifest, models, self.encoder, thresholds)
+
+
+def prepare(
+    dataset: Dataset,
+    task: Task,
+    config: TrainingConfig,
+    *,
+    seed: int,
+    public: Dataset | None = None,
+    together: Together | Literal[""] = "",
+) -> Prepared:
+    """Slices of the records, and what will be said of the teachers that learn from them.
+
+    Teachers that learn `together` with those of other parties know more classes than their slices have: none
+    of them always votes for one.
+
+    Raises:
+        OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
+            records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
+            `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together.
+    """
+    encoder = load_encoder(config.encoder) if config.encoder else None
+    X, y = features(dataset, task, encoder)
+    assigned = assign(dataset, config, seed)
+    parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
+    model = config.model_for(X.shape[1:])
+    library = _library(model, X.shape[1:], len(task.classes))
+    if together and library != "torch":
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Networks learn together, and {model} is none: give --model logistic, mlp or cnn, or train "
+            "without --training.",
+        )
+    constants = {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
+    manifest = TeachersManifest(
+        teachers=len(parts),
+        records=len(y),
+        model=model,
+        library=library,
+        training=f"{model}, ostraka {importlib.metadata.version('ostraka')}",
+        task_digest=task.digest.hex(),
+        seed=seed,
+        config=config.settings,
+        data_sha256=records_digest(dataset),
+        slices_sha256=slices_digest(assigned.slices),
+        slice_sizes=tuple(map(len, assigned.slices)),
+        classes=len(task.classes),
+        multi_label=task.multi_label,
+        shape=X.shape[1:],
+        constants={} if together else constants,
+        variant=config.variant,
+        mixed=assigned.mixed,
+        head=HEAD_OF_MODEL.get(model, ""),
+        encoder=encoder.name if encoder else "",
+        encoder_sha256=encoder.sha256.hex() if encoder else "",
+        thresholds=config.thresholds,
+        together=together,
+        groups=assigned.groups,
+    )
+    shown = None if public is None else Slice(*features(public, task, encoder), entropy=(seed,))
+    return Prepared(config, parts, manifest, encoder, shown)
+
+
+def features(
+    dataset: Dataset, task: Task, encoder: Encoder | None
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Records as models take them, (N, *shape), and their labels; checked against the task."""
+    task.check(dataset)
+    X = task.prepare(dataset.X)
+    return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape), dataset.labels()
+
+
+def _library(model: str, shape: tuple[int, ...], classes: int) -> Literal["torch", "sklearn"]:
+    return "sklearn" if hasattr(build(model, shape, classes), "fit") else "torch"
