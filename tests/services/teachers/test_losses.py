@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.utils.class_weight import compute_class_weight
+from torch.nn import functional
+
+from services.teachers.losses import Loss
+from services.teachers.slices import Slice
+
+CPU = torch.device("cpu")
+Y = [np.array([0, 0, 0, 1]), np.array([2, 1, 1, 0])]
+
+
+def part(y: np.ndarray) -> Slice:
+    return Slice(np.zeros((len(y), 1), np.float32), y, (0,))
+
+
+def logits(*shape: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(1).normal(size=shape).astype(np.float32))
+
+
+def test_a_balanced_loss_weighs_classes_as_scikit_learn_does_by_each_slice() -> None:
+    scores = logits(2, 4, 3)
+    expected = 0.0
+    for row, y in enumerate(Y):
+        weights = np.ones(3, np.float32)
+        weights[np.unique(y)] = compute_class_weight("balanced", classes=np.unique(y), y=y)
+        each = functional.cross_entropy(scores[row], torch.from_numpy(y), reduction="none")
+        expected += float((each * torch.from_numpy(weights)[y]).sum())
+    loss = Loss.balanced([part(y) for y in Y], 3, CPU)
+    assert float(loss(scores, torch.from_numpy(np.stack(Y)))) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_part_of_the_networks_keeps_its_own_weights() -> None:
+    scores, y = logits(2, 4, 3), torch.from_numpy(np.stack(Y))
+    loss = Loss.balanced([part(labels) for labels in Y], 3, CPU)
+    whole = float(loss(scores, y))
+    parts = [float(loss.of([row])(scores[[row]], y[[row]])) for row in range(2)]
+    assert sum(parts) == pytest.approx(whole, rel=1e-6)
+    assert float(loss.of([1])(scores[[0]], y[[0]])) != pytest.approx(parts[0], rel=1e-3)
+
+
+def test_a_balanced_loss_gives_the_ones_of_a_label_the_weight_of_its_zeros() -> None:
+    y = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]])
+    even = torch.zeros(1, 4, 3)
+    each = Loss.balanced([part(y)], 3, CPU)
+    rare, always, never = (
+        [float(each(even[:, [row]], torch.from_numpy(y)[None, [row]])) for row in range(4)],
+        y[:, 1],
+        y[:, 2],
+    )
+    assert rare[0] - rare[1] == pytest.approx(2 * np.log(2), rel=1e-5)
+    assert (always.min(), never.max()) == (1, 0)
+    assert rare[1] == pytest.approx(3 * np.log(2), rel=1e-5)
+
+
+def test_without_weights_it_is_the_summed_cross_entropy() -> None:
+    scores, y = logits(2, 4, 3), torch.from_numpy(np.stack(Y))
+    expected = functional.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="sum")
+    assert float(Loss()(scores, y)) == pytest.approx(float(expected), rel=1e-6)
