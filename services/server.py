@@ -104,11 +104,11 @@ def running(
         bound.server.start()
         hosting.register(stop)
         stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
-        stack.callback(_drain, bound, admission)
+        stack.callback(drain, bound, admission)
         yield bound.address
 
 
-def _drain(bound: BoundServer, admission: Admission) -> None:
+def drain(bound: BoundServer, admission: Admission) -> None:
     """Takes no more batches and says so, while those under way get `DRAIN_S` seconds to finish."""
     bound.health.enter_graceful_shutdown()
     admission.close()

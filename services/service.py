@@ -14,6 +14,7 @@ from services.encrypted.batch import EncryptedBatch
 from services.encrypted.steps import Name
 from services.grants import Checker
 from services.hosting.admission import Admission
+from services.hosting.hosted import Hosted
 from services.hosting.hosting import Hosting
 from services.voting import Voter
 
@@ -30,7 +31,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def __init__(
         self,
         checker: Checker,
-        hosting: Hosting,
+        hosting: Hosting[Hosted],
         admission: Admission,
         voter: Voter,
         encrypted: EncryptedVoter,

@@ -4,14 +4,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol, TypeVar
 
 import structlog
 
 from common.errors import ErrorCode, OstrakaError
 from common.serving import DRAIN_S
 from protos.ostraka.v1 import common_pb2
-from services.hosting.hosted import Hosted
 
 TRANSIENT = frozenset(
     {
@@ -35,17 +34,28 @@ class Registrar(Protocol):
         """Returns when the guardian has taken the manifest; raises otherwise, after so many attempts."""
 
 
-class Hosting:
+class Registered(Protocol):
+    """Teachers that the guardian is told of."""
+
+    @property
+    def manifest(self) -> common_pb2.Manifest:
+        """What it is told."""
+
+
+H = TypeVar("H", bound=Registered)
+
+
+class Hosting(Generic[H]):
     """Teachers that are replaced while they serve: a batch goes on with those it began with."""
 
-    def __init__(self, load: Callable[[], Hosted], link: Registrar) -> None:
+    def __init__(self, load: Callable[[], H], link: Registrar) -> None:
         """Load the first teachers; raises what `load` raises."""
         self._load = load
         self._link = link
         self._current = load()
 
     @property
-    def current(self) -> Hosted:
+    def current(self) -> H:
         """The teachers for batches that begin now."""
         return self._current
 
@@ -75,7 +85,7 @@ class Hosting:
             structlog.get_logger().error("party.not_reloaded", problem=problem)
             return
         self._current = found
-        structlog.get_logger().info("party.reloaded", teachers=found.teachers.count)
+        structlog.get_logger().info("party.reloaded", training=found.manifest.training)
 
     @contextmanager
     def kept_up(self, orders: Orders, again_s: float) -> Iterator[None]:

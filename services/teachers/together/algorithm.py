@@ -62,7 +62,7 @@ class TogetherTeachers:
             OstrakaError: `model.invalid` where the model cannot learn together, `config.invalid` for settings
                 of teachers that learn apart.
         """
-        _require_usable(config)
+        require_usable(config)
         self._parts, self._model, self._config, self._recipe = parts, model, config, recipe
         self._device = best_device()
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
@@ -152,7 +152,7 @@ def _radius_of_records(mechanism: Ttac | DpTtac) -> float | None:
     return mechanism.radius if isinstance(mechanism, DpTtac) and mechanism.clip == "record" else None
 
 
-def _require_usable(config: TrainingConfig) -> None:
+def require_usable(config: TrainingConfig) -> None:
     """Raises `config.invalid` for settings that only teachers that learn apart have a use for."""
     for name in ("epochs", "held_out", "balanced"):
         if getattr(config, name):

@@ -1,0 +1,108 @@
+"""What a party's teachers learn together with others, and which sessions they take part in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.mechanism import DpTtac, Recipe, Ttac
+from common.task import Task
+from protos.ostraka.v1 import common_pb2
+from services.declared import declaration
+from services.grants import Session
+from services.policy import Policy
+from services.teachers.ensemble import Ensemble
+from services.teachers.nets import Networks
+from services.teachers.preparation import Prepared
+from services.teachers.together.algorithm import TogetherTeachers, require_usable, untrained
+from services.terms import Terms
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Teachers that are to learn together.
+
+    Attributes:
+        prepared: their records, and the manifest of what they will be.
+        manifest: what the guardian is told of them.
+        terms: which sessions are answered at all.
+    """
+
+    prepared: Prepared
+    manifest: common_pb2.Manifest = field(repr=False)
+    terms: Terms = field(repr=False)
+
+    @classmethod
+    def of(cls, prepared: Prepared, task: Task, policy: Policy, site: str, votes_per_person: int) -> Self:
+        """A site's prepared teachers, and its operator's terms.
+
+        Raises `config.invalid` where they are to be trained as only teachers that learn apart can be.
+        """
+        require_usable(prepared.config)
+        known = prepared.manifest
+        manifest = declaration(known, site, votes_per_person)
+        return cls(prepared, manifest, Terms.of(task, policy, known, votes_per_person))
+
+    @property
+    def kind(self) -> str:
+        """The mechanism that they learn by."""
+        return self.prepared.manifest.together.replace("-", "_")
+
+    @cached_property
+    def untrained(self) -> NDArray[np.float32]:
+        """Parameters (d,) of a network before it is trained, which depend on the seed alone."""
+        known = self.prepared.manifest
+        return untrained(known.model, known.shape, known.classes, known.seed)
+
+    def check_kind(self, kind: str) -> None:
+        """Raises `plan.invalid` unless this party's teachers learn by a mechanism of this kind."""
+        if kind != self.kind:
+            raise _unfit(f"is by {kind} and this party trains by {self.kind}", "--training")
+
+    def check(self, session: Session, querier: Identity) -> Ttac | DpTtac:
+        """How teachers learn in a session; raises unless these take part in it.
+
+        Raises:
+            OstrakaError: `policy.refused`, `task.mismatch` or `ticket.invalid` as `Terms.check` says,
+                `plan.invalid` for another kind or network, or where no participant leads.
+        """
+        self.terms.check(session, querier)
+        mechanism = session.plan.mechanism
+        self.check_kind(mechanism.kind)
+        assert isinstance(mechanism, Ttac | DpTtac)  # noqa: S101 - of this party's kind
+        asked, own = mechanism.recipe, self.prepared.manifest.model
+        if (asked.model, asked.parameters) != (own, len(self.untrained)):
+            raise _unfit(
+                f"is of {asked.model} with {asked.parameters} parameters and this party trains {own} with "
+                f"{len(self.untrained)}",
+                "--model",
+            )
+        if querier.site not in session.plan.parties:
+            raise OstrakaError(
+                ErrorCode.PLAN_INVALID,
+                f"{querier.site} leads a training that it takes no part in: let a party lead that does.",
+            )
+        return mechanism
+
+    def teachers(self, recipe: Recipe) -> TogetherTeachers:
+        """The teachers, who learn by this recipe."""
+        known, config = self.prepared.manifest, self.prepared.config
+        return TogetherTeachers(self.prepared.slices, known.model, known.classes, config, recipe)
+
+    def ensemble(self, nets: Sequence[nn.Module]) -> Ensemble:
+        """The teachers as they are served, from their trained networks."""
+        known = self.prepared.manifest
+        return self.prepared.ensemble(Networks.of(known.model, known.shape, nets))
+
+
+def _unfit(problem: str, option: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.PLAN_INVALID,
+        f"The training {problem}: give all parties the same {option} and the same task.",
+    )

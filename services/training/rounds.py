@@ -1,0 +1,140 @@
+"""One party's part in a round of a training, and in its end."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity
+from common.mechanism import DpTtac, Ttac
+from common.sharing.fixed_point import FRACTION_BITS
+from protos.ostraka.v1 import party_pb2, training_pb2
+from services.answers import Answers
+from services.grants import Permission, Session
+from services.teachers.config import Progress
+from services.teachers.ensemble import Ensemble
+from services.teachers.together.algorithm import Round
+from services.training.learning import Learning
+from services.training.variates import KeptVariates
+
+NUMBER_BYTES = 4
+
+
+class Trainer:
+    """Has the teachers take one round after the other; safe to call from many threads."""
+
+    def __init__(
+        self,
+        learning: Learning,
+        kept: KeptVariates,
+        answers: Answers,
+        folder: Path,
+        *,
+        progress: Progress,
+        finished: Callable[[Ensemble], object],
+    ) -> None:
+        """Takes who learns, where their variates are kept, who answers, and where teachers are stored.
+
+        `progress` is told how many rounds were taken and how many there are; `finished` gets what was stored.
+        """
+        self._learning = learning
+        self._kept = kept
+        self._answers = answers
+        self._folder = folder
+        self._progress = progress
+        self._finished = finished
+        self._one_at_a_time = threading.Lock()
+
+    def train(
+        self,
+        permission: Permission,
+        mechanism: Ttac | DpTtac,
+        header: training_pb2.TrainHeader,
+        average: bytes,
+        querier: Identity,
+    ) -> party_pb2.VoteReplyHeader:
+        """The reply to a round that `Learning.check` allows; the same content again gets the same bytes.
+
+        The average is little-endian float32: parameters, then control variate. Raises `data.nan`,
+        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle` and `Answers.answer` raise.
+        """
+        round = _round(header, average)
+        if round.number >= permission.plan.queries:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"The plan has {permission.plan.queries} rounds and {round.number} were released: finish the "
+                "training.",
+            )
+        if not permission.scheduled.all():
+            raise OstrakaError(
+                ErrorCode.TICKET_INVALID,
+                "The ticket leaves out some of this party's teachers, and they learn together: ask the "
+                "guardian for a ticket of this round.",
+            )
+        charges = self._learning.terms.declared.charges(permission)
+        asked = permission.digest(_content(header), querier)
+        return self._answers.answer(
+            permission, asked, charges, lambda: self._update(permission, mechanism, round, _counted(header))
+        )
+
+    def finish(
+        self,
+        session: Session,
+        mechanism: Ttac | DpTtac,
+        header: training_pb2.TrainHeader,
+        average: bytes,
+    ) -> None:
+        """Stores the teachers after their last local steps; the same again stores the same.
+
+        Raises `data.nan`, or `batch.out_of_order` as `KeptVariates.settle` does.
+        """
+        round = _round(header, average)
+        with self._one_at_a_time:
+            variates = self._kept.settle(session.grant.session_id, _counted(header))
+            nets = self._learning.teachers(mechanism.recipe).finish(mechanism, round, variates)
+            ensemble = self._learning.ensemble(nets)
+            ensemble.save(self._folder)
+        self._progress(session.plan.queries + 1, session.plan.queries + 1)
+        self._finished(ensemble)
+
+    def _update(
+        self, permission: Permission, mechanism: Ttac | DpTtac, round: Round, counted: int | None
+    ) -> NDArray[np.float64]:
+        """The party's update as one ballot, (1, d); the variates that go with it are durable."""
+        session_id, batch_id = permission.key
+        with self._one_at_a_time:
+            variates = self._kept.settle(session_id, counted)
+            steps, after = self._learning.teachers(mechanism.recipe).update(mechanism, round, variates)
+            self._kept.propose(session_id, batch_id, after)
+        self._progress(round.number + 1, permission.plan.queries + 1)
+        return np.ldexp(steps.astype(np.float64), -FRACTION_BITS)[None]
+
+
+def average_bytes(parameters: int) -> int:
+    """Size of an average of so many parameters, with its control variate."""
+    return 2 * parameters * NUMBER_BYTES
+
+
+def _round(header: training_pb2.TrainHeader, average: bytes) -> Round:
+    theta, c = np.frombuffer(average, "<f4").astype(np.float32).reshape(2, -1)
+    if not (np.isfinite(theta).all() and np.isfinite(c).all()):
+        raise OstrakaError(
+            ErrorCode.DATA_NAN,
+            f"The average after {header.round} rounds has values that are no numbers: begin the training "
+            "again with a smaller learning rate.",
+        )
+    return Round(theta, c, header.round)
+
+
+def _counted(header: training_pb2.TrainHeader) -> int | None:
+    return header.counted if header.HasField("counted") else None
+
+
+def _content(header: training_pb2.TrainHeader) -> bytes:
+    """All that an update depends on but the plan; the digest is the average's, which was checked."""
+    counted = _counted(header)
+    told = b"" if counted is None else counted.to_bytes(8, "little")
+    return header.sha256 + header.round.to_bytes(4, "little") + told

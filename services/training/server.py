@@ -1,0 +1,134 @@
+"""Wires a party that learns together with others, and serves it until its teachers are trained."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import structlog
+
+from common.clock import Clock, SystemClock
+from common.config import load_section, load_site
+from common.identity import Credentials, Identity, Role
+from common.rpc import make_server
+from common.serving import stop_on_signal, write_ready
+from common.task import Task
+from protos.ostraka.v1 import training_pb2_grpc
+from services.answers import Answers
+from services.grants import Checker
+from services.hosting.admission import Admission
+from services.hosting.hosting import Hosting, Orders
+from services.journal import Journal
+from services.policy import PartySection, Policy
+from services.server import AGAIN_S, drain
+from services.submission import GuardianLink
+from services.teachers.config import Progress
+from services.teachers.ensemble import Ensemble
+from services.teachers.preparation import Prepared
+from services.training.learning import Learning
+from services.training.rounds import Trainer
+from services.training.service import ROLES, TrainingService
+from services.training.variates import KeptVariates
+
+TEACHERS = "teachers"
+UNFINISHED = "teachers.together"
+"""Folder of what a party keeps between rounds."""
+
+
+def learn(
+    folder: Path,
+    prepared: Prepared,
+    task: Task,
+    *,
+    progress: Progress,
+    ready_file: Path | None = None,
+    insecure: bool = False,
+) -> Ensemble | None:
+    """Serves site folder `folder` until its teachers are trained and stored; none if it was stopped before.
+
+    The same again goes on after the last round that the party took.
+
+    Args:
+        folder: the provisioned site; teachers are stored in its `teachers/`, the journal is `journal.db`.
+        prepared: the records that they learn from.
+        task: what is classified.
+        progress: told how many rounds this party took, and how many there are.
+        ready_file: where to write {"address": ...} once the guardian knows this party and rounds are taken.
+        insecure: no TLS; loopback only.
+
+    Raises:
+        OstrakaError: `config.invalid`, `model.invalid`, `ledger.*`, `server.port_in_use`,
+            `server.insecure_refused`, or what the guardian refuses the manifest with.
+    """
+    stop = stop_on_signal()
+    trained: list[Ensemble] = []
+    with running(folder, prepared, task, trained, stop=stop, progress=progress, insecure=insecure) as address:
+        if ready_file is not None and not stop.is_set():
+            write_ready(ready_file, address)
+        structlog.get_logger().info("party.learning", address=address)
+        stop.wait()
+    return trained[-1] if trained else None
+
+
+@contextmanager
+def running(
+    folder: Path,
+    prepared: Prepared,
+    task: Task,
+    trained: list[Ensemble],
+    *,
+    stop: threading.Event,
+    progress: Progress,
+    insecure: bool = False,
+    clock: Clock | None = None,
+    again_s: float = AGAIN_S,
+) -> Iterator[str]:
+    """A party that is registered and takes rounds within the block, which gets its address.
+
+    Once teachers are stored, they are added to `trained`, and `stop` is set. Drains at the end.
+    """
+    clock = clock or SystemClock()
+    site, credentials = load_site(folder), Credentials.load(folder)
+    section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
+    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    learning = Learning.of(prepared, task, policy, site.site, section.max_votes_per_person)
+    kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
+    kept.open()
+
+    def finished(ensemble: Ensemble) -> None:
+        trained.append(ensemble)
+        stop.set()
+
+    with ExitStack() as stack:
+        journal = stack.enter_context(
+            Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
+        )
+        link = GuardianLink(
+            credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
+        )
+        stack.callback(link.close)
+        trainer = Trainer(
+            learning,
+            kept,
+            Answers(journal, link, clock),
+            folder / TEACHERS,
+            progress=progress,
+            finished=finished,
+        )
+        admission = Admission()
+        service = TrainingService(Checker(credentials, guardian, clock), learning, admission, trainer)
+        bound = make_server(
+            credentials,
+            site.listen,
+            [lambda server: training_pb2_grpc.add_TrainingServicer_to_server(service, server)],
+            ROLES,
+            clock,
+            insecure=insecure,
+        )
+        stack.callback(bound.server.stop, None)
+        bound.server.start()
+        hosting = Hosting(lambda: learning, link)
+        hosting.register(stop)
+        stack.enter_context(hosting.kept_up(Orders(), again_s))
+        stack.callback(drain, bound, admission)
+        yield bound.address

@@ -1,0 +1,140 @@
+"""Control variates of a party's teachers from round to round, on disk, so that a restarted party goes on."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from common.errors import ErrorCode, OstrakaError
+from services.teachers.manifest import TeachersManifest
+
+Variates = NDArray[np.float32]
+_STATE = "state.json"
+
+
+class _State(BaseModel):
+    """Which batches the kept variates are of.
+
+    Attributes:
+        session: whose training.
+        counted: the last batch whose update counted; none before the first, when variates are 0.
+        proposed: the batch after that, of which is not known yet whether its update counts.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    session: str
+    counted: int | None = None
+    proposed: int | None = None
+
+
+@dataclass(frozen=True)
+class KeptVariates:
+    """The variates of one training in a folder, whole after a crash; as secret as the teachers themselves.
+
+    Attributes:
+        folder: of this training; what another left in it is removed.
+        manifest: of the teachers.
+        parameters: how many each has, d.
+    """
+
+    folder: Path
+    manifest: TeachersManifest
+    parameters: int
+
+    def open(self) -> None:
+        """Begins, or goes on where the folder is of a training of the same teachers."""
+        try:
+            same = TeachersManifest.load(self.folder) == self.manifest
+        except OstrakaError:
+            same = False
+        if not same:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True, mode=0o700)
+            self.manifest.save(self.folder)
+
+    def settle(self, session: str, counted: int | None) -> Variates:
+        """The variates (teachers, d) after batch `counted`, the last that counted this party's update.
+
+        Raises `batch.out_of_order` where that is neither the last proposed nor the one before.
+        """
+        state = self._state()
+        if state is None or (state.session != session and counted is None):
+            state = _State(session=session)
+            self._write(state)
+        elif state.session == session and counted is not None and counted == state.proposed:
+            state = _State(session=session, counted=counted)
+            self._write(state)
+        if (state.session, state.counted) != (session, counted):
+            raise OstrakaError(
+                ErrorCode.BATCH_OUT_OF_ORDER,
+                f"This party does not know of an update of its own that counted in {_named(counted)} as its "
+                "last: go on without this party, or begin the training again.",
+            )
+        return self._read(state)
+
+    def propose(self, session: str, batch: int, variates: Variates) -> None:
+        """Keeps variates that hold from then on where the update of this batch counts."""
+        state = self._state()
+        counted = state.counted if state is not None else None
+        self._write_file(_file(batch), variates.astype("<f4").tobytes())
+        self._write(_State(session=session, counted=counted, proposed=batch))
+
+    def _state(self) -> _State | None:
+        try:
+            return _State.model_validate_json((self.folder / _STATE).read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as exc:
+            raise self._damaged() from exc
+
+    def _read(self, state: _State) -> Variates:
+        shape = (self.manifest.teachers, self.parameters)
+        if state.counted is None:
+            return np.zeros(shape, np.float32)
+        try:
+            values = np.fromfile(self.folder / _file(state.counted), "<f4")
+            return values.astype(np.float32).reshape(shape)
+        except (OSError, ValueError) as exc:
+            raise self._damaged() from exc
+
+    def _write(self, state: _State) -> None:
+        """Makes the state hold, and removes what it has no use for."""
+        self._write_file(_STATE, state.model_dump_json().encode())
+        used = {_file(batch) for batch in (state.counted, state.proposed) if batch is not None}
+        for path in self.folder.glob("*.f4"):
+            if path.name not in used:
+                path.unlink()
+
+    def _write_file(self, name: str, data: bytes) -> None:
+        """Writes a file that is there whole, and durable, or not at all."""
+        partial = self.folder / (name + ".partial")
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.folder / name)
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _damaged(self) -> OstrakaError:
+        return OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"What {self.folder} keeps of this training is damaged: remove the folder, and begin the "
+            "training again.",
+        )
+
+
+def _file(batch: int) -> str:
+    return f"{batch}.f4"
+
+
+def _named(batch: int | None) -> str:
+    return "no batch" if batch is None else f"batch {batch}"
