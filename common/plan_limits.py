@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import (
     L1,
-    MECHANISMS,
+    LABELLING,
     AnyMechanism,
     Binary,
     Check,
     Confident,
+    DpTtac,
     Interactive,
     NoiseCluster,
     Powerset,
     Tau,
+    Ttac,
     invalid_plan,
 )
 from common.sharing.fixed_point import FRACTION_BITS
@@ -30,8 +32,10 @@ MOST_SHARE_BYTES = 2**27
 
 def check_mechanism(plan: Plan) -> None:
     """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
-    if plan.mechanism.multi_label != plan.multi_label:
-        fitting = [kind for kind, known in MECHANISMS.items() if known.multi_label == plan.multi_label]
+    if isinstance(plan.mechanism, Ttac | DpTtac):
+        _check_training(plan)
+    elif plan.mechanism.multi_label != plan.multi_label:
+        fitting = [kind for kind, known in LABELLING.items() if known.multi_label == plan.multi_label]
         raise invalid_plan(
             f"mechanism {plan.mechanism.kind} does not answer "
             f"{'sets of labels' if plan.multi_label else 'single labels'}; "
@@ -49,7 +53,32 @@ def check_mechanism(plan: Plan) -> None:
         raise invalid_plan("mechanism noise_cluster counts records and has no variants; set variant none")
     plan.mechanism.check_classes(plan.classes)
     _check_lattice(plan)
+    _check_share(plan)
+
+
+def _check_training(plan: Plan) -> None:
+    """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
+    wanted: dict[str, str | int] = {
+        "variant": "none",
+        "tally": "aggregate",
+        "encoding": "plain",
+        "ring_bits": 64,
+        "batch_size": 1,
+    }
+    for name, value in wanted.items():
+        if getattr(plan, name) != value:
+            raise invalid_plan(
+                f"mechanism {plan.mechanism.kind} releases one sum of updates a round; set {name} {value}"
+            )
+
+
+def _check_share(plan: Plan) -> None:
+    """Raise where a party's share of a batch is larger than sites take."""
     row = plan.mechanism.width(plan.classes) * plan.ring_bits // 8
+    if row > MOST_SHARE_BYTES:
+        raise invalid_plan(
+            f"a share of one round takes more than {MOST_SHARE_BYTES} bytes; choose a smaller model"
+        )
     if plan.batch_size * row > MOST_SHARE_BYTES:
         raise invalid_plan(
             f"a share of {plan.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
@@ -60,7 +89,7 @@ def check_mechanism(plan: Plan) -> None:
 def _check_lattice(plan: Plan) -> None:
     """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
     step, half = 2.0**-FRACTION_BITS, 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
-    sigma, radius = min(plan.mechanism.sigmas), _radius(plan.mechanism)
+    sigma, radius = min(plan.mechanism.sigmas, default=math.inf), _radius(plan.mechanism)
     if sigma < step:
         raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
     if radius < step:
@@ -72,10 +101,10 @@ def _check_lattice(plan: Plan) -> None:
 def check_ring(plan: Plan, voters: int) -> None:
     """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
 
-    `voters` are the teachers, or for NoiseCluster the records, behind a sum. Twice the votes and the reach of
-    the noise must stay below half the ring. Sums then stay below the quarter at which `Ring.distance` clips,
-    and no outcome of any weight wraps around it (DESIGN.md section 4; docs/accounting.md). Interactive adds
-    up to one vote per teacher to a count.
+    `voters` are the teachers behind a sum, or the records where these vote or their gradients are clipped.
+    Twice the votes and the reach of the noise must stay below half the ring. Sums then stay below the quarter
+    at which `Ring.distance` clips, and no outcome of any weight wraps around it (DESIGN.md section 4;
+    docs/accounting.md). Interactive adds up to one vote per teacher to a count.
     """
     votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1)
     if 2 * votes + plan.mechanism.reach < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from common.config import load_section
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import BOUND, MECHANISMS
+from common.mechanism import BOUND, MECHANISMS, AnyMechanism, DpTtac, Ttac
 from common.plan import ENFORCE, Plan
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -23,15 +23,17 @@ class Policy(BaseModel):
     Attributes:
         enforce: which costs stop a session, "worst_case" or "data_dependent".
         bound: how data-dependent costs are computed. Under worst_case enforcement they go into the
-            confidential report alone. Blind tallies are charged the worst case whatever it says.
+            confidential report alone. Blind tallies and trainings are charged the worst case whatever it
+            says.
         on_exhaustion: whether a session stops where a unit's budget runs out, or goes on without its votes.
         consent: epsilon of each consent level.
         delta: the delta of budgets that name none.
         renewal_days: after how many days a budget starts anew; none: never.
         admission: who may answer, every "certified" party or those that an administrator "added".
-        mechanisms: the mechanisms allowed; none: every one.
+        mechanisms: the mechanisms allowed; none: every one but ttac, which leaves no formal guarantee.
+            Teachers that learned by ttac label nothing unless it is among them.
         min_quorum: the fewest parties whose ballots may be released together.
-        min_sigma: the smallest noise scale a plan may ask for, in votes.
+        min_sigma: the smallest noise scale a plan may ask for, in votes, or radii of updates; ttac has none.
         max_batch: the most queries in a batch.
         max_queries: the most queries in a session.
         max_queries_per_day: the most queries a querying party may ask in 24 hours; none: any number.
@@ -71,9 +73,21 @@ class Policy(BaseModel):
         """Milliseconds after which a budget starts anew, or None."""
         return None if self.renewal_days is None else self.renewal_days * DAY_MS
 
+    @property
+    def allows_unguaranteed(self) -> bool:
+        """Whether what has no formal guarantee may run: ttac, and labelling by teachers that it trained."""
+        return "ttac" in (self.mechanisms or ())
+
+    def allows(self, mechanism: AnyMechanism) -> bool:
+        """Whether plans may ask for a mechanism of this kind."""
+        if isinstance(mechanism, Ttac):
+            return self.allows_unguaranteed
+        return self.mechanisms is None or mechanism.kind in self.mechanisms
+
     def bound_of(self, plan: Plan) -> BOUND:
-        """How costs of a plan are computed: at worst where nobody sees the histogram."""
-        return "worst_case" if plan.tally == "blind" else self.bound
+        """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""
+        no_histogram = plan.tally == "blind" or isinstance(plan.mechanism, Ttac | DpTtac)
+        return "worst_case" if no_histogram else self.bound
 
     def epsilon_of(self, level: str) -> float:
         """Epsilon of a consent level; raises `consent.unknown`."""

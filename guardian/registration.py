@@ -16,6 +16,7 @@ from guardian.ledger.values import Registered
 from guardian.policy import Policies
 from guardian.receipts import read_receipts, worst_cases
 from guardian.sessions.checks import not_added
+from guardian.sessions.trainings import TOGETHER
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 _NAME = re.compile(LEVEL)
@@ -127,6 +128,10 @@ def _problem(payload: bytes, site: str) -> str | None:
         return "lacks the digest of its task"
     if manifest.max_votes_per_person < 1:
         return "must say what one person can change in one query (max_votes_per_person >= 1)"
+    if manifest.together not in TOGETHER:
+        return f"says that its teachers learned by {manifest.together!r}, which this version does not know,"
+    if list(manifest.abstains) != sorted(set(manifest.abstains)):
+        return "must name labels on which its teachers do not vote once each, in rising order (abstains)"
     return _problem_of_groups(manifest)
 
 

@@ -6,7 +6,7 @@ import grpc
 import numpy as np
 
 from common.identity import Role
-from common.rpc import peer_identity
+from common.rpc import peer_identity, split
 from common.rpc.steps import StepId, read_header, read_request, reply_messages
 from guardian.ledger import Ledger
 from guardian.registration import Registrar
@@ -18,11 +18,13 @@ ANSWERS_PER_MESSAGE = 100_000
 _SERVICE = "/ostraka.v1.Guardian/"
 _PARTY = frozenset({Role.PARTY})
 _QUERY = frozenset({Role.QUERY})
+_ASKING = _QUERY | _PARTY
+"""Who opens sessions: querying parties, and parties that lead a training."""
 ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
-        (("Register", "Reconcile", "SubmitBallots"), _PARTY),
-        (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _QUERY),
+        (("Register", "Reconcile", "SubmitBallots", "ReleasedUpdate"), _PARTY),
+        (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
         (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
     )
     for method in methods
@@ -55,7 +57,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request: guardian_pb2.PlanRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.PlanReply:
         """Say what a plan would cost."""
-        return self._coordinator.plan(request.plan)
+        return self._coordinator.plan(peer_identity(context), request.plan)
 
     def OpenSession(  # noqa: N802
         self, request: guardian_pb2.OpenSessionRequest, context: grpc.ServicerContext
@@ -98,14 +100,17 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     def Release(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.ReleaseRequest], context: grpc.ServicerContext
     ) -> Iterator[guardian_pb2.ReleaseReply]:
-        """Release a batch; the answers are durable before the first message leaves."""
+        """Release a batch; its answers, or its sum, are durable before the first message leaves."""
         header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
         plan, size = self._coordinator.shape(header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
         request = read_share(plan, size, header, chunks, header.score_width)
         querier = peer_identity(context)
         stored = self._coordinator.release(querier, header.session_id, header.batch_id, request)
-        answers = guardian_pb2.ReleaseReply.FromString(stored).answers
+        reply = guardian_pb2.ReleaseReply.FromString(stored)
+        for chunk in split(reply.update.data):
+            yield guardian_pb2.ReleaseReply(update=chunk)
+        answers = reply.answers
         for start in range(0, len(answers), ANSWERS_PER_MESSAGE):
             yield guardian_pb2.ReleaseReply(answers=answers[start : start + ANSWERS_PER_MESSAGE])
 
@@ -156,6 +161,13 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             return guardian_pb2.SettleBatchReply(released=False)
         answers = guardian_pb2.ReleaseReply.FromString(stored).answers
         return guardian_pb2.SettleBatchReply(released=True, answers=answers)
+
+    def ReleasedUpdate(  # noqa: N802
+        self, request: guardian_pb2.SettleBatchRequest, context: grpc.ServicerContext
+    ) -> Iterator[common_pb2.Chunk]:
+        """Say again what a round of a training released."""
+        lead = peer_identity(context)
+        yield from split(self._coordinator.released_update(lead, request.session_id, request.batch_id))
 
     def CloseSession(  # noqa: N802
         self, request: guardian_pb2.CloseSessionRequest, context: grpc.ServicerContext

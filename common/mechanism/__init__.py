@@ -1,4 +1,7 @@
-"""Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs."""
+"""Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs.
+
+Two release what teachers of all parties learned together instead, with parameters in radii.
+"""
 
 from typing import Annotated, Literal
 
@@ -13,6 +16,7 @@ from common.mechanism.value import Parameters, Value, invalid_plan
 __all__ = [
     "BOUND",
     "L1",
+    "LABELLING",
     "MECHANISMS",
     "Binary",
     "Check",
@@ -52,4 +56,7 @@ MECHANISMS: dict[str, type[AnyMechanism]] = {
     "ttac": Ttac,
     "dp_ttac": DpTtac,
 }
-"""Every mechanism by the name that plans and command lines give it."""
+"""Every mechanism by the name that plans give it."""
+
+LABELLING = {kind: known for kind, known in MECHANISMS.items() if not issubclass(known, Ttac | DpTtac)}
+"""Those that answer queries with labels, from votes; the others release sums of what teachers learned."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from common.mechanism import MECHANISMS, AnyMechanism, Check, invalid_plan
+from common.mechanism import LABELLING, AnyMechanism, Check, invalid_plan
 
 CHECK = {"sigma1": "sigma", "threshold": "threshold"}
 """The parameters of a check that a mechanism may have, by the options that give them."""
@@ -14,8 +14,10 @@ def make_mechanism(kind: str, **parameters: float | None) -> AnyMechanism:
     A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
     name, and for a missing or a needless parameter.
     """
-    if kind not in MECHANISMS:
-        raise invalid_plan(f"there is no mechanism {kind}; choose one of {', '.join(MECHANISMS)}")
+    if kind not in LABELLING:
+        raise invalid_plan(
+            f"there is no mechanism {kind} that labels queries; choose one of {', '.join(LABELLING)}"
+        )
     given = {name: value for name, value in parameters.items() if value is not None}
     needed, optional = _parameters(kind)
     takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)])}"
@@ -28,7 +30,7 @@ def make_mechanism(kind: str, **parameters: float | None) -> AnyMechanism:
     values: dict[str, object] = {name: value for name, value in given.items() if name in _fields(kind)}
     if "check" in _fields(kind) and CHECK.keys() & given.keys():
         values["check"] = _check(given)
-    return MECHANISMS[kind].model_validate(values)
+    return LABELLING[kind].model_validate(values)
 
 
 def _check(given: Mapping[str, float]) -> Check:
@@ -40,14 +42,14 @@ def _check(given: Mapping[str, float]) -> Check:
 
 def _parameters(kind: str) -> tuple[list[str], list[str]]:
     """Names of the parameters that a mechanism needs, and of those that it may have."""
-    fields = {name: field for name, field in MECHANISMS[kind].model_fields.items() if name != "kind"}
+    fields = {name: field for name, field in LABELLING[kind].model_fields.items() if name != "kind"}
     needed = [name for name, field in fields.items() if field.is_required()]
     optional = [name for name in fields if name not in needed and name != "check"]
     return needed, [*optional, *(CHECK if "check" in fields else ())]
 
 
 def _fields(kind: str) -> Collection[str]:
-    return MECHANISMS[kind].model_fields
+    return LABELLING[kind].model_fields
 
 
 def _option(name: str) -> str:

@@ -1,6 +1,6 @@
 """Mechanisms that release sums of updates: teachers of all parties that learn together (004)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -36,6 +36,9 @@ class Recipe(Value):
 class Ttac(Parameters):
     """Release the sum of all teachers' updates, in `UPDATE_UNITS`, as it is: no formal guarantee (004)."""
 
+    together: ClassVar[str] = "ttac"
+    """What manifests say of teachers that learned by it."""
+
     kind: Literal["ttac"] = "ttac"
     recipe: Recipe
 
@@ -59,6 +62,9 @@ class DpTtac(Parameters):
         radius: L2 norm that is clipped to, in parameters.
         sigma: noise, in radii.
     """
+
+    together: ClassVar[str] = "dp-ttac"
+    """What manifests say of teachers that learned by it."""
 
     kind: Literal["dp_ttac"] = "dp_ttac"
     recipe: Recipe

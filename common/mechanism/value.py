@@ -46,7 +46,7 @@ class Parameters(Value, ABC):
     @property
     def reach(self) -> float:
         """How far noise may carry a count, or the difference of two, in votes: twelve deviations."""
-        return 12 * math.sqrt(2) * max(self.sigmas)
+        return 12 * math.sqrt(2) * max(self.sigmas, default=0.0)
 
     def width(self, classes: int) -> int:
         """Ring values of a ballot for one query."""

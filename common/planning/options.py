@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from common.mechanism import MECHANISMS
+from common.mechanism import LABELLING
 from common.plan import VARIANT
 
 
@@ -28,7 +28,7 @@ class VariantName(StrEnum):
         return "none"
 
 
-Kind = Annotated[str, typer.Option("--mechanism", help=f"One of {', '.join(MECHANISMS)}.")]
+Kind = Annotated[str, typer.Option("--mechanism", help=f"One of {', '.join(LABELLING)}.")]
 Sigma = Annotated[float | None, typer.Option(help="Noise of the answer, in votes.")]
 Sigma1 = Annotated[float | None, typer.Option(help="Noise of the check, in votes.")]
 Sigma2 = Annotated[float | None, typer.Option(help="confident, interactive: noise of the answer, in votes.")]

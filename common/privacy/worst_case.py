@@ -14,12 +14,14 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     NoiseCluster,
     Powerset,
     Tau,
+    Ttac,
 )
 from common.privacy.amounts import amount
 from common.privacy.inputs import InputError
@@ -82,7 +84,8 @@ def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, 
 
     `sensitivity` is what a unit can change in one query, in votes; `classes` counts classes or labels.
     One vote moved changes two counts by one each, so an argmax costs a/s^2; what has two outcomes, a check or
-    a label, costs what `two_outcomes_rdp` says.
+    a label, costs what `two_outcomes_rdp` says. A sum of updates costs a S^2/(2 s^2) where a unit moves it by
+    S; one without noise has no cost that could be told, and counts as none.
     Raises InputError for an order of 1 or less, or a sensitivity that is not positive.
     """
     if not 1 < order < math.inf:
@@ -109,6 +112,23 @@ def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, 
             return _per_label(order, sensitivity, sigma, asked, classes, radius=tau)
         case L1(sigma=sigma, tau1=tau1, check=asked):
             return _per_label(order, sensitivity, sigma, asked, classes, radius=l1_radius(tau1))
+        case DpTtac(sigma=sigma):
+            return WorstCase(answer=_gaussian(order, _moved_by(mechanism, sensitivity), sigma))
+        case Ttac():
+            return WorstCase()
+
+
+def _moved_by(mechanism: DpTtac, sensitivity: float) -> float:
+    """Return how far a unit moves a round's sum of updates, as L2 norm in radii.
+
+    Each of `sensitivity` gradients is replaced by another within the radius, and rounding their sum moves
+    each parameter by less than a step more; with clip "party" a whole update is replaced, which was rounded
+    within the radius (own derivation, docs/accounting.md).
+    """
+    if mechanism.clip == "party":
+        return 2.0
+    rounding = math.ldexp(math.sqrt(mechanism.recipe.parameters), -FRACTION_BITS)
+    return 2 * sensitivity + rounding
 
 
 def _per_label(
@@ -132,6 +152,11 @@ def _together(order: float, classes: int, moved: float, squares: float, sigma: f
     """Return the cost of one bit for each label, which move by `moved` and by `squares` in all."""
     lattice = math.ldexp(1 / sigma, -FRACTION_BITS)
     return clipped_labels_rdp(order, classes, moved / sigma, squares / sigma**2, lattice=lattice)
+
+
+def _gaussian(order: float, moved: float, sigma: float) -> float:
+    """Return the cost of counts that are released with noise: what they move by is an L2 norm."""
+    return order * (moved / sigma) ** 2 / 2
 
 
 def _argmax(order: float, sensitivity: float, sigma: float) -> float:

@@ -14,7 +14,7 @@ from client.labelling import LabelResult, label
 from client.retraining import retrain
 from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import MECHANISMS
+from common.mechanism import LABELLING
 from common.task import Task
 from deploy.simulation.clusters import members, representatives
 from deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
@@ -117,8 +117,8 @@ def _check_task(settings: Settings, split: Split) -> None:
             f"Setting task: {settings.task} was asked, and the records of {settings.data} are {found}; "
             "correct it or bring other data.",
         )
-    if MECHANISMS[settings.mechanism].multi_label != several:
-        fitting = [kind for kind, known in MECHANISMS.items() if known.multi_label == several]
+    if LABELLING[settings.mechanism].multi_label != several:
+        fitting = [kind for kind, known in LABELLING.items() if known.multi_label == several]
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             f"Setting mechanism: {settings.mechanism} does not answer {found} tasks; "

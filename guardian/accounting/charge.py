@@ -16,12 +16,14 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     NoiseCluster,
     Powerset,
     Tau,
+    Ttac,
 )
 from common.privacy import ONE_VOTE, Influence, InputError, worst_case
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
@@ -113,6 +115,8 @@ def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:
 
 def _proved(tally: Tally, terms: _Terms) -> NDArray[np.bool_]:
     """Return which queries (Q,) are charged by the bound, the others costing the worst case."""
+    if isinstance(tally.mechanism, Ttac | DpTtac):
+        return np.zeros(len(tally.votes), dtype=np.bool_)
     match terms["bound"]:
         case "theorem6":
             return tally.plausible()
@@ -153,6 +157,8 @@ def _queries(tally: Tally, order: float, terms: _Terms) -> Floats:
             rdp = _labels(tally, sigma, check, l1_radius(tau1), order, terms)
         case NoiseCluster():
             raise ValueError("noise_cluster is charged by batch")
+        case Ttac() | DpTtac():
+            raise ValueError(f"{tally.mechanism.kind} is charged the worst case")
     return rdp[:, 0]
 
 

@@ -10,12 +10,14 @@ from common.mechanism import (
     AnyMechanism,
     Binary,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     NoiseCluster,
     Powerset,
     Tau,
+    Ttac,
 )
 from common.sharing.ring import Ring, RingArray
 from guardian.mechanisms.answers import Answers
@@ -54,7 +56,8 @@ def release(
         scores: for Interactive the student's probabilities, int64 (Q, classes) in steps of 2^-16.
 
     Raises:
-        ValueError: where Interactive is asked without scores.
+        ValueError: where Interactive is asked without scores, and for sums of updates, which
+            `released_updates` releases.
     """
     match mechanism:
         case GnMax() | NoiseCluster():
@@ -71,3 +74,5 @@ def release(
             return binary(sums, mechanism, noise, ring, totals=totals)
         case Powerset():
             return powerset(sums, mechanism, noise, ring, labels=classes, voters=voters)
+        case Ttac() | DpTtac():
+            raise ValueError(f"mechanism: {mechanism.kind} releases no answers")

@@ -14,6 +14,7 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
@@ -21,6 +22,7 @@ from common.mechanism import (
     NoiseCluster,
     Powerset,
     Tau,
+    Ttac,
 )
 from guardian.noise.source import NoiseSource
 
@@ -67,6 +69,10 @@ def draws_of(mechanism: Mechanism, rows: int, classes: int, voters: int) -> list
         case Powerset():
             seen = min(voters, mechanism.width(classes))
             return [*_checks(mechanism.check, (rows,)), Draw("gaussian", mechanism.sigma, (rows, seen))]
+        case DpTtac():
+            return [Draw("gaussian", mechanism.sigma, (rows, mechanism.width(classes)))]
+        case Ttac():
+            return []
 
 
 def _checks(check: Check | None, shape: tuple[int, ...]) -> list[Draw]:

@@ -15,6 +15,7 @@ from guardian.sessions.checks import check_enforcement, check_manifest, check_pa
 from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
 from guardian.sessions.payers import budgets_of
 from guardian.sessions.roster import check_planned_quorum, planned
+from guardian.sessions.trainings import check_guarantee
 from protos.ostraka.v1 import common_pb2
 
 
@@ -48,6 +49,7 @@ def admit(ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes) 
     manifests = registered(ledger.manifests(plan.parties), plan)
     stored = {site: parsed(manifest) for site, manifest in manifests.items()}
     chosen = {site: _participant(stored[site], manifests[site]) for site in plan.parties}
+    check_guarantee(chosen.values(), policy)
     cliques = all_cliques(plan, chosen.values(), stored)
     budgets = budgets_of(ledger, plan, cliques)
     check_enforcement(budgets.values(), policy.enforce)
@@ -118,6 +120,8 @@ def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> commo
         manifest_sha256=digest_of(stored),
         cliques=cliques,
         head=manifest.head,
+        together=manifest.together,
+        abstains=manifest.abstains,
     )
 
 

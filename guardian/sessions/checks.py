@@ -1,12 +1,14 @@
 """What a federation's policy and administrators do not allow, found before anything is granted."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable
 
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 from guardian.ledger import Budget
 from guardian.ledger.values import StoredParty
 from guardian.policy import Policy
+from guardian.sessions.trainings import check_guarantee, check_learned
 from protos.ostraka.v1 import common_pb2
 
 
@@ -15,10 +17,10 @@ def check_policy(plan: Plan, policy: Policy) -> None:
     kinds = policy.mechanisms
     limits = [
         (plan.quorum >= policy.min_quorum, f"a quorum of at least {policy.min_quorum} parties"),
-        (min(plan.mechanism.sigmas) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
+        (_least_sigma(plan) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
         (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
         (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
-        (kinds is None or plan.mechanism.kind in kinds, f"a mechanism out of {', '.join(kinds or ())}"),
+        (policy.allows(plan.mechanism), f"a mechanism {_allowed(kinds)}"),
     ]
     for holds, wanted in limits:
         if not holds:
@@ -50,8 +52,8 @@ def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) ->
 def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
     """Raise where a party that registered `manifest` cannot answer what `plan` asks.
 
-    `task.mismatch` for another task or public encoder, `party.not_encrypted` for encrypted queries to
-    teachers that cannot be evaluated on them.
+    `task.mismatch` for another task or public encoder, or another way to learn than a training's,
+    `party.not_encrypted` for encrypted queries to teachers that cannot be evaluated on them.
     """
     if manifest.task_digest != plan.task_digest:
         raise OstrakaError(
@@ -65,6 +67,7 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
             f"Party {manifest.site} trained behind {_named(manifest.encoder)} and the plan names"
             f" {_named(plan.encoder)}; use the same encoder with the same weights everywhere.",
         )
+    check_learned(plan, manifest)
     if plan.encoding == "ckks" and not manifest.head:
         raise OstrakaError(
             ErrorCode.PARTY_NOT_ENCRYPTED,
@@ -89,6 +92,7 @@ def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
 def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> None:
     """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
     check_policy(plan, policy)
+    check_guarantee(grant.participants, policy)
     if grant.enforce != policy.enforce:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
@@ -109,6 +113,15 @@ def not_added(site: str) -> OstrakaError:
         f"The guardian's policy admits parties that were added, and {site} was not; its administrator adds it"
         f" with `ostraka guardian party add {site}`.",
     )
+
+
+def _least_sigma(plan: Plan) -> float:
+    """The smallest noise scale of a plan; what draws none is allowed by its name alone."""
+    return min(plan.mechanism.sigmas, default=math.inf)
+
+
+def _allowed(kinds: Collection[str] | None) -> str:
+    return "with a formal guarantee" if kinds is None else f"out of {', '.join(kinds)}"
 
 
 def _named(encoder: str) -> str:

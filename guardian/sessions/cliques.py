@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from common.mechanism import AnyMechanism, NoiseCluster
+from common.mechanism import AnyMechanism, DpTtac, NoiseCluster
 from common.privacy import Influence
 from common.sharing.fixed_point import FRACTION_BITS
 from guardian.ledger import UnitKey
@@ -22,7 +22,8 @@ class Clique:
     Attributes:
         site: the party.
         groups: whose records they were trained on, each with what one record or person changes in a query.
-        voters: how many they are; for NoiseCluster the records, which vote themselves.
+        voters: how many they are; for NoiseCluster the records, which vote themselves, and where gradients of
+            records are summed how many of these there are.
         weight: of each vote, in steps of 2^-16 vote.
     """
 
@@ -73,11 +74,23 @@ def cliques_of(
         Clique(
             site=participant.site,
             groups=tuple(influence(name, clique.weight) for name in clique.groups),
-            voters=sum(groups[name].records for name in clique.groups) if by_record else clique.teachers,
+            voters=_voters(clique, groups, mechanism),
             weight=clique.weight,
         )
         for clique in participant.cliques
     )
+
+
+def _voters(
+    clique: common_pb2.Clique, groups: Mapping[str, common_pb2.Group], mechanism: AnyMechanism
+) -> int:
+    named = [groups[name] for name in clique.groups]
+    match mechanism:
+        case NoiseCluster():
+            return sum(group.records for group in named)
+        case DpTtac(clip="record"):
+            return sum(group.records * max(1, group.copies) for group in named)
+    return clique.teachers
 
 
 def weights(epsilons: Mapping[Clique, float]) -> dict[Clique, int]:
@@ -99,4 +112,5 @@ def _message(groups: Iterable[common_pb2.Group], teachers: int) -> common_pb2.Cl
     for group in groups:
         clique.groups.append(group.name)
         clique.copies.append(max(1, group.copies))
+        clique.records.append(group.records)
     return clique

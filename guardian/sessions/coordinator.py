@@ -26,11 +26,12 @@ from guardian.sessions.opening import Asked, Opened, Opening
 from guardian.sessions.outcome import Outcome
 from guardian.sessions.payers import payers
 from guardian.sessions.planning import plan_reply
-from guardian.sessions.refusals import not_open, tallied_blindly
+from guardian.sessions.refusals import not_open, nothing_released, tallied_blindly
 from guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
 from guardian.sessions.schedule import Schedule
 from guardian.sessions.tickets import sign_grant
 from guardian.sessions.timed_tally import TimedTally
+from guardian.sessions.trainings import check_caller
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
@@ -63,13 +64,14 @@ class Coordinator:
         self.blind = BlindTallies(ledger, self._batches, schedule, clock)
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
-        """The signed grant for a plan; the same bytes from the same party give the same grant.
+        """The signed grant for a plan; the same bytes from the same site give the same grant.
 
         Raises:
-            OstrakaError: `plan.invalid`, `policy.refused`, `party.*`, `task.mismatch`, `quorum.lost`,
-                `plan.ring_too_small`, `budget.missing`.
+            OstrakaError: `plan.invalid`, `identity.wrong_role`, `policy.refused`, `party.*`,
+                `task.mismatch`, `quorum.lost`, `plan.ring_too_small`, `budget.missing`.
         """
         plan = Plan.parse(plan_bytes)
+        check_caller(plan, querier)
         before = self._ledger.find_session(querier.uri, digest(plan_bytes))
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
@@ -97,9 +99,10 @@ class Coordinator:
         )
         return common_pb2.Signed.FromString(record.grant)
 
-    def plan(self, plan_bytes: bytes) -> guardian_pb2.PlanReply:
+    def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
         """What a plan would cost each party at worst; it is refused as `open_session` refuses it."""
         plan, policy = Plan.parse(plan_bytes), self._policies.current()
+        check_caller(plan, querier)
         return plan_reply(plan, admit(self._ledger, policy, plan, digest(plan_bytes)), policy)
 
     def open_batch(
@@ -216,6 +219,18 @@ class Coordinator:
             answers = self._ledger.settle(session_id, batch_id)
         self._batches.drop(session_id, batch_id)
         return answers
+
+    def released_update(self, lead: Identity, session_id: str, batch_id: int) -> bytes:
+        """The sum that a round of a training released, little-endian int64 in lattice steps.
+
+        Raises:
+            OstrakaError: `session.unknown`, `batch.out_of_order` where none was released.
+        """
+        self._session(lead, session_id)
+        batch = self._ledger.batch(session_id, batch_id)
+        if batch is None or batch.answers is None:
+            raise nothing_released()
+        return guardian_pb2.ReleaseReply.FromString(batch.answers).update.data
 
     def close_session(self, querier: Identity, session_id: str) -> None:
         """Close a session; its open batches are dead."""

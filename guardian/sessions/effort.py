@@ -7,6 +7,7 @@ from common.mechanism import (
     L1,
     Binary,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
@@ -14,6 +15,7 @@ from common.mechanism import (
     NoiseCluster,
     Powerset,
     Tau,
+    Ttac,
 )
 from common.privacy import ONE_VOTE, Influence
 from guardian.accounting.work import most_terms, terms
@@ -47,7 +49,7 @@ def accounting_s(
         influence: what the unit can change in one query.
         weighted: whether some votes weigh other than one.
     """
-    if bound == "worst_case" or not rows:
+    if bound == "worst_case" or not rows or isinstance(mechanism, Ttac | DpTtac):
         return 0.0
     if bound == "theorem6":
         return rows * (_THEOREM6_S + mechanism.answers(classes) * _LABEL_THEOREM6_S)

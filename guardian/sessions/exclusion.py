@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from common.mechanism import NoiseCluster
+from common.mechanism import DpTtac, NoiseCluster, Ttac
 from common.plan import Plan
 from guardian.ledger import Budget, LedgerReader, UnitKey
 from guardian.ledger.values import StoredParty
@@ -87,6 +87,7 @@ def _budgets(plan: Plan, clique: Clique, standing: Standing) -> dict[UnitKey, Bu
 
 
 def _without(plan: Plan, attendance: Attendance, out: Collection[Clique]) -> Attendance:
-    """Without the cliques that are `out`; a party's records count together or not at all."""
-    sites = {clique.site for clique in out} if isinstance(plan.mechanism, NoiseCluster) else set()
+    """Without the cliques that are `out`; a party's counts and updates are of all its records or of none."""
+    whole = isinstance(plan.mechanism, NoiseCluster | Ttac | DpTtac)
+    sites = {clique.site for clique in out} if whole else set()
     return attendance.without({c for c in attendance.cliques if c in out or c.site in sites})

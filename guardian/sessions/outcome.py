@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import BOUND
+from common.mechanism import BOUND, DpTtac, Ttac
 from common.plan import Plan
 from common.sharing.fixed_point import FRACTION_BITS, decode
 from common.sharing.ring import Ring, RingArray
 from guardian.accounting import Tally
 from guardian.ledger import Charge
-from guardian.mechanisms import Answers, release
+from guardian.mechanisms import Answers, release, released_updates
 from guardian.noise import NoiseSource
 from guardian.sessions.attendance import Attendance
-from guardian.sessions.charging import alike, charge_alike
+from guardian.sessions.charging import alike, charge_alike, worst_charges
 from guardian.sessions.payers import Payer
-from protos.ostraka.v1 import guardian_pb2
+from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ def tally(
         noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
     """
+    if isinstance(plan.mechanism, Ttac | DpTtac):
+        return _trained(plan, plan.mechanism, total, payers, noise)
     ring = Ring(plan.ring_bits)
     totals, voters = attendance.totals(), attendance.voters()
     answers = release(
@@ -74,6 +76,21 @@ def tally(
     charged = [charge for group in alike(payers) for charge in charge_alike(plan, released, group, bound)]
     in_order = tuple(sorted(charged, key=lambda charge: charge.unit))
     return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), in_order)
+
+
+def _trained(
+    plan: Plan, mechanism: Ttac | DpTtac, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
+) -> Outcome:
+    """Release a round of a training, whose cost no update decides."""
+    released = released_updates(total, mechanism, noise, Ring(plan.ring_bits))
+    charged = worst_charges(plan, payers, np.ones((len(total), 1), dtype=np.bool_))
+    return Outcome(encode_update(released), len(total), tuple(charged))
+
+
+def encode_update(released: NDArray[np.int64]) -> bytes:
+    """A sum in lattice steps as the serialized reply that is stored; chunks of it are sent."""
+    update = common_pb2.Chunk(data=released.astype("<i8").tobytes())
+    return guardian_pb2.ReleaseReply(update=update).SerializeToString(deterministic=True)
 
 
 def encode(answers: Answers) -> bytes:

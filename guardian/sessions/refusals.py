@@ -46,6 +46,15 @@ def tallied_blindly() -> OstrakaError:
     )
 
 
+def nothing_released() -> OstrakaError:
+    """The error for the sum of a round that released none."""
+    return OstrakaError(
+        ErrorCode.BATCH_OUT_OF_ORDER,
+        "This batch has released no sum; settle it, and if it is dead train the round again under a new"
+        " batch id.",
+    )
+
+
 def used_up() -> OstrakaError:
     """The error where too few parties are left that can pay for one query more."""
     return OstrakaError(

@@ -12,7 +12,7 @@ from client.planning_cli import plan
 from common.datasets import from_arrays
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import (
-    MECHANISMS,
+    LABELLING,
     Binary,
     GnMax,
     NoiseCluster,
@@ -58,7 +58,7 @@ def test_a_mechanism_that_does_not_fit_the_task_is_refused(options: PlanOptions,
 
 
 def test_the_command_line_has_every_parameter() -> None:
-    fields = {name for kind in MECHANISMS.values() for name in kind.model_fields} - {"kind", "check"}
+    fields = {name for kind in LABELLING.values() for name in kind.model_fields} - {"kind", "check"}
     for command in (label_command, plan):
         assert fields <= signature(command).parameters.keys()
 

@@ -10,16 +10,20 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
+    Ttac,
 )
 from common.mechanism.scaling import scaled
 
 CHECK, TWICE = Check(sigma=3.0, threshold=5.0), Check(sigma=6.0, threshold=10.0)
+RECIPE = Recipe(model="mlp", parameters=5, steps=3, batch_size=2, learning_rate=0.1)
 PAIRS: list[tuple[AnyMechanism, AnyMechanism]] = [
     (GnMax(sigma=4.0), GnMax(sigma=8.0)),
     (
@@ -36,6 +40,8 @@ PAIRS: list[tuple[AnyMechanism, AnyMechanism]] = [
     (L1(sigma=4.0, tau1=1.5, check=CHECK), L1(sigma=8.0, tau1=1.5, check=TWICE)),
     (Powerset(sigma=4.0, max_positives=2), Powerset(sigma=8.0, max_positives=2)),
     (NoiseCluster(sigma=4.0), NoiseCluster(sigma=4.0)),
+    (Ttac(recipe=RECIPE), Ttac(recipe=RECIPE)),
+    (DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0), DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0)),
 ]
 
 

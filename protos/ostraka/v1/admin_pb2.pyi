@@ -40,7 +40,7 @@ class Budget(_message.Message):
     def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., enforce: _Optional[str] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ..., level: _Optional[str] = ..., broken_unix_s: _Optional[int] = ..., epsilon_lifetime: _Optional[float] = ..., agreements: _Optional[int] = ...) -> None: ...
 
 class PartyInfo(_message.Message):
-    __slots__ = ("site", "state", "groups", "mixed", "max_votes_per_person", "training", "since_unix_s")
+    __slots__ = ("site", "state", "groups", "mixed", "max_votes_per_person", "training", "since_unix_s", "together")
     SITE_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -48,6 +48,7 @@ class PartyInfo(_message.Message):
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     TRAINING_FIELD_NUMBER: _ClassVar[int]
     SINCE_UNIX_S_FIELD_NUMBER: _ClassVar[int]
+    TOGETHER_FIELD_NUMBER: _ClassVar[int]
     site: str
     state: str
     groups: _containers.RepeatedCompositeFieldContainer[_common_pb2.Group]
@@ -55,7 +56,8 @@ class PartyInfo(_message.Message):
     max_votes_per_person: int
     training: str
     since_unix_s: int
-    def __init__(self, site: _Optional[str] = ..., state: _Optional[str] = ..., groups: _Optional[_Iterable[_Union[_common_pb2.Group, _Mapping]]] = ..., mixed: _Optional[bool] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., since_unix_s: _Optional[int] = ...) -> None: ...
+    together: str
+    def __init__(self, site: _Optional[str] = ..., state: _Optional[str] = ..., groups: _Optional[_Iterable[_Union[_common_pb2.Group, _Mapping]]] = ..., mixed: _Optional[bool] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., since_unix_s: _Optional[int] = ..., together: _Optional[str] = ...) -> None: ...
 
 class ListPartiesRequest(_message.Message):
     __slots__ = ("party",)

@@ -245,16 +245,18 @@ class Participant(_message.Message):
     def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Clique(_message.Message):
-    __slots__ = ("groups", "teachers", "weight", "copies")
+    __slots__ = ("groups", "teachers", "weight", "copies", "records")
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     COPIES_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
     groups: _containers.RepeatedScalarFieldContainer[str]
     teachers: int
     weight: int
     copies: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, groups: _Optional[_Iterable[str]] = ..., teachers: _Optional[int] = ..., weight: _Optional[int] = ..., copies: _Optional[_Iterable[int]] = ...) -> None: ...
+    records: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, groups: _Optional[_Iterable[str]] = ..., teachers: _Optional[int] = ..., weight: _Optional[int] = ..., copies: _Optional[_Iterable[int]] = ..., records: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Grant(_message.Message):
     __slots__ = ("session_id", "plan_digest", "querier", "key_id", "protocol_version", "ring_bits", "participants", "max_batch", "max_queries", "not_before_unix_s", "expires_unix_s", "allowed_skew_s", "enforce", "bound")

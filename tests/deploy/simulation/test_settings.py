@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import MECHANISMS, Check, Confident, GnMax, Powerset, Tau
+from common.mechanism import LABELLING, Check, Confident, GnMax, Powerset, Tau
 from deploy.simulation.settings import Settings, load_settings
 
 DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
@@ -38,7 +38,7 @@ def test_parameters_that_were_not_given_have_defaults() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", MECHANISMS)
+@pytest.mark.parametrize("kind", LABELLING)
 def test_every_mechanism_can_be_simulated_by_its_name_alone(kind: str) -> None:
     assert Settings(mechanism=kind).plan_mechanism.kind == kind
 

@@ -135,7 +135,8 @@ def test_other_refusals(federation: Federation) -> None:
         assert refusal(lambda: ask(calls)) == "budget.missing"
         request = guardian_pb2.PlanRequest(plan=b"no plan")
         assert refusal(lambda: calls.query.Plan(request)) == "plan.invalid"
-        assert refusal(lambda: calls.stub("a", Role.PARTY).Plan(request)) == "identity.wrong_role"
+        labels = guardian_pb2.PlanRequest(plan=plan().serialize())
+        assert refusal(lambda: calls.stub("a", Role.PARTY).Plan(labels)) == "identity.wrong_role"
 
 
 def test_a_data_dependent_remainder_is_not_told(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Sessions in which teachers of several parties learn together: who may open them, and what they leave."""
+
+from collections.abc import Iterable
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, Role
+from common.mechanism import DpTtac, Ttac
+from common.plan import Plan
+from guardian.policy import Policy
+from protos.ostraka.v1 import common_pb2
+
+TOGETHER = ("", Ttac.together, DpTtac.together)
+"""How a manifest may say that teachers learned with those of other parties; empty: they did not."""
+UNGUARANTEED = Ttac.together
+
+
+def is_training(plan: Plan) -> bool:
+    """Whether a plan's queries are rounds of a training."""
+    return isinstance(plan.mechanism, Ttac | DpTtac)
+
+
+def check_caller(plan: Plan, caller: Identity) -> None:
+    """Raise unless `caller` may ask for such a plan: a training is led by one of its parties.
+
+    `identity.wrong_role` for a party that asks for labels and a querying party that asks for a training,
+    `policy.refused` for a party that does not take part.
+    """
+    if is_training(plan) != (caller.role is Role.PARTY):
+        raise OstrakaError(
+            ErrorCode.IDENTITY_WRONG_ROLE,
+            f"Mechanism {plan.mechanism.kind} is not for role {caller.role}: parties train together with"
+            " `ostraka party lead`, and querying parties ask for labels.",
+        )
+    if is_training(plan) and caller.site not in plan.parties:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"Site {caller.site} is none of the parties of the training; name it among them, or let one of"
+            " them lead.",
+        )
+
+
+def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
+    """Raise `task.mismatch` for a training with teachers that are registered as learning otherwise."""
+    if not isinstance(plan.mechanism, Ttac | DpTtac) or manifest.together == plan.mechanism.together:
+        return
+    raise OstrakaError(
+        ErrorCode.TASK_MISMATCH,
+        f"Party {manifest.site} registered teachers that do not learn by {plan.mechanism.together}; start"
+        f" `ostraka party train --training {plan.mechanism.together}` there.",
+    )
+
+
+def check_guarantee(participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
+    """Raise `policy.refused` for teachers without a formal guarantee, unless the policy allows ttac."""
+    for participant in participants:
+        if participant.together == UNGUARANTEED and not policy.allows_unguaranteed:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"Teachers of party {participant.site} learned by ttac, which leaves no formal guarantee, and"
+                " the guardian's policy does not allow that; leave the party out of the plan, or train it by"
+                " dp-ttac.",
+            )
