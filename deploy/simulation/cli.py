@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from common.cli import write_json
-from common.mechanism import MECHANISMS
+from common.mechanism import LABELLING
 from common.planning import options
 from common.telemetry import progress
 from deploy.simulation.settings import load_settings
 
 RUNS = Path("runs")
-LISTED = ", ".join(MECHANISMS)
+LISTED = ", ".join(LABELLING)
 
 
 def simulate(
