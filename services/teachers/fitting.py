@@ -1,23 +1,27 @@
 """Training of one party's networks."""
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 import numpy as np
+import structlog
 import torch
 from torch import nn
 
 from services.teachers.batches import Schedule, batches
 from services.teachers.bounds import bound_logits
-from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig, is_factory
+from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig
 from services.teachers.factory import build, invalid_model
+from services.teachers.guard import FALLBACK
+from services.teachers.layouts import Arrangement, Layout, best_device, fastest, stacked
+from services.teachers.layouts_memory import free_memory, is_out_of_memory
 from services.teachers.losses import Loss
 from services.teachers.networks import Scaler, image_axes
 from services.teachers.slices import Slice
-from services.teachers.stack import Stack, best_device, pays
 from services.teachers.stopping import Stopping, hold_out
-from services.teachers.workers import THREADS, groups, run_each
+from services.teachers.workers import Steps, groups, run_each
 
 LEARNING_RATE = 0.01
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
@@ -32,32 +36,34 @@ def fit_networks(
     config: TrainingConfig,
     progress: Progress,
     schedule: Schedule | None = None,
+    *,
+    layout: Layout | None = None,
 ) -> list[nn.Module]:
     """Trained networks, one for each slice, in evaluation mode on the CPU; each scales its own records.
 
-    Without a schedule, it is that of these slices.
-    The same slices give the same weights on one machine. Small networks train together with stacked weights,
-    the others one by one, as many at once as torch has threads: one thread each beats sharing one network.
+    Without a schedule, it is that of these slices; without a layout, the fastest for the model. The same
+    slices give the same weights on one machine. Where a GPU's memory is full, half as many train together.
     """
     shape = slices[0].X.shape[1:]
     nets = [_untrained(part, model, shape, classes) for part in slices]
     schedule = schedule or Schedule.of([len(part.y) for part in slices], model, image_axes(shape), config)
-    peak_rate = RATES.get(model, LEARNING_RATE)
     device = best_device()
-    workers = 1 if is_factory(model) or device.type == "cuda" else THREADS
-    parts = groups(len(nets), workers if pays(model, device) else len(nets))
+    layout = layout or fastest(model, device, "training")
+    arranged = Arrangement.of(layout, len(nets), device)
     loss = Loss.balanced(slices, classes, device) if config.balanced else Loss()
-    tick = _ticker(progress, schedule.steps * len(parts))
+    steps = Steps(progress, schedule.steps * len(arranged.parts))
+    course = _Course(schedule, RATES.get(model, LEARNING_RATE), device, layout, steps)
 
-    def work(group: Sequence[int]) -> None:
-        learning = [nets[i] for i in group]
-        _fit(learning, [slices[i] for i in group], schedule, loss.of(group), peak_rate, device, tick)
+    def work(rows: Sequence[int]) -> None:
+        learning = [nets[row] for row in rows]
+        with _seeded(slices[rows[0]]) if layout == "loop" else nullcontext():
+            _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), course)
 
-    with _seeded(slices[0]):
-        try:
-            run_each(work, parts, workers)
-        except Exception as exc:
-            raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
+    try:
+        run_each(work, arranged.parts, arranged.workers)
+    except Exception as exc:
+        raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
+    _require_numbers(nets, model)
     if model in HEAD_OF_MODEL:
         for net, part in zip(nets, slices, strict=True):
             bound_logits(net, part.X, multi_label=part.y.ndim > 1)
@@ -94,22 +100,47 @@ def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     return net
 
 
-def _fit(
-    nets: Sequence[nn.Module],
-    slices: Sequence[Slice],
-    schedule: Schedule,
-    loss: Loss,
-    peak_rate: float,
-    device: torch.device,
-    tick: Callable[[], None],
+@dataclass(frozen=True)
+class _Course:
+    """What all networks of a party have in common in training."""
+
+    schedule: Schedule
+    peak_rate: float
+    device: torch.device
+    layout: Layout
+    steps: Steps
+
+
+def _fit_within_memory(
+    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course: _Course
 ) -> None:
+    """Trains networks together, or where memory is too short for that, one half after the other."""
+    first = [copy.deepcopy(net.state_dict()) for net in nets] if len(nets) > 1 else []
+    try:
+        _fit(nets, slices, loss, course)
+        return
+    except Exception as exc:
+        if len(nets) == 1 or not is_out_of_memory(exc):
+            raise
+    for net, state in zip(nets, first, strict=True):
+        net.cpu().load_state_dict(state)
+    free_memory(course.device)
+    halves = groups(len(nets), 2)
+    structlog.get_logger().warning("device.memory_full", device=course.device.type, together=len(halves[0]))
+    course.steps.expect(course.schedule.steps * len(halves))
+    for rows in halves:
+        _fit_within_memory([nets[row] for row in rows], [slices[row] for row in rows], loss.of(rows), course)
+
+
+def _fit(nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course: _Course) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
+    schedule, device = course.schedule, course.device
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
         net.to(device).train()
-    stack = Stack(nets)
+    stack = stacked(course.layout, nets)
     optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, peak_rate, total_steps=schedule.steps + 1)
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, course.peak_rate, total_steps=schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
     steps = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
     for X, y in stopping.watch(steps, schedule.pace):
@@ -117,23 +148,22 @@ def _fit(
         (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         rate.step()
-        tick()
+        course.steps.done()
     stack.unstack()
     stopping.restore()
+    for _ in range(stopping.shown, schedule.steps):
+        course.steps.done()
     for net in nets:
-        net.cpu().eval()
+        net.to("cpu", memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
 
 
-def _ticker(progress: Progress, total: int) -> Callable[[], None]:
-    lock, done = threading.Lock(), 0
-
-    def tick() -> None:
-        nonlocal done
-        with lock:
-            done += 1
-            progress(done, total)
-
-    return tick
+def _require_numbers(nets: Sequence[nn.Module], model: str) -> None:
+    """Raises `model.invalid` where all networks' losses grew beyond numbers; says so where some did."""
+    failed = sum(not all(bool(part.isfinite().all()) for part in net.parameters()) for net in nets)
+    if failed == len(nets):
+        raise invalid_model(model, "cannot be trained (its losses are no numbers)")
+    if failed:
+        structlog.get_logger().warning("teacher.untrained", teachers=failed, votes_for=FALLBACK)
 
 
 @contextmanager

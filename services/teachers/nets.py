@@ -14,34 +14,34 @@ from torch import Tensor, nn
 from services.teachers.fitting import compose
 from services.teachers.groups import ALL
 from services.teachers.guard import Guard, Votes
+from services.teachers.layouts import Arrangement, Layout, best_device, fastest, low_precision, stacked
+from services.teachers.layouts_memory import MicroBatches
 from services.teachers.manifest import TeachersManifest, unreadable
-from services.teachers.stack import Stack, best_device, pays
-from services.teachers.workers import THREADS, groups, run_each
+from services.teachers.stack import Stack
+from services.teachers.workers import run_each
 
 FILE = "weights.safetensors"
-MICRO_BATCH = {"cpu": 128, "cuda": 4096}
-"""Records evaluated at a time, by kind of device."""
 
 
 class Networks:
     """Trained networks of one architecture, on a GPU where there is one; not for several threads at once."""
 
     def __init__(
-        self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: torch.device, *, stacked: bool
+        self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: torch.device, layout: Layout
     ) -> None:
-        """Takes networks of records (Q, *shape) to logits; `stacked` ones are evaluated together."""
+        """Takes networks of records (Q, *shape) to logits, and how they are evaluated."""
         self._device = device
-        self._nets = [net.to(self._device).eval() for net in nets]
+        self._nets = [net.to(device).eval() for net in nets]
         self._shape = shape
-        self._workers = THREADS if device.type == "cpu" else 1
-        self._stacked = stacked
+        self._layout = layout
+        self._micro = MicroBatches(device)
         self._stacks: dict[tuple[int, int, int], list[tuple[Stack, int]]] = {}
 
     @classmethod
     def of(cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module]) -> "Networks":
-        """Takes trained networks, on the best device, stacked where that is faster for the model."""
+        """Takes trained networks, on the best device, in the layout that is fastest for the model there."""
         device = best_device()
-        return cls(nets, shape, device, stacked=pays(model, device))
+        return cls(nets, shape, device, fastest(model, device, "prediction"))
 
     @property
     def nets(self) -> Sequence[nn.Module]:
@@ -50,29 +50,40 @@ class Networks:
 
     def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F)."""
-        records = torch.from_numpy(np.ascontiguousarray(X)).to(self._device).reshape(-1, *self._shape)
-        parts = torch.split(records, MICRO_BATCH[self._device.type])
-
-        read = _scores if guard.multi_label else _winners
+        records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
+        if self._device.type == "cuda":
+            records = records.pin_memory()
+        read = scores if guard.multi_label else winners
 
         def votes(stack: tuple[Stack, int]) -> Votes:
-            return guard.votes(lambda: _votes(stack[0], parts, read), stack[1], len(X))
+            return guard.votes(lambda: self._votes(stack[0], records, read), stack[1], len(X))
 
-        return np.concatenate(run_each(votes, self._stacks_of(rows), self._workers))
+        stacks, workers = self._stacks_of(rows)
+        return np.concatenate(run_each(votes, stacks, workers))
 
-    def _stacks_of(self, rows: slice) -> list[tuple[Stack, int]]:
+    @torch.inference_mode()
+    def _votes(self, stack: Stack, records: Tensor, read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+        with low_precision(self._device):
+            parts = self._micro.evaluate(lambda part: read(stack.all(part)), records)
+        return torch.cat(parts, dim=1).cpu().numpy()
+
+    def _stacks_of(self, rows: slice) -> tuple[list[tuple[Stack, int]], int]:
         """These networks as they are evaluated, with how many each stack has; kept, since cliques stay."""
+        nets = self._nets[rows]
+        arranged = Arrangement.of(self._layout, len(nets), self._device)
         key = rows.indices(len(self._nets))
         if key not in self._stacks:
-            nets = self._nets[rows]
-            parts = groups(len(nets), self._workers if self._stacked else len(nets))
-            self._stacks[key] = [(Stack([nets[row] for row in part]), len(part)) for part in parts]
-        return self._stacks[key]
+            self._stacks[key] = [
+                (stacked(self._layout, [nets[row] for row in part]), len(part)) for part in arranged.parts
+            ]
+        return self._stacks[key], arranged.workers
 
     def save(self, folder: Path) -> None:
         """Writes all weights to one file, the networks counted by the first axis."""
         states = [net.state_dict() for net in self._nets]
-        weights = {name: torch.stack([state[name].cpu() for state in states]) for name in states[0]}
+        weights = {
+            name: torch.stack([state[name].cpu() for state in states]).contiguous() for name in states[0]
+        }
         save_file(weights, folder / FILE)
 
     @classmethod
@@ -87,20 +98,15 @@ class Networks:
         return cls.of(manifest.model, manifest.shape, nets)
 
 
-@torch.inference_mode()
-def _votes(stack: Stack, parts: Sequence[Tensor], read: Callable[[Tensor], Tensor]) -> NDArray[Any]:
-    return np.concatenate([read(stack.all(part)).cpu().numpy() for part in parts], axis=1)
-
-
-def _winners(logits: Tensor) -> Tensor:
+def winners(logits: Tensor) -> Tensor:
     """Largest logit's class; -1, which is no class, where a logit is no number."""
     broken = ~logits.isfinite().all(dim=-1)
     return logits.argmax(dim=-1).masked_fill(broken, -1)
 
 
-def _scores(logits: Tensor) -> Tensor:
+def scores(logits: Tensor) -> Tensor:
     """Each label's probability; NaN where a logit is no number."""
-    return logits.sigmoid().masked_fill(~logits.isfinite(), torch.nan)
+    return logits.float().sigmoid().masked_fill(~logits.isfinite(), torch.nan)
 
 
 def _restored(manifest: TeachersManifest, weights: dict[str, Tensor], row: int, path: Path) -> nn.Module:

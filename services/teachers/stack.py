@@ -1,55 +1,79 @@
-"""Networks of one architecture evaluated together."""
+"""Networks of one architecture, evaluated and trained together."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
-STACKABLE_ON_CPU = ("logistic", "mlp", "square-mlp")
-STACKABLE = (*STACKABLE_ON_CPU, "cnn", "square-cnn")
+
+class Stack(Protocol):
+    """Networks as one; what one computes depends on its own weights and records alone."""
+
+    def parameters(self) -> list[Tensor]:
+        """What an optimizer changes."""
+        ...
+
+    def each(self, X: Tensor) -> Tensor:
+        """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
+        ...
+
+    def all(self, X: Tensor) -> Tensor:
+        """Logits (networks, N, classes) of every network on the same records (N, *shape)."""
+        ...
+
+    def unstack(self) -> None:
+        """Gives every network its weights back."""
+        ...
 
 
-def best_device() -> torch.device:
-    """A GPU where there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+class Alone:
+    """One network as it is."""
+
+    def __init__(self, net: nn.Module) -> None:
+        """Takes the network, which is trained in place."""
+        self._net = net
+
+    def parameters(self) -> list[Tensor]:
+        """What an optimizer changes."""
+        return list(self._net.parameters())
+
+    def each(self, X: Tensor) -> Tensor:
+        """Logits (1, N, classes) on records (1, N, *shape)."""
+        return self.all(X[0])
+
+    def all(self, X: Tensor) -> Tensor:
+        """Logits (1, N, classes) on records (N, *shape)."""
+        logits: Tensor = self._net(X)
+        return logits[None]
+
+    def unstack(self) -> None:
+        """Nothing: the network has its weights."""
 
 
-def pays(model: str, device: torch.device) -> bool:
-    """Whether stacked weights are faster for this model: matrix products anywhere, convolutions on a GPU."""
-    return model in (STACKABLE if device.type == "cuda" else STACKABLE_ON_CPU)
-
-
-class Stack:
-    """Networks with shared weight tensors, their first axis counting networks; alone, one as it is."""
+class Mapped:
+    """Networks mapped by torch.func over shared weight tensors, whose first axis counts networks."""
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
         """Takes networks of one architecture; they keep their own weights until `unstack`."""
         self._nets = nets
-        self._alone = len(nets) == 1
-        if not self._alone:
-            self._weights, self._buffers = stack_module_state(list(nets))
+        self._weights, self._buffers = stack_module_state(list(nets))
 
     def parameters(self) -> list[Tensor]:
         """What an optimizer changes."""
-        return list(self._nets[0].parameters()) if self._alone else list(self._weights.values())
+        return list(self._weights.values())
 
     def each(self, X: Tensor) -> Tensor:
         """Logits (networks, N, classes) of every network on records of its own, (networks, N, *shape)."""
-        if self._alone:
-            return self._nets[0](X[0])[None]  # type: ignore[no-any-return]
         return torch.vmap(self._call, in_dims=(0, 0, 0))(self._weights, self._buffers, X)
 
     def all(self, X: Tensor) -> Tensor:
         """Logits (networks, N, classes) of every network on the same records (N, *shape)."""
-        if self._alone:
-            return self._nets[0](X)[None]  # type: ignore[no-any-return]
         return torch.vmap(self._call, in_dims=(0, 0, None))(self._weights, self._buffers, X)
 
     def unstack(self) -> None:
         """Gives every network its weights back."""
-        if self._alone:
-            return
         with torch.no_grad():
             for row, net in enumerate(self._nets):
                 for name, weight in net.named_parameters():

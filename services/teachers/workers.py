@@ -1,5 +1,6 @@
 """How a party's networks share the processor's cores."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -7,6 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+
+from services.teachers.config import Progress
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -21,21 +24,43 @@ def groups(networks: int, parts: int) -> list[list[int]]:
 
 
 def run_each(work: Callable[[T], U], items: Sequence[T], workers: int) -> list[U]:
-    """`work` of every item, in order, by `workers` threads.
+    """`work` of every item, in order, by at most `workers` threads.
 
-    Several workers use one thread each inside torch: small networks gain nothing from sharing an operation,
-    and lose much where cores are busy. That setting is the process's, so only one call runs at a time.
+    Several workers share the cores evenly: small networks gain nothing from sharing an operation, and lose
+    much where cores are busy. That setting is the process's, so only one call runs at a time.
     """
+    workers = min(workers, len(items))
     if workers == 1:
         return [work(item) for item in items]
-    with _one_thread_each(), ThreadPoolExecutor(workers) as pool:
+    with _threads_each(max(1, THREADS // workers)), ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, items))
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    torch.set_num_threads(1)
+def _threads_each(threads: int) -> Iterator[None]:
+    torch.set_num_threads(threads)
     try:
         yield
     finally:
         torch.set_num_threads(THREADS)
+
+
+class Steps:
+    """Tells how many steps are done; safe from several threads."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        """Takes whom to tell, one step at a time, and how many steps to expect."""
+        self._progress, self._total = progress, total
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def expect(self, more: int) -> None:
+        """Says that so many more will be done."""
+        with self._lock:
+            self._total += more
+
+    def done(self) -> None:
+        """Counts one step."""
+        with self._lock:
+            self._done += 1
+            self._progress(self._done, self._total)
