@@ -1,0 +1,100 @@
+"""A party that serves one model as a process of its own, and sessions of a querying party that ask it."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.party_peer import VoteBatch
+from client.retry import Retry
+from client.site import connect
+from common.clock import SystemClock
+from common.config import SiteConfig, load_site
+from common.datasets import from_arrays
+from common.mechanism import GnMax
+from common.plan import NONCE_BYTES, Plan
+from common.task import Task
+from deploy.simulation.federation import QUERY, Federation
+from deploy.simulation.processes import Supervisor
+from deploy.simulation.settings import Settings
+from deploy.simulation.split import Split
+from services.teachers import TrainingConfig, train
+
+RECORDS = 100
+CLASSES = 10
+MOST_QUERIES = 10_000
+
+
+@dataclass(frozen=True)
+class Party:
+    """Who is asked for votes, by whom.
+
+    Attributes:
+        name: of the party.
+        teachers: folder of its model.
+        querier: site of the querying party.
+        parties: all of the federation.
+        task: what they classify.
+    """
+
+    name: str
+    teachers: Path
+    querier: SiteConfig
+    parties: tuple[str, ...]
+    task: Task
+
+    @contextmanager
+    def session(self, X: NDArray[np.float32], batches: int) -> Iterator[list[Callable[[], bytes]]]:
+        """An open session as so many calls, each of which has the party vote on a batch of queries X."""
+        plan = Plan(
+            nonce=secrets.token_bytes(NONCE_BYTES),
+            task_digest=self.task.digest,
+            classes=CLASSES,
+            mechanism=GnMax(sigma=40.0),
+            parties=self.parties,
+            quorum=len(self.parties),
+            queries=batches * len(X),
+            batch_size=len(X),
+        )
+        sent = plan.serialize()
+        with connect(self.querier, self.parties, SystemClock(), Retry()) as peers:
+            grant = peers.guardian.open_session(sent)
+            session_id = peers.permissions.grant(grant, sent).session_id
+            peers.parties[self.name].probe()
+            yield [
+                partial(
+                    peers.parties[self.name].vote,
+                    VoteBatch(
+                        sent, CLASSES, grant, peers.guardian.open_batch(session_id, number, len(X), ()), X
+                    ),
+                )
+                for number in range(batches)
+            ]
+
+
+@contextmanager
+def serving(model: str, shape: tuple[int, ...]) -> Iterator[Party]:
+    """A federation of two parties that serve this model, hardly trained, on images of this shape."""
+    random = np.random.default_rng(0)
+    images = random.integers(0, 256, (RECORDS, *shape)).astype(np.float32)
+    data = from_arrays(images, np.arange(RECORDS) % CLASSES)
+    split = Split((data, data), data, data, data.labels(), data)
+    settings = Settings(parties=2, teachers=1, epsilon=1e6, batch_size=MOST_QUERIES)
+    with TemporaryDirectory() as folder, Supervisor(Path(folder, "logs")) as processes:
+        federation = Federation(Path(folder, "sites"), settings, processes)
+        federation.provision()
+        task = federation.place(split)
+        ensemble = train(data, task, TrainingConfig(teachers=1, model=model, epochs=1), seed=0)
+        for site in settings.sites:
+            ensemble.save(federation.site(site) / "teachers")
+        federation.serve()
+        federation.set_budgets()
+        asked = settings.sites[0]
+        querier = load_site(federation.site(QUERY))
+        yield Party(asked, federation.site(asked) / "teachers", querier, settings.sites, task)
