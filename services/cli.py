@@ -1,10 +1,11 @@
 """`ostraka party`: train teachers, check a site against its task, serve votes."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -17,7 +18,11 @@ from common.task import Task, load_task
 from common.telemetry import progress
 from services import admin_cli
 from services.policy import PartySection
-from services.teachers.config import TrainingSection, is_file
+from services.teachers.config import Progress, TrainingSection, is_file
+from services.teachers.manifest import Together
+
+if TYPE_CHECKING:
+    from services.teachers import Ensemble
 
 TEACHERS = "teachers"
 UNFINISHED = "teachers.unfinished"
@@ -72,11 +77,19 @@ def train(
             "in [training.consent] of site.toml."
         ),
     ] = None,
+    training: Annotated[
+        Together | None,
+        typer.Option(
+            help="Learn together with the teachers of other parties, led by `ostraka party lead`: with noise "
+            "on what is told of them (dp-ttac), or without any formal guarantee (ttac)."
+        ),
+    ] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="With --training: written once rounds are taken.")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Train this party's teachers on slices of its records; once more after an interruption, goes on."""
-    from services.teachers import train as train_teachers
-
     section = _training(
         site,
         data,
@@ -93,24 +106,66 @@ def train(
     if section.model and is_file(section.model):
         _host(site, records, wanted, section, public, json)
         return
-    with progress() as bar:
-        step = bar.add_task(f"Training {section.teachers} teachers", total=None)
-        ensemble = train_teachers(
-            records,
-            wanted,
-            section,
-            seed=section.seed,
-            progress=lambda done, total: bar.update(step, completed=done, total=total),
-            public=public,
-            unfinished=site / UNFINISHED,
-        )
-    ensemble.save(site / TEACHERS)
-    shutil.rmtree(site / UNFINISHED, ignore_errors=True)
+    if training is not None:
+        ensemble = _together(site, records, wanted, section, public, training, ready_file)
+    else:
+        ensemble = _alone(site, records, wanted, section, public)
     _tell(
         f"Trained {ensemble.manifest.teachers} teachers ({ensemble.training}) on {len(records)} records.",
         ensemble.manifest.model_dump(mode="json"),
         json,
     )
+
+
+def _alone(
+    site: Path, records: Dataset, task: Task, section: TrainingSection, public: Dataset | None
+) -> "Ensemble":
+    """Trains the teachers, and stores them."""
+    from services.teachers import train as train_teachers
+
+    with _showing(f"Training {section.teachers} teachers") as shown:
+        ensemble = train_teachers(
+            records,
+            task,
+            section,
+            seed=section.seed,
+            progress=shown,
+            public=public,
+            unfinished=site / UNFINISHED,
+        )
+    ensemble.save(site / TEACHERS)
+    shutil.rmtree(site / UNFINISHED, ignore_errors=True)
+    return ensemble
+
+
+def _together(
+    site: Path,
+    records: Dataset,
+    task: Task,
+    section: TrainingSection,
+    public: Dataset | None,
+    training: Together,
+    ready_file: Path | None,
+) -> "Ensemble":
+    """Serves rounds until the teachers are trained and stored; a command that is stopped before ends here."""
+    from services.teachers.preparation import prepare
+    from services.training.server import learn
+
+    prepared = prepare(records, task, section, seed=section.seed, public=public, together=training)
+    with _showing(f"Training {section.teachers} teachers together, by rounds") as shown:
+        ensemble = learn(site, prepared, task, progress=shown, ready_file=ready_file)
+    if ensemble is None:
+        typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
+        raise typer.Exit(1)
+    return ensemble
+
+
+@contextmanager
+def _showing(what: str) -> Iterator[Progress]:
+    """A bar on the screen within the block."""
+    with progress() as bar:
+        step = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(step, completed=done, total=total)
 
 
 @app.command()

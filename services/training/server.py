@@ -1,13 +1,13 @@
 """Wires a party that learns together with others, and serves it until its teachers are trained."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import structlog
 
-from common.clock import Clock, SystemClock
+from common.clock import SystemClock
 from common.config import load_section, load_site
 from common.identity import Credentials, Identity, Role
 from common.rpc import make_server
@@ -42,7 +42,6 @@ def learn(
     *,
     progress: Progress,
     ready_file: Path | None = None,
-    insecure: bool = False,
 ) -> Ensemble | None:
     """Serves site folder `folder` until its teachers are trained and stored; none if it was stopped before.
 
@@ -54,15 +53,19 @@ def learn(
         task: what is classified.
         progress: told how many rounds this party took, and how many there are.
         ready_file: where to write {"address": ...} once the guardian knows this party and rounds are taken.
-        insecure: no TLS; loopback only.
 
     Raises:
-        OstrakaError: `config.invalid`, `model.invalid`, `ledger.*`, `server.port_in_use`,
-            `server.insecure_refused`, or what the guardian refuses the manifest with.
+        OstrakaError: `config.invalid`, `model.invalid`, `ledger.*`, `server.port_in_use`, or what the
+            guardian refuses the manifest with.
     """
     stop = stop_on_signal()
     trained: list[Ensemble] = []
-    with running(folder, prepared, task, trained, stop=stop, progress=progress, insecure=insecure) as address:
+
+    def finished(ensemble: Ensemble) -> None:
+        trained.append(ensemble)
+        stop.set()
+
+    with running(folder, prepared, task, stop=stop, progress=progress, finished=finished) as address:
         if ready_file is not None and not stop.is_set():
             write_ready(ready_file, address)
         structlog.get_logger().info("party.learning", address=address)
@@ -75,19 +78,17 @@ def running(
     folder: Path,
     prepared: Prepared,
     task: Task,
-    trained: list[Ensemble],
     *,
     stop: threading.Event,
     progress: Progress,
-    insecure: bool = False,
-    clock: Clock | None = None,
-    again_s: float = AGAIN_S,
+    finished: Callable[[Ensemble], object],
 ) -> Iterator[str]:
     """A party that is registered and takes rounds within the block, which gets its address.
 
-    Once teachers are stored, they are added to `trained`, and `stop` is set. Drains at the end.
+    Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
+    stored. Drains at the end.
     """
-    clock = clock or SystemClock()
+    clock = SystemClock()
     site, credentials = load_site(folder), Credentials.load(folder)
     section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
     guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
@@ -95,17 +96,11 @@ def running(
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
     kept.open()
 
-    def finished(ensemble: Ensemble) -> None:
-        trained.append(ensemble)
-        stop.set()
-
     with ExitStack() as stack:
         journal = stack.enter_context(
             Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
         )
-        link = GuardianLink(
-            credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
-        )
+        link = GuardianLink(credentials, site.guardian, guardian, journal, clock, sleep=stop.wait)
         stack.callback(link.close)
         trainer = Trainer(
             learning,
@@ -123,12 +118,11 @@ def running(
             [lambda server: training_pb2_grpc.add_TrainingServicer_to_server(service, server)],
             ROLES,
             clock,
-            insecure=insecure,
         )
         stack.callback(bound.server.stop, None)
         bound.server.start()
         hosting = Hosting(lambda: learning, link)
         hosting.register(stop)
-        stack.enter_context(hosting.kept_up(Orders(), again_s))
+        stack.enter_context(hosting.kept_up(Orders(), AGAIN_S))
         stack.callback(drain, bound, admission)
         yield bound.address
