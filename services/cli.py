@@ -84,9 +84,7 @@ def train(
             "on what is told of them (dp-ttac), or without any formal guarantee (ttac)."
         ),
     ] = None,
-    ready_file: Annotated[
-        Path | None, typer.Option(help="With --training: written once rounds are taken.")
-    ] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="With --training: written once it serves.")] = None,
     json: Json = None,
 ) -> None:
     """Train this party's teachers on slices of its records; once more after an interruption, goes on."""
