@@ -1,6 +1,8 @@
 """The commands as people type them."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +20,7 @@ from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2
 from services.cli import app
 from services.journal import Journal
+from tests.services.teachers.factories import HERE, counted
 
 FEW = ("--model", "logistic_regression", "--teachers", 3)
 
@@ -97,6 +100,29 @@ def test_options_come_before_site_toml(site: Path, tmp_path: Path) -> None:
         )
     )
     assert (trained["teachers"], trained["model"], trained["seed"]) == (5, "mlp", 4)
+
+
+def test_a_training_that_was_killed_goes_on(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 60 teachers 48 at most are trained at a time: the first 30 were finished."""
+    model = f"{HERE}:{counted.__name__}"
+    options = ("train", "--site", str(site), "--model", model, "--teachers", "60")
+    calls = tmp_path / "calls"
+    monkeypatch.setenv("CALLS", str(calls))
+    killed = subprocess.run(
+        [sys.executable, "-m", "deploy.cli", "party", *options],
+        capture_output=True,
+        env=os.environ | {"KILLED_AT": "45"},
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not (site / "teachers").exists()
+    assert told(invoke("check", "--site", site, "--json", "-"))["teachers"] is None
+    calls.unlink()
+    assert told(invoke(*options, "--json", "-"))["teachers"] == 60
+    assert len(calls.read_text()) == 1 + 30
+    assert not (site / "teachers.unfinished").exists()
+    assert told(invoke("check", "--site", site, "--json", "-"))["teachers"] == 60
 
 
 def test_a_sentence_for_people_and_a_file_for_programs(site: Path, tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 """Factories as a party's configuration would name them."""
 
+import os
+import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from torch import Tensor, nn
 
@@ -47,6 +52,37 @@ class Untrainable(nn.Module):
 
 def untrainable(shape: tuple[int, ...], classes: int) -> nn.Module:
     return Untrainable(classes)
+
+
+class Exploding(nn.Module):
+    def __init__(self, features: int, classes: int, factor: float) -> None:
+        super().__init__()
+        self.linear = nn.Linear(features, classes)
+        self._factor = factor
+
+    def forward(self, X: Tensor) -> Tensor:
+        logits: Tensor = self.linear(X.flatten(1))
+        return logits * self._factor if self.training else logits
+
+
+def exploding(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return Exploding(int(np.prod(shape)), classes, float("inf"))
+
+
+def unlucky(shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Explodes where its first draw is large."""
+    factor = float("inf") if float(torch.rand(1)) > 0.6 else 1.0
+    return Exploding(int(np.prod(shape)), classes, factor)
+
+
+def counted(shape: tuple[int, ...], classes: int) -> Any:
+    """Notes every call in a file, and at the call asked for ends the process as a kill does."""
+    with Path(os.environ["CALLS"]).open("a") as calls:
+        calls.write(".")
+        calls.flush()
+        if calls.tell() == int(os.environ.get("KILLED_AT", "0")):
+            os.kill(os.getpid(), signal.SIGKILL)
+    return LogisticRegression()
 
 
 def bayes(shape: tuple[int, ...], classes: int) -> Any:

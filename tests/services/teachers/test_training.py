@@ -16,8 +16,11 @@ from tests.services.teachers.factories import HERE
 BUILT_IN = ("logistic", "mlp", "square-mlp", "logistic_regression", "random_forest")
 
 
-def config(model: str, **more: int) -> TrainingConfig:
-    return TrainingConfig(teachers=4, model=model, **more)
+OPTIONS = {"rotate": 7.5, "held_out": 0.25, "patience": 1, "balanced": True}
+
+
+def config(model: str, **more: object) -> TrainingConfig:
+    return TrainingConfig.model_validate({"teachers": 4, "model": model} | more)
 
 
 def weights(
@@ -67,10 +70,10 @@ def test_the_same_seed_gives_the_same_forests(records: Dataset, task: Task) -> N
     assert np.array_equal(first, again)
 
 
-@pytest.mark.parametrize("model", ["mlp", "cnn"])
-def test_one_changed_record_changes_one_teacher(model: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("model", "more"), [("mlp", {}), ("cnn", {}), ("mlp", OPTIONS), ("cnn", OPTIONS)])
+def test_one_changed_record_changes_one_teacher(model: str, more: dict[str, object], tmp_path: Path) -> None:
     data = blobs(60, shape=(8, 8))
-    task, setting = infer_task(data, "images"), config(model, epochs=2)
+    task, setting = infer_task(data, "images"), config(model, epochs=4, **more)
     changed = from_arrays(data.X.reshape(-1, 8, 8).copy(), (data.labels() + (np.arange(60) == 17)) % 3)
     changed.X[17] = changed.X[18]
     (owner,) = (row for row, part in enumerate(slices(60, 4, 0)) if 17 in part)
@@ -80,6 +83,61 @@ def test_one_changed_record_changes_one_teacher(model: str, tmp_path: Path) -> N
         row for name in before for row in range(4) if not np.array_equal(before[name][row], after[name][row])
     }
     assert differ == {owner}
+
+
+@pytest.mark.parametrize("model", ["cnn", "logistic_regression"])
+def test_balanced_teachers_do_not_forget_what_is_rare(model: str) -> None:
+    """A class in a twentieth of the records, so near another that it is only found where it counts."""
+    random = np.random.default_rng(0)
+    y = (np.arange(800) % 20 == 0).astype(np.int64)
+    data = from_arrays(random.normal(0, 1, (800, 8, 8)) + 0.2 * y[:, None, None], y)
+    task = infer_task(data, "uneven")
+    rare = task.prepare(data.X[y == 1])
+    plain, balanced = (
+        train(data, task, config(model, epochs=3, balanced=balanced), seed=0).predict(rare)
+        for balanced in (False, True)
+    )
+    assert balanced.mean() > plain.mean() + 0.02
+
+
+@pytest.mark.parametrize(
+    ("model", "option"),
+    [
+        ("mlp", "rotate"),
+        ("logistic_regression", "rotate"),
+        ("random_forest", "held_out"),
+        (f"{HERE}:bayes", "balanced"),
+    ],
+)
+def test_an_option_that_a_model_has_no_use_for_is_refused(
+    records: Dataset, task: Task, model: str, option: str
+) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        train(records, task, config(model, **{option: OPTIONS[option]}), seed=0)
+    assert refused.value.code in (ErrorCode.CONFIG_INVALID, ErrorCode.MODEL_INVALID)
+    assert option in refused.value.message
+
+
+def test_networks_whose_losses_are_no_numbers_are_refused(records: Dataset, task: Task) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        train(records, task, config(f"{HERE}:exploding"), seed=0)
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+    assert "losses are no numbers" in refused.value.message
+
+
+@pytest.mark.parametrize("held_out", [0.0, 0.25])
+def test_one_network_whose_losses_are_no_numbers_votes_for_a_fixed_class(
+    records: Dataset, task: Task, held_out: float, tmp_path: Path
+) -> None:
+    setting = config(f"{HERE}:unlucky", epochs=2, held_out=held_out)
+    found = train(records, task, setting, seed=0)
+    found.save(tmp_path / "teachers")
+    stored = load_file(tmp_path / "teachers" / FILE)
+    failed = ~np.isfinite(stored["1.linear.weight"]).all(axis=(1, 2))
+    assert 0 < failed.sum() < 4
+    votes = found.predict(task.prepare(records.X))
+    assert (votes[failed] == 0).all()
+    assert all(len(set(row.tolist())) > 1 for row in votes[~failed])
 
 
 @pytest.mark.parametrize("model", ["mlp", "random_forest"])
