@@ -1,0 +1,115 @@
+"""A training as its lead runs it against a real guardian, with updates made by hand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.identity import Role
+from common.mechanism import DpTtac, Recipe, Ttac
+from common.plan import Plan
+from common.sharing.expansion import expand
+from common.sharing.ring import RingArray
+from common.sharing.shares import add
+from guardian.noise import OpenDpNoise
+from protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
+from tests.guardian.federation import PARTIES, RING, Calls, Federation, framed, plan
+
+D = 7
+RECIPE = Recipe(model="mlp", parameters=D, steps=1, batch_size=8, learning_rate=0.1)
+TTAC = Ttac(recipe=RECIPE)
+DP = DpTtac(recipe=RECIPE, radius=1.0, sigma=30.0)
+BY_PARTY = DpTtac(recipe=RECIPE, clip="party", radius=1.0, sigma=30.0)
+ALLOWING = 'enforce = "worst_case"\nmin_sigma = 0.5\nmin_quorum = 2\nmechanisms = ["ttac", "confident"]\n'
+ROUNDS = 4
+
+Steps = NDArray[np.int64]
+
+
+class Lead(Calls):
+    """Calls to a guardian in which party `leader` asks."""
+
+    def __init__(self, federation: Federation, address: str, leader: str = "a") -> None:
+        super().__init__(federation, address)
+        self.leader = leader
+
+    @property
+    def query(self) -> guardian_pb2_grpc.GuardianStub:
+        return self.stub(self.leader, Role.PARTY)
+
+    def join_all(self, together: str, epsilon: float = 1000.0) -> None:
+        """Register every party's teachers as learning so, and give it a budget."""
+        for site in PARTIES:
+            self.register(site, together=together)
+            self.budget(site, epsilon)
+
+    def begin(self, asked: Plan) -> str:
+        """The session of a training."""
+        return self.open(asked).session_id
+
+    def halves(
+        self, session: str, batch: int, updates: Steps, sites: Sequence[str] = PARTIES
+    ) -> dict[str, RingArray]:
+        """Have every site submit its half of its update (a row of `updates`); the lead's halves."""
+        kept = {}
+        for site, update in zip(sites, updates, strict=True):
+            mine = expand(site.encode() * 32, 1, len(update), RING)
+            self.submit(site, session, batch, RING.wrap(update[None]) - mine)
+            kept[site] = mine
+        return kept
+
+    def trained(self, session: str, batch: int, updates: Steps, sites: Sequence[str] = PARTIES) -> RingArray:
+        """The lead's sum of a round in which every site took part."""
+        kept = self.halves(session, batch, updates, sites)
+        assert list(self.prepare(session, batch, sites).frozen) == sorted(sites)
+        return add(list(kept.values()))
+
+    def sum(self, session: str, batch: int, total: RingArray) -> Steps:
+        """What a round released, in lattice steps."""
+        header, chunks = framed(session, batch, total)
+        parts = [
+            guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header)),
+            *(guardian_pb2.ReleaseRequest(chunk=chunk) for chunk in chunks),
+        ]
+        replies = list(self.query.Release(iter(parts)))
+        assert not any(reply.answers for reply in replies)
+        return lifted(b"".join(reply.update.data for reply in replies))
+
+    def released(self, session: str, batch: int) -> Steps:
+        """The same, asked for again."""
+        request = guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch)
+        return lifted(b"".join(chunk.data for chunk in self.query.ReleasedUpdate(request)))
+
+    def round(self, session: str, batch: int, updates: Steps) -> Steps:
+        """A round of all parties, from its ticket to its sum."""
+        self.ticket(session, batch, 1)
+        return self.sum(session, batch, self.trained(session, batch, updates))
+
+
+class Recording(OpenDpNoise):
+    """Keeps every Gaussian that it draws."""
+
+    def __init__(self) -> None:
+        self.drawn: list[Steps] = []
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> Steps:
+        drawn = super().gaussian(sigma, shape)
+        self.drawn.append(drawn)
+        return drawn
+
+
+def lifted(data: bytes) -> Steps:
+    """Lattice steps as they were sent."""
+    return np.frombuffer(data, "<i8").astype(np.int64)
+
+
+def training(mechanism: Ttac | DpTtac = DP, **changes: Any) -> Plan:
+    """A training of all parties."""
+    rounds = {"mechanism": mechanism, "queries": ROUNDS, "batch_size": 1}
+    return plan(**rounds | changes)
+
+
+def updates(sites: int = len(PARTIES), parameters: int = D, seed: int = 1) -> Steps:
+    """Updates of parties, (sites, parameters) in lattice steps of both signs."""
+    return np.random.default_rng(seed).integers(-(2**20), 2**20, (sites, parameters))
