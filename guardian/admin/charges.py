@@ -41,16 +41,20 @@ class ChargeRows(AdminPart):
     def _rows(
         self, charges: Sequence[RecordedCharge], *, reconciled: bool = False
     ) -> Iterator[admin_pb2.ChargeRow]:
-        """One row for each charge that is not nothing; `reconciled` ones have no terms any more."""
+        """One row for each charge that is not nothing, or whose cost nobody can tell.
+
+        `reconciled` ones have no terms any more.
+        """
         budgets = self._ledger.find_budgets({charge.unit for charge in charges})
         spent = cache(self._spent_after)
         terms = cache(self._terms)
         for charge in charges:
-            if not charge.worst_case:
+            under = Terms.of_receipts() if reconciled else terms(charge.session_id)
+            if not (charge.worst_case or under.unguaranteed):
                 continue
             budget = budgets[charge.unit]
-            under = Terms.of_receipts() if reconciled else terms(charge.session_id)
             moment = _reconciled_at(charge.released_unix_ms) if reconciled else _batch(charge)
+            after = spent(charge.unit)[moment] if charge.worst_case else self._spent_by(charge)
             yield admin_pb2.ChargeRow(
                 party=charge.unit.party,
                 group=charge.unit.group,
@@ -60,11 +64,12 @@ class ChargeRows(AdminPart):
                 querier=under.querier,
                 time_unix_ms=charge.released_unix_ms,
                 epsilon=_epsilon(charge.worst_case, budget),
-                epsilon_worst_case=_epsilon(spent(charge.unit)[moment], budget),
+                epsilon_worst_case=_epsilon(after, budget),
                 enforce=under.enforce,
                 bound=under.bound,
                 mechanism=under.mechanism,
                 tally=under.tally,
+                unguaranteed=under.unguaranteed,
             )
 
     def _terms(self, session_id: str) -> Terms:
@@ -74,6 +79,11 @@ class ChargeRows(AdminPart):
     def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
         """What a unit had spent after each of its charges, in amounts."""
         return {_moment(event): event.spent for event in self._ledger.history(key)}
+
+    def _spent_by(self, charge: RecordedCharge) -> int:
+        """What a unit had spent when a charge of nothing was made, in amounts."""
+        events = self._ledger.history(charge.unit)
+        return [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms][-1]
 
 
 def _moment(event: UnitEvent) -> Moment:

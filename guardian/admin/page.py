@@ -19,6 +19,7 @@ def render(report: Report) -> str:
         made=minute(report.made_unix_ms),
         span=escape(_span(report)),
         summary=escape(_summary(report)),
+        unguaranteed=_unguaranteed(report),
         policy_source=escape(_policy_source(report.policy)),
         policy=escape(report.policy.toml),
         budgets="".join(_row(_budget(budget)) for budget in report.budgets),
@@ -43,6 +44,20 @@ def _summary(report: Report) -> str:
         f"{len(report.budgets)} units of {len(parties)} parties have a budget. In this time {len(sessions)}"
         f" sessions of {len(queriers)} querying parties were charged to them. The lifetime guarantee of"
         f" {broken} units is broken."
+    )
+
+
+def _unguaranteed(report: Report) -> str:
+    """What no epsilon of the page covers, as a paragraph; nothing where there is nothing."""
+    found = [charge for charge in report.charges if charge.unguaranteed]
+    if not found:
+        return ""
+    sessions = ", ".join(sorted({charge.session_id for charge in found}))
+    units = ", ".join(sorted({_name(charge.unit) for charge in found}))
+    return (
+        f'<p class="note"><b>No formal guarantee</b> covers {escape(units)}: in sessions {escape(sessions)}'
+        " their records went into sums of updates that were released without noise (ttac), or into votes of"
+        " teachers that learned so. No epsilon on this page says what that cost.</p>"
     )
 
 
@@ -90,7 +105,7 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
     yield _name(charge.unit)
     yield charge.session_id
     yield charge.querier or "not known any more"
-    yield charge.mechanism
+    yield f"{charge.mechanism}; no formal guarantee" if charge.unguaranteed else charge.mechanism
     yield charge.enforce or "not known any more"
     yield charge.bound
     yield charge.tally or "not known any more"

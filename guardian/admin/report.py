@@ -22,6 +22,7 @@ class SessionCharge:
         batches: how many of its batches were charged, from `first_unix_ms` to `last_unix_ms`.
         epsilon: worst-case epsilon of these alone.
         epsilon_after: worst-case epsilon of everything the unit was charged up to the last of them.
+        unguaranteed: whether it released what no epsilon covers (ttac).
     """
 
     unit: UnitName
@@ -36,6 +37,7 @@ class SessionCharge:
     last_unix_ms: int
     epsilon: float
     epsilon_after: float
+    unguaranteed: bool
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def _add_up(rows: Sequence[admin_pb2.ChargeRow], budget: admin_pb2.Budget) -> Se
         last_unix_ms=last.time_unix_ms,
         epsilon=epsilon(sum(costs), budget.order, budget.delta),
         epsilon_after=last.epsilon_worst_case,
+        unguaranteed=first.unguaranteed,
     )
 
 

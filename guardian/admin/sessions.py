@@ -33,6 +33,7 @@ class Sessions(ChargeRows):
             bound=terms.bound,
             tally=terms.tally,
             encoding=terms.encoding,
+            unguaranteed=terms.unguaranteed,
             parties=terms.parties,
             charges=self._rows(self._ledger.charges(summary.session_id)),
         )

@@ -6,6 +6,7 @@ from typing import Self
 from common.mechanism import Mechanism
 from common.plan import Plan
 from guardian.ledger import StoredSession
+from guardian.sessions.trainings import is_unguaranteed
 from protos.ostraka.v1 import common_pb2
 
 
@@ -21,6 +22,7 @@ class Terms:
     bound: str
     tally: str
     encoding: str
+    unguaranteed: bool = False
 
     @classmethod
     def of(cls, session: StoredSession) -> Self:
@@ -37,6 +39,7 @@ class Terms:
             bound=grant.bound,
             tally=plan.tally,
             encoding=plan.encoding,
+            unguaranteed=is_unguaranteed(plan, grant),
         )
 
     @classmethod
@@ -55,9 +58,12 @@ class Terms:
 
 
 def describe(mechanism: Mechanism) -> str:
-    """A mechanism's name and parameters in one line."""
-    given = mechanism.model_dump(exclude={"kind", "check"}, exclude_none=True)
-    check = getattr(mechanism, "check", None)
-    if check is not None:
-        given |= {f"check {name}": value for name, value in check.model_dump().items()}
-    return f"{mechanism.kind}: {', '.join(f'{name} {value:g}' for name, value in given.items())}"
+    """A mechanism's name and parameters in one line, those of its check or recipe last."""
+    given = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
+    given |= {f"check {name}": value for name, value in given.pop("check", {}).items()}
+    given |= given.pop("recipe", {})
+    return f"{mechanism.kind}: {', '.join(f'{name} {_said(value)}' for name, value in given.items())}"
+
+
+def _said(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

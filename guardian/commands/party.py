@@ -73,6 +73,7 @@ def show(site: Site, party: Name, json: Json = None) -> None:
             f"{info.site} is {info.state} since {day(info.since_unix_s)}; teachers"
             f" {'mixed' if info.mixed else 'of one group each'}, trained as: {info.training or 'not said'};"
             f" one person changes at most {info.max_votes_per_person} votes of a query."
+            f"{_learned(info)}"
         )
 
 
@@ -90,9 +91,16 @@ def _parties(site: Path, party: str) -> admin_pb2.ListPartiesReply:
     return admin_call(site, lambda stub: stub.ListParties(admin_pb2.ListPartiesRequest(party=party)))
 
 
+def _learned(info: admin_pb2.PartyInfo) -> str:
+    if not info.together:
+        return ""
+    guarantee = "; no formal guarantee" if info.together == "ttac" else ""
+    return f" They learned with teachers of other parties by {info.together}{guarantee}."
+
+
 def _show(reply: admin_pb2.ListPartiesReply, json: str | None) -> None:
     rows = [
-        (p.site, p.state, day(p.since_unix_s), ", ".join(g.name for g in p.groups), p.training)
+        (p.site, p.state, day(p.since_unix_s), ", ".join(g.name for g in p.groups), p.training, p.together)
         for p in reply.parties
     ]
-    tell(reply, ("party", "state", "since", "groups", "training"), rows, json)
+    tell(reply, ("party", "state", "since", "groups", "training", "together"), rows, json)

@@ -39,6 +39,11 @@ def show_(site: Site, session: Session, json: Json = None) -> None:
     say(f"Mechanism {reply.mechanism}; variant {reply.variant}; parties {', '.join(reply.parties)}.", json)
     say(f"Tally: {reply.tally}; queries: {reply.encoding}.", json)
     say(f"Enforced: {reply.enforce}; bound: {reply.bound}.", json)
+    if reply.unguaranteed:
+        say(
+            "No formal guarantee: it releases sums of updates without noise, or votes that rest on them.",
+            json,
+        )
     show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(reply.charges))
 
 

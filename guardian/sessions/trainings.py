@@ -11,7 +11,6 @@ from protos.ostraka.v1 import common_pb2
 
 TOGETHER = ("", Ttac.together, DpTtac.together)
 """How a manifest may say that teachers learned with those of other parties; empty: they did not."""
-UNGUARANTEED = Ttac.together
 
 
 def is_training(plan: Plan) -> bool:
@@ -50,10 +49,16 @@ def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
     )
 
 
+def is_unguaranteed(plan: Plan, grant: common_pb2.Grant) -> bool:
+    """Whether what a session releases has no formal guarantee: sums or votes of teachers of ttac."""
+    learned = (participant.together == Ttac.together for participant in grant.participants)
+    return isinstance(plan.mechanism, Ttac) or any(learned)
+
+
 def check_guarantee(participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
     """Raise `policy.refused` for teachers without a formal guarantee, unless the policy allows ttac."""
     for participant in participants:
-        if participant.together == UNGUARANTEED and not policy.allows_unguaranteed:
+        if participant.together == Ttac.together and not policy.allows_unguaranteed:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
                 f"Teachers of party {participant.site} learned by ttac, which leaves no formal guarantee, and"

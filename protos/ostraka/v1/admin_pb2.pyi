@@ -262,7 +262,7 @@ class ShowSessionRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class ShowSessionReply(_message.Message):
-    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "charges", "tally", "encoding")
+    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "charges", "tally", "encoding", "unguaranteed")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
@@ -272,6 +272,7 @@ class ShowSessionReply(_message.Message):
     CHARGES_FIELD_NUMBER: _ClassVar[int]
     TALLY_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
+    UNGUARANTEED_FIELD_NUMBER: _ClassVar[int]
     session: SessionSummary
     mechanism: str
     variant: str
@@ -281,7 +282,8 @@ class ShowSessionReply(_message.Message):
     charges: _containers.RepeatedCompositeFieldContainer[ChargeRow]
     tally: str
     encoding: str
-    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., charges: _Optional[_Iterable[_Union[ChargeRow, _Mapping]]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ...) -> None: ...
+    unguaranteed: bool
+    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., charges: _Optional[_Iterable[_Union[ChargeRow, _Mapping]]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
 
 class CancelSessionRequest(_message.Message):
     __slots__ = ("session_id", "reason")
@@ -334,7 +336,7 @@ class ListChargesRequest(_message.Message):
     def __init__(self, party: _Optional[str] = ..., from_unix_ms: _Optional[int] = ..., to_unix_ms: _Optional[int] = ...) -> None: ...
 
 class ChargeRow(_message.Message):
-    __slots__ = ("party", "group", "adjacency", "session_id", "batch_id", "querier", "time_unix_ms", "epsilon", "epsilon_worst_case", "enforce", "bound", "mechanism", "tally")
+    __slots__ = ("party", "group", "adjacency", "session_id", "batch_id", "querier", "time_unix_ms", "epsilon", "epsilon_worst_case", "enforce", "bound", "mechanism", "tally", "unguaranteed")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
@@ -348,6 +350,7 @@ class ChargeRow(_message.Message):
     BOUND_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     TALLY_FIELD_NUMBER: _ClassVar[int]
+    UNGUARANTEED_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     adjacency: str
@@ -361,4 +364,5 @@ class ChargeRow(_message.Message):
     bound: str
     mechanism: str
     tally: str
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., querier: _Optional[str] = ..., time_unix_ms: _Optional[int] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., mechanism: _Optional[str] = ..., tally: _Optional[str] = ...) -> None: ...
+    unguaranteed: bool
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., querier: _Optional[str] = ..., time_unix_ms: _Optional[int] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., mechanism: _Optional[str] = ..., tally: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
