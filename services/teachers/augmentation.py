@@ -16,7 +16,8 @@ class Images:
         images = X.movedim(-1, 2) if axes.channels_last else X
         images = images.reshape(-1, axes.channels, axes.height, axes.width)
         bordered = functional.pad(images, (shift,) * 4, mode="replicate")
-        self._bordered = bordered.reshape(*X.shape[:2], *bordered.shape[1:])
+        windows = bordered.unfold(2, axes.height, 1).unfold(3, axes.width, 1).movedim(1, 3)
+        self._windows = windows.view(*X.shape[:2], *windows.shape[1:])
         self._shape = X.shape[2:]
 
     def cut(self, rows: Tensor, moves: Tensor, turns: Tensor | None) -> Tensor:
@@ -25,22 +26,12 @@ class Images:
         `moves` (teachers, batch, 2) are rows and columns from the upper left corner of the border; `turns`
         (teachers, batch) degrees.
         """
-        cut = self._moved(rows, moves)
+        teachers = torch.arange(len(rows), device=rows.device)[:, None]
+        cut = self._windows[teachers, rows, moves[..., 0], moves[..., 1]]
         if turns is not None:
             cut = turned(cut.flatten(0, 1), turns.flatten()).reshape(cut.shape)
         cut = cut.movedim(2, -1) if self._axes.channels_last else cut
         return cut.reshape(*rows.shape, *self._shape)
-
-    def _moved(self, rows: Tensor, moves: Tensor) -> Tensor:
-        axes, device = self._axes, self._bordered.device
-        teachers, batch = rows.shape
-        return self._bordered[
-            torch.arange(teachers, device=device).view(-1, 1, 1, 1, 1),
-            rows.view(teachers, batch, 1, 1, 1),
-            torch.arange(axes.channels, device=device).view(-1, 1, 1),
-            (moves[..., :1] + torch.arange(axes.height, device=device)).view(teachers, batch, 1, -1, 1),
-            (moves[..., 1:] + torch.arange(axes.width, device=device)).view(teachers, batch, 1, 1, -1),
-        ]
 
 
 def turned(images: Tensor, degrees: Tensor) -> Tensor:
