@@ -1,0 +1,271 @@
+"""The other ends of a party that learns together with others: a guardian that keeps shares, and a lead."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from common.datasets import Dataset, from_arrays, save
+from common.identity import Credentials, Role
+from common.mechanism import DpTtac, GnMax, Recipe, Ttac
+from common.rpc import call_error, join, split
+from common.sharing.expansion import expand
+from common.sharing.shares import add
+from common.task import infer_task, load_task, write_task
+from protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
+from services.journal import Journal
+from services.teachers import Ensemble
+from services.teachers.assignment import assign
+from services.teachers.config import TrainingSection
+from services.teachers.manifest import Together
+from services.teachers.nets import Networks
+from services.teachers.preparation import Prepared, prepare
+from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from services.training.server import running
+from tests.services.process import wait_for
+from tests.services.wire import Caller, Federation, Stop, participant, scheduled
+
+FEATURES, CLASSES, RECORDS = 6, 3, 90
+PARAMETERS = (FEATURES + 1) * CLASSES
+RECIPE = Recipe(model="logistic", parameters=PARAMETERS, steps=3, batch_size=8, learning_rate=0.2, decay=0.9)
+BY_RECORD = DpTtac(recipe=RECIPE, radius=1.0, sigma=20.0)
+BY_PARTY = DpTtac(recipe=RECIPE, clip="party", radius=0.5, sigma=20.0)
+PLAIN = Ttac(recipe=RECIPE)
+TRAIN = """
+import sys
+from services.cli import app
+app(sys.argv[1:])
+"""
+
+
+def records_folder(folder: Path) -> Path:
+    """A folder with a task and records of it."""
+    random = np.random.default_rng(3)
+    y = np.arange(RECORDS) % CLASSES
+    data = from_arrays(random.normal(size=(RECORDS, FEATURES)) + y[:, None], y)
+    write_task(infer_task(data, "columns"), folder / "task.toml")
+    save(data, folder / "records.npz")
+    return folder
+
+
+@dataclass
+class Sent:
+    """One average as it is sent; what is not given is right."""
+
+    plan: bytes
+    grant: common_pb2.Signed
+    ticket: common_pb2.Signed | None
+    theta: NDArray[np.float32] = field(default_factory=lambda: average(1))
+    c: NDArray[np.float32] = field(default_factory=lambda: average(2))
+    round: int = 0
+    counted: int | None = None
+    data: bytes | None = None
+
+    def messages(self) -> Iterator[training_pb2.TrainRequest]:
+        whole = np.concatenate([self.theta, self.c]).astype("<f4").tobytes()
+        header = training_pb2.TrainHeader(
+            plan=self.plan,
+            grant=self.grant,
+            ticket=self.ticket,
+            round=self.round,
+            counted=self.counted,
+            sha256=hashlib.sha256(whole).digest(),
+        )
+        yield training_pb2.TrainRequest(header=header)
+        sent = whole if self.data is None else self.data
+        yield from (training_pb2.TrainRequest(chunk=chunk) for chunk in split(sent))
+
+    @property
+    def as_round(self) -> Round:
+        return Round(self.theta, self.c, self.round)
+
+
+def average(seed: int) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).normal(scale=0.3, size=PARAMETERS).astype(np.float32)
+
+
+@dataclass
+class Lead:
+    """A party that leads, on its channel to the one under test."""
+
+    caller: Caller
+    together: str
+
+    @property
+    def stub(self) -> training_pb2_grpc.TrainingStub:
+        return training_pb2_grpc.TrainingStub(self.caller.channel)
+
+    def participant(self, site: str, **changes: Any) -> common_pb2.Participant:
+        known = participant(site)
+        known.together = self.together
+        known.MergeFrom(common_pb2.Participant(**changes))
+        return known
+
+    def grant(self, **changes: Any) -> common_pb2.Signed:
+        everyone = [self.participant(site) for site in self.caller.federation.plan.parties]
+        return self.caller.grant(**{"participants": everyone, **changes})
+
+    def ticket(
+        self,
+        batch: int,
+        session_id: str = "session",
+        *,
+        size: int = 1,
+        participant: common_pb2.Participant | None = None,
+    ) -> common_pb2.Signed:
+        schedule = [scheduled(participant or self.participant("athens"))]
+        return self.caller.ticket(batch, size, session_id=session_id, schedule=schedule)
+
+    def round(self, batch: int, session_id: str = "session", **changes: Any) -> Sent:
+        plan = self.caller.federation.plan.serialize()
+        grant = self.grant(session_id=session_id)
+        return Sent(plan, grant, self.ticket(batch, session_id), **changes)
+
+    def last(self, session_id: str = "session", **changes: Any) -> Sent:
+        return Sent(
+            self.caller.federation.plan.serialize(), self.grant(session_id=session_id), None, **changes
+        )
+
+    def join(self, kind: str) -> tuple[training_pb2.JoinHeader, NDArray[np.float32]]:
+        with _errors():
+            first, *rest = self.stub.Join(training_pb2.JoinRequest(kind=kind), timeout=60)
+        chunks = (reply.chunk for reply in rest)
+        data = join(chunks, expected=4 * first.header.parameters, sha256=first.header.sha256)
+        return first.header, np.frombuffer(data, "<f4")
+
+    def train(self, sent: Sent) -> party_pb2.VoteReplyHeader:
+        with _errors():
+            return self.stub.Train(sent.messages(), timeout=60)
+
+    def finish(self, sent: Sent) -> None:
+        with _errors():
+            self.stub.Finish(sent.messages(), timeout=60)
+
+    def update(self, batch: int, **changes: Any) -> NDArray[np.int64]:
+        """What both shares of the party's update add up to, in lattice steps (d,)."""
+        reply = self.train(self.round(batch, **changes))
+        assert (reply.rows, reply.width) == (1, PARAMETERS)
+        made = self.caller.federation
+        theirs = made.guardian.share(batch, 1, PARAMETERS, made.ring)
+        total = made.ring.lift(add([expand(reply.seed, 1, PARAMETERS, made.ring), theirs]))
+        return total.ravel()
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except grpc.RpcError as exc:
+        raise call_error(exc) from exc
+
+
+@dataclass
+class Training:
+    """A federation whose party athens learns together with others, led by thebes."""
+
+    made: Federation
+    together: Together
+    trained: list[Ensemble] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+    steps: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def mechanism(self) -> Ttac | DpTtac:
+        mechanism = self.made.plan.mechanism
+        assert isinstance(mechanism, Ttac | DpTtac)
+        return mechanism
+
+    def prepared(self, **changes: Any) -> Prepared:
+        task = load_task(self.made.party / "task.toml")
+        section = TrainingSection(**{"teachers": 3, "model": "logistic", "seed": 5, **changes})
+        records = task.load(self.made.party / "records.npz")
+        return prepare(records, task, section, seed=section.seed, together=self.together)
+
+    @property
+    def records(self) -> Dataset:
+        return load_task(self.made.party / "task.toml").load(self.made.party / "records.npz")
+
+    def sort_by_label(self) -> None:
+        """Give every teacher records of one class."""
+        y = np.empty(RECORDS, np.int64)
+        for label, rows in enumerate(assign(self.records, TrainingSection(teachers=CLASSES), 5).slices):
+            y[rows] = label
+        save(from_arrays(self.records.X, y), self.made.party / "records.npz")
+
+    def ask_for_labels(self) -> None:
+        self.made.querier = self.made.issue("delos", Role.QUERY)
+        self.made.replan(mechanism=GnMax(sigma=40.0), queries=10, batch_size=10)
+
+    def networks(self, nets: Sequence[nn.Module]) -> Networks:
+        return Networks.of("logistic", (FEATURES,), nets)
+
+    def algorithm(self) -> TogetherTeachers:
+        prepared = self.prepared()
+        return TogetherTeachers(prepared.slices, "logistic", CLASSES, prepared.config, RECIPE)
+
+    def untrained(self) -> NDArray[np.float32]:
+        return untrained("logistic", (FEATURES,), CLASSES, 5)
+
+    def expected(
+        self, sent: Sent, variates: NDArray[np.float32] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        own = np.zeros((3, PARAMETERS), np.float32) if variates is None else variates
+        return self.algorithm().update(self.mechanism, sent.as_round, own)
+
+    @contextmanager
+    def serving(self, lead: Credentials | None = None, **changes: Any) -> Iterator[Lead]:
+        prepared = self.prepared(**changes)
+        party = running(
+            self.made.party,
+            prepared,
+            self.made.task,
+            stop=self.made.stop,
+            progress=lambda done, total: self.steps.append((done, total)),
+            finished=self.finished,
+        )
+        with party as address, self.made.calling(address, lead) as caller:
+            yield Lead(caller, self.together)
+
+    def finished(self, ensemble: Ensemble) -> None:
+        self.trained.append(ensemble)
+        self.ended.set()
+
+    @contextmanager
+    def process(self) -> Iterator[tuple["subprocess.Popen[str]", Lead]]:
+        """The party as `ostraka party train --training` runs it."""
+        ready = self.made.root / "ready.json"
+        options: dict[str, object] = {"site": self.made.party, "training": self.together, "ready-file": ready}
+        options |= {"data": self.made.party / "records.npz", "teachers": 3, "model": "logistic", "seed": 5}
+        command = [sys.executable, "-c", TRAIN, "train"]
+        command += [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as started:
+            try:
+                wait_for(started, "party.learning")
+                with self.made.calling(json.loads(ready.read_text())["address"]) as caller:
+                    yield started, Lead(caller, self.together)
+            finally:
+                started.kill()
+
+    def journaled(self) -> int:
+        with Journal(self.made.party / "journal.db") as journal:
+            return len(list(journal.receipts()))
+
+
+def training(made: Federation, together: Together, mechanism: Ttac | DpTtac) -> Training:
+    made.querier = made.issue("thebes", Role.PARTY)
+    made.stop = Stop()
+    made.replan(mechanism=mechanism, queries=4, batch_size=1)
+    return Training(made, together)

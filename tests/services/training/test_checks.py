@@ -1,0 +1,133 @@
+"""Which trainings a party takes part in."""
+
+from typing import Any
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Role
+from common.mechanism import DpTtac, GnMax
+from tests.services.training.lead import BY_RECORD, PLAIN, RECIPE, Lead, Sent, Training, training
+from tests.services.wire import Federation
+
+
+def refusals(lead: Lead, sent: Sent, last: Sent) -> set[ErrorCode]:
+    """What a round, and the end of a training, are refused with."""
+    with pytest.raises(OstrakaError) as round_refused:
+        lead.train(sent)
+    with pytest.raises(OstrakaError) as last_refused:
+        lead.finish(last)
+    return {round_refused.value.code, last_refused.value.code}
+
+
+def all_refusals(lead: Lead) -> set[ErrorCode]:
+    return refusals(lead, lead.round(1), lead.last())
+
+
+@pytest.mark.parametrize("role", [Role.QUERY, Role.GUARDIAN, Role.ADMIN])
+def test_only_parties_lead(noisy: Training, role: Role) -> None:
+    noisy.made.querier = noisy.made.issue("sparta", role)
+    with noisy.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.IDENTITY_WRONG_ROLE}
+        with pytest.raises(OstrakaError) as refused:
+            lead.join("dp_ttac")
+    assert refused.value.code is ErrorCode.IDENTITY_WRONG_ROLE
+
+
+def test_a_party_that_takes_no_part_does_not_lead(noisy: Training) -> None:
+    noisy.made.querier = noisy.made.issue("argos", Role.PARTY)
+    with noisy.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.PLAN_INVALID}
+
+
+def test_a_grant_is_of_no_use_to_another_party(noisy: Training) -> None:
+    with noisy.serving() as lead:
+        sent, last = lead.round(1), lead.last()
+    with noisy.serving(noisy.made.issue("sparta", Role.PARTY)) as other:
+        assert refusals(other, sent, last) == {ErrorCode.GRANT_INVALID}
+        assert noisy.journaled() == 0
+
+
+@pytest.mark.parametrize("mechanism", [PLAIN, GnMax(sigma=40.0)])
+def test_another_kind_of_session_is_refused(noisy: Training, mechanism: Any) -> None:
+    noisy.made.set_policy(mechanisms=["ttac", "dp_ttac", "gnmax"])
+    noisy.made.replan(mechanism=mechanism)
+    with noisy.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.PLAN_INVALID}
+
+
+@pytest.mark.parametrize("changes", [{"parameters": RECIPE.parameters + 1}, {"model": "mlp"}])
+def test_another_network_is_refused(noisy: Training, changes: dict[str, Any]) -> None:
+    recipe = RECIPE.model_copy(update=changes)
+    noisy.made.replan(mechanism=DpTtac(recipe=recipe, radius=1.0, sigma=20.0))
+    with noisy.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.PLAN_INVALID}
+
+
+def test_without_formal_guarantee_only_where_the_policy_says_so(attica: Federation) -> None:
+    party = training(attica, "ttac", PLAIN)
+    with party.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.POLICY_REFUSED}
+    attica.set_policy(mechanisms=["ttac"])
+    with party.serving() as lead:
+        lead.update(1)
+
+
+def test_a_policy_for_labels_alone_refuses_trainings(noisy: Training) -> None:
+    noisy.made.set_policy(mechanisms=["gnmax"])
+    with noisy.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.POLICY_REFUSED}
+
+
+def test_another_task_is_refused(noisy: Training) -> None:
+    noisy.made.replan(task_digest=bytes(32))
+    with noisy.serving() as lead:
+        assert all_refusals(lead) == {ErrorCode.TASK_MISMATCH}
+
+
+@pytest.mark.parametrize("changes", [{"teachers": 4}, {"together": "ttac"}, {"max_votes_per_person": 2}])
+def test_a_grant_for_other_teachers_is_refused(noisy: Training, changes: dict[str, Any]) -> None:
+    with noisy.serving() as lead:
+        known = [lead.participant("athens", **changes)]
+        grant = lead.grant(participants=known)
+        sent, last = lead.round(1), lead.last()
+        sent.grant, last.grant = grant, grant
+        sent.ticket = lead.ticket(1, participant=known[0])
+        assert refusals(lead, sent, last) == {ErrorCode.TICKET_INVALID}
+
+
+def test_a_ticket_of_another_session_is_refused(noisy: Training) -> None:
+    with noisy.serving() as lead:
+        sent = lead.round(1)
+        sent.ticket = lead.ticket(1, "other")
+        with pytest.raises(OstrakaError) as refused:
+            lead.train(sent)
+    assert refused.value.code is ErrorCode.TICKET_INVALID
+
+
+@pytest.mark.parametrize("changes", [{"epochs": 3}, {"held_out": 0.2}, {"balanced": True}])
+def test_settings_of_teachers_that_learn_apart_are_refused(noisy: Training, changes: dict[str, Any]) -> None:
+    with pytest.raises(OstrakaError) as refused, noisy.serving(**changes):
+        pass
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+    assert not noisy.made.guardian.manifests
+
+
+def test_only_networks_learn_together(noisy: Training) -> None:
+    with pytest.raises(OstrakaError, match="random_forest is none") as refused:
+        noisy.prepared(model="random_forest")
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_votes_are_not_asked_for_rounds(noisy: Training) -> None:
+    assert noisy.mechanism == BY_RECORD
+    with noisy.serving() as lead:
+        lead.finish(lead.last())
+    noisy.made.querier = noisy.made.issue("delos", Role.QUERY)
+    with noisy.made.serving() as caller:
+        lead = Lead(caller, "dp-ttac")
+        ask = caller.ask(noisy.made.task.prepare(noisy.records.X[:1]))
+        ask.grant, ask.ticket = lead.grant(), lead.ticket(1)
+        with pytest.raises(OstrakaError, match="ask for updates with Train") as refused:
+            caller.vote(ask)
+    assert refused.value.code is ErrorCode.PLAN_INVALID
