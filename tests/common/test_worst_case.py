@@ -12,16 +12,20 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
+    Ttac,
 )
 from common.privacy import ORDERS, amount, pure_rdp, worst_case
 
 CHECK = Check(sigma=50, threshold=60)
+RECIPE = Recipe(model="mlp", parameters=2**20, steps=1, batch_size=1, learning_rate=0.1)
 MECHANISMS: list[AnyMechanism] = [
     GnMax(sigma=20),
     Confident(sigma1=150, sigma2=40, threshold=200),
@@ -33,6 +37,7 @@ MECHANISMS: list[AnyMechanism] = [
     L1(sigma=20, tau1=2, check=CHECK),
     Powerset(sigma=20, check=CHECK),
     NoiseCluster(sigma=20),
+    DpTtac(recipe=RECIPE, radius=1, sigma=20),
 ]
 mechanisms = st.sampled_from(MECHANISMS)
 orders = st.sampled_from(ORDERS)
@@ -44,6 +49,27 @@ def test_an_argmax_costs_the_order_over_the_variance() -> None:
         assert cost.check == cost.batch == 0
         for answers in (1, mechanism.answers(4)):
             assert cost.rdp(np.ones((3, answers), dtype=np.bool_)) == pytest.approx(3 * 8 / 400)
+
+
+def test_a_sum_of_clipped_gradients_costs_what_a_record_moves_it_and_what_rounding_adds() -> None:
+    """2^20 parameters, each a step of 2^-16 farther, lie 2^10 steps apart."""
+    mechanism = DpTtac(recipe=RECIPE, radius=3.0, sigma=20)
+    for votes in (1, 2, 6):
+        cost = worst_case(mechanism, 8, votes, classes=4)
+        assert cost.rdp(np.ones((5, 1), dtype=np.bool_)) == pytest.approx(
+            5 * 8 * (2 * votes + 2.0**-6) ** 2 / (2 * 400)
+        )
+
+
+def test_a_sum_of_clipped_updates_costs_two_radii_whatever_a_unit_is() -> None:
+    mechanism = DpTtac(recipe=RECIPE, clip="party", radius=3.0, sigma=20)
+    for votes in (1, 2, 6):
+        assert worst_case(mechanism, 8, votes, classes=4).answer == pytest.approx(8 * 4 / (2 * 400))
+
+
+def test_a_sum_without_noise_counts_as_free_because_nobody_can_tell() -> None:
+    cost = worst_case(Ttac(recipe=RECIPE), 8, 5, classes=4)
+    assert (cost.reservation(100, 1), cost.rdp(np.ones((100, 1), dtype=np.bool_))) == (0, 0.0)
 
 
 def test_a_check_costs_at_most_half_of_that_and_stays_to_be_paid() -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import DpTtac, Recipe, Ttac
 from guardian.ledger.values import StoredPolicy
 from guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
 
@@ -102,3 +103,13 @@ def test_the_policy_applied_last_is_in_force() -> None:
         applied.apply(version, f"max_batch = {version}")
         assert policies.current() == Policy(max_batch=version)
     assert policies.current() is policies.current()
+
+
+def test_what_has_no_formal_guarantee_is_allowed_by_name_alone() -> None:
+    recipe = Recipe(model="mlp", parameters=2, steps=1, batch_size=1, learning_rate=0.1)
+    ttac, dp_ttac = Ttac(recipe=recipe), DpTtac(recipe=recipe, radius=1.0, sigma=5.0)
+    for policy in (Policy(), Policy(mechanisms=("dp_ttac",))):
+        assert (policy.allows(ttac), policy.allows(dp_ttac)) == (False, True)
+        assert not policy.allows_unguaranteed
+    named = Policy(mechanisms=("ttac", "gnmax"))
+    assert (named.allows(ttac), named.allows(dp_ttac), named.allows_unguaranteed) == (True, False, True)

@@ -213,3 +213,16 @@ def label(calls: Calls, **changes: Any) -> None:
     teachers = {s.participant.site: s.participant.teachers for s in ticket.schedule}
     votes = unanimous(20) * np.array([teachers[site] // TEACHERS for site in PARTIES])[:, None, None]
     assert len(calls.release(session, 1, calls.vote(session, 1, votes))) == 20
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"together": "dp_ttac"}, {"together": "federated"}, {"abstains": [2, 1]}, {"abstains": [1, 1]}],
+    ids=str,
+)
+def test_a_manifest_says_how_its_teachers_learned_and_abstain_in_known_words(
+    federation: Federation, changes: dict[str, Any]
+) -> None:
+    with federation.guardian() as calls:
+        assert refusal(lambda: calls.register("a", **changes)) == "manifest.invalid"
+        assert not calls.register("a", together="dp-ttac", abstains=[1, 2]).reconcile

@@ -16,12 +16,15 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
+    Ttac,
 )
 from common.privacy import ONE_VOTE, Influence, worst_case
 from guardian.accounting import (
@@ -294,3 +297,19 @@ def test_noise_too_narrow_for_the_lattice_is_charged_the_worst_case() -> None:
     narrow = tally(GnMax(sigma=2 * LATTICE), COUNTS[:1], np.array([[True]]))
     for bound in BOUNDS:
         assert paid(narrow, bound, 1.5) == worst(narrow, 1.5)
+
+
+@given(
+    influence=influences,
+    bound=st.sampled_from([*BOUNDS, "worst_case"]),
+    clip=st.sampled_from(["record", "party"]),
+)
+def test_rounds_of_a_training_cost_the_worst_case_under_every_bound(
+    influence: Influence, bound: BOUND, clip: str
+) -> None:
+    recipe = Recipe(model="mlp", parameters=2, steps=1, batch_size=1, learning_rate=0.1)
+    for mechanism in (Ttac(recipe=recipe), DpTtac(recipe=recipe, clip=clip, radius=1.0, sigma=5.0)):
+        votes, given = np.array([[0.5, -3.0], [1e9, 2.0]]), np.ones((2, 1), dtype=np.bool_)
+        tally = Tally(mechanism, K, np.full(2, float(N)), N, votes, given)
+        worst = worst_case(mechanism, ORDER, influence.sensitivity, classes=K)
+        assert charge(tally, ORDER, bound, influence, lattice=LATTICE) == worst.rdp(given)

@@ -10,6 +10,7 @@ from guardian.admin.report import BREAKS, Report, read_report
 from protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import agree, budget, grant, label
 from tests.guardian.federation import Calls, Federation
+from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates
 
 NOW = 1_700_000_000_000
 
@@ -100,3 +101,26 @@ def test_what_comes_from_outside_is_escaped(guardian: Calls, federation: Federat
     page = render(read(guardian))
     assert "<script" not in page
     assert page.count("&lt;script&gt;") == 3
+
+
+def test_what_has_no_formal_guarantee_is_told_first(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        lead = Lead(federation, calls.address)
+        lead.join_all("ttac")
+        lead.apply_policy(ALLOWING)
+        session = lead.begin(training(TTAC))
+        lead.round(session, 1, updates())
+        lead.close()
+        report = read(calls)
+        parties = calls.admin.ListParties(admin_pb2.ListPartiesRequest(party="a")).parties
+    assert {charge.unguaranteed for charge in report.charges} == {True}
+    assert {charge.epsilon for charge in report.charges} == {0.0}
+    assert [party.together for party in parties] == ["ttac"]
+    text = " ".join(Tags(render(report)).texts)
+    assert f"covers a/all (record), b/all (record), c/all (record): in sessions {session}" in text
+    assert "No formal guarantee" in text
+
+
+def test_a_report_of_guaranteed_sessions_marks_none(guardian: Calls) -> None:
+    label(guardian)
+    assert "formal guarantee" not in render(read(guardian))

@@ -9,16 +9,19 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     Mechanism,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
+    Ttac,
 )
 from common.sharing.ring import Ring
-from guardian.mechanisms import release
+from guardian.mechanisms import release, released_updates
 from guardian.noise import Draw, OpenDpNoise, draws_of
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
@@ -44,6 +47,7 @@ class Recording(OpenDpNoise):
         return super().laplace(scale, shape)
 
 
+RECIPE = Recipe(model="mlp", parameters=7, steps=1, batch_size=1, learning_rate=0.1)
 CASES = pytest.mark.parametrize(
     ("mechanism", "draws"),
     [
@@ -76,6 +80,18 @@ def test_a_release_makes_them(mechanism: Mechanism, draws: list[Draw]) -> None:
     sums = ring.wrap(np.zeros((ROWS, mechanism.width(CLASSES)), dtype=np.int64))
     scores, totals = np.zeros((ROWS, CLASSES), dtype=np.int64), np.full(ROWS, TEACHERS << 16)
     release(sums, mechanism, noise, ring, classes=CLASSES, totals=totals, voters=TEACHERS, scores=scores)
+    assert noise.draws == draws
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "draws"),
+    [(Ttac(recipe=RECIPE), []), (DpTtac(recipe=RECIPE, radius=1, sigma=3), [gaussian(3, 1, 7)])],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_a_round_draws_for_each_parameter(mechanism: Ttac | DpTtac, draws: list[Draw]) -> None:
+    noise, ring = Recording(), Ring(64)
+    assert draws_of(mechanism, 1, CLASSES, TEACHERS) == draws
+    released_updates(ring.wrap(np.zeros((1, 7), dtype=np.int64)), mechanism, noise, ring)
     assert noise.draws == draws
 
 

@@ -8,13 +8,16 @@ from common.mechanism import (
     Binary,
     Check,
     Confident,
+    DpTtac,
     GnMax,
     Interactive,
     LnMax,
     Mechanism,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
+    Ttac,
 )
 from common.privacy import Influence
 from guardian.sessions.effort import accounting_s
@@ -45,6 +48,13 @@ def test_the_worst_case_is_known_without_votes(mechanism: Mechanism) -> None:
 def test_every_query_takes_its_time(mechanism: Mechanism, bound: BOUND) -> None:
     few, many = (accounting_s(mechanism, rows, 10, 50, bound) for rows in (10, 1000))
     assert 0 < few < many < 60
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_rounds_of_a_training_are_charged_without_a_look_at_them(bound: BOUND) -> None:
+    recipe = Recipe(model="mlp", parameters=10**6, steps=1, batch_size=1, learning_rate=0.1)
+    for mechanism in (Ttac(recipe=recipe), DpTtac(recipe=recipe, radius=1, sigma=3)):
+        assert accounting_s(mechanism, 1, 10, 50, bound) == 0
 
 
 def test_counts_that_may_lie_far_apart_take_longer() -> None:
