@@ -1,6 +1,5 @@
 """Models of other makers behind the wire: exported files, thresholds, and models that break."""
 
-
 import numpy as np
 import pytest
 import torch
@@ -31,7 +30,8 @@ class Unsure(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         flat = X.flatten(1)
-        return self.linear(flat) / flat[:, 5:6].gt(0)
+        logits: Tensor = self.linear(flat) / flat[:, 5:6].gt(0)
+        return logits
 
 
 def run(*arguments: object) -> None:

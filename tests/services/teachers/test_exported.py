@@ -5,6 +5,7 @@ import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
@@ -37,10 +38,9 @@ def write(net: nn.Module, path: Path, kind: str = "export", shape: tuple[int, ..
             some = ({0: torch.export.Dim.DYNAMIC},)
             torch.export.save(torch.export.export(net.eval(), (example,), dynamic_shapes=some), path)
         else:
-            script = (
-                torch.jit.script(net.eval()) if kind == "script" else torch.jit.trace(net.eval(), example)
-            )
-            torch.jit.save(script, path)  # type: ignore[no-untyped-call]
+            jit: Any = torch.jit
+            script = jit.script(net.eval()) if kind == "script" else jit.trace(net.eval(), example)
+            jit.save(script, path)
     return path
 
 

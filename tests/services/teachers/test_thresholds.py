@@ -1,6 +1,7 @@
 """Thresholds from which teachers say yes to a label."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,7 +130,8 @@ def test_shifted_scores_keep_the_order_of_logits_less_the_threshold() -> None:
 def test_tuning_helps_rare_labels_and_is_kept_with_the_teachers(
     records: Dataset, task: Task, kind: Tuning, model: str, tmp_path: Path
 ) -> None:
-    fresh, more = skewed(600, seed=1), {"model": model, "held_out": 0.2 if model == "mlp" else 0.0}
+    fresh = skewed(600, seed=1)
+    more: dict[str, Any] = {"model": model, "held_out": 0.2 if model == "mlp" else 0.0}
     X = task.prepare(fresh.X)
     plain = fitted(records, task, "none", **more)
     ensemble = fitted(records, task, kind, public=skewed(400, seed=2), **more)
