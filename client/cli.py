@@ -189,6 +189,8 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
         _tell(f"The student labelled {result.by_student} of the abstained itself.")
     if result.lost:
         _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")
+    if result.unguaranteed:
+        _tell(tables.unguaranteed(result.unguaranteed))
     for site, stop in result.left_out.items():
         _tell(f"Left out {site} [{stop.code}]: {stop.message}")
     if result.stopped is not None and result.answered:

@@ -44,6 +44,7 @@ class LabelResult:
         lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
             asked, and charged, again, as far as the session may ask so many.
         steps: what each step took that was done now.
+        unguaranteed: parties whose teachers learned by ttac, so that labels carry no formal guarantee.
     """
 
     run: Path
@@ -59,6 +60,7 @@ class LabelResult:
     lost: int = 0
     left_out: Mapping[str, Stop] = field(default_factory=dict)
     steps: tuple[Step, ...] = field(default=(), compare=False)
+    unguaranteed: tuple[str, ...] = ()
 
     @property
     def abstained(self) -> int:
@@ -166,6 +168,7 @@ def _result(
             site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
         },
         steps=steps,
+        unguaranteed=state.unguaranteed,
     )
 
 
@@ -187,4 +190,5 @@ def as_json(result: LabelResult) -> dict[str, Any]:
         "stopped": result.stopped.model_dump() if result.stopped else None,
         "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
         "steps": [asdict(step) for step in result.steps],
+        "unguaranteed": list(result.unguaranteed),
     }

@@ -14,6 +14,7 @@ from client.retry import Retry
 from client.site import connect_guardian, load_query_site, load_site_task
 from common.clock import Clock, SystemClock
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import Ttac
 from common.plan import NONCE_BYTES, Plan
 from common.planning.curves import Curve, queries_up_to
 from protos.ostraka.v1 import guardian_pb2
@@ -102,6 +103,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
             }
             for party in result.reply.parties
         ],
+        "unguaranteed": [party.site for party in result.reply.parties if party.together == Ttac.together],
     }
 
 

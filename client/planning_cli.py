@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from client import tables
 from client.options import (
     AdjacencyName,
     BatchSize,
@@ -113,6 +114,8 @@ def _show(figures: Mapping[str, Any], console: Console) -> None:
         f"{figures['scale']:g}.",
         soft_wrap=True,
     )
+    if figures["unguaranteed"]:
+        console.print(tables.unguaranteed(figures["unguaranteed"]), soft_wrap=True)
     if not shown:
         console.print(
             "The federation enforces data-dependent costs, so how many queries fit depends on votes and is "

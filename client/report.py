@@ -27,8 +27,9 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     the queries that the group's teachers voted on, `answered` those with any answer. A batch whose
     outcome or party set an interruption has hidden is counted as answered whole by every party; one that a
     blind tally charged and whose answers were lost, `lost` queries in all, as it was charged. `labels` has
-    what each label of a multi-label task got. Raises `data.missing` or `run.mismatch` where there is no run,
-    and `config.invalid` for a delta outside (0, 1).
+    what each label of a multi-label task got, and `unguaranteed` names the parties whose teachers learned by
+    ttac: no figure here says what their records cost. Raises `data.missing` or `run.mismatch` where there is
+    no run, and `config.invalid` for a delta outside (0, 1).
     """
     if not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
@@ -61,6 +62,7 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         "enforce": state.enforce,
         "bound": state.bound,
         "epsilon_is": "worst_case, of this run alone",
+        "unguaranteed": list(state.unguaranteed),
         "parties": [_party(party, state, plan, delta) for party in state.parties],
         "student": _student(run),
     }

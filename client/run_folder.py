@@ -20,6 +20,7 @@ from common.task import Task
 
 LABELS_FILE = "labels.csv"
 LOCK_FILE = "session.lock"
+GUARANTEE, NO_GUARANTEE = "guarantee", "no formal guarantee"
 ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
 
 
@@ -109,13 +110,16 @@ def pool_digest(features: NDArray[np.float32]) -> str:
 def write_labels(folder: Path, state: RunState) -> None:
     """Write labels.csv: for every row of the pool its id, its label and status.
 
-    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer.
+    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer. One more
+    column says that no formal guarantee goes with the labels, where teachers of ttac voted.
     """
     multi_label = state.parsed_plan().multi_label
+    more = (NO_GUARANTEE,) if state.unguaranteed else ()
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(("id", *(state.classes if multi_label else ("label",)), "status"))
-    table.writerows(_label_rows(state) if multi_label else _class_rows(state))
+    labels = state.classes if multi_label else ("label",)
+    table.writerow(("id", *labels, "status", *(GUARANTEE for _ in more)))
+    table.writerows((*row, *more) for row in (_label_rows(state) if multi_label else _class_rows(state)))
     write_atomic(folder / LABELS_FILE, text.getvalue())
 
 

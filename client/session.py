@@ -207,6 +207,7 @@ def _party(participant: common_pb2.Participant) -> Party:
         teachers=participant.teachers,
         max_votes_per_person=participant.max_votes_per_person,
         cliques=tuple(_clique(clique) for clique in participant.cliques),
+        together=participant.together,
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from client.answers import Answer
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import Ttac
 from common.plan import Plan
 
 STATE_FILE = "session.json"
@@ -33,12 +34,16 @@ class Clique(_Value):
 
 
 class Party(_Value):
-    """A party of the session as the grant names it; runs of earlier versions kept no cliques."""
+    """A party of the session as the grant names it; runs of earlier versions kept no cliques.
+
+    `together` says how its teachers learned with those of other parties, if they did.
+    """
 
     site: str
     teachers: int
     max_votes_per_person: int
     cliques: tuple[Clique, ...] = ()
+    together: str = ""
 
 
 class Stop(_Value):
@@ -90,11 +95,11 @@ class RunState(_Value):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
     Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
-    tallies; all are read, and written as version 4. `scale` is what the plan's noise was scaled by to suit
-    how many vote, if it was.
+    tallies, version 4 not how teachers learned; all are read, and written as version 5. `scale` is what the
+    plan's noise was scaled by to suit how many vote, if it was.
     """
 
-    version: Literal[1, 2, 3, 4] = 4
+    version: Literal[1, 2, 3, 4, 5] = 5
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
@@ -114,6 +119,11 @@ class RunState(_Value):
     def plan_bytes(self) -> bytes:
         """The serialized plan, as it is sent every time."""
         return bytes.fromhex(self.plan)
+
+    @property
+    def unguaranteed(self) -> tuple[str, ...]:
+        """The parties whose teachers learned by ttac, so that their votes carry no formal guarantee."""
+        return tuple(party.site for party in self.parties if party.together == Ttac.together)
 
     def parsed_plan(self) -> Plan:
         """The plan; raises `plan.invalid` where the file was changed by hand."""
@@ -215,7 +225,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 4, **fields})
+        self._state = self._state.model_copy(update={"version": 5, **fields})
         self._save()
 
     def _save(self) -> None:

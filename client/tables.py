@@ -37,8 +37,18 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
         "every epsilon here is worst-case, for this run alone."
     )
+    if figures["unguaranteed"]:
+        yield Text(unguaranteed(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
+
+
+def unguaranteed(sites: Iterable[str]) -> str:
+    """What is said of votes that rest on updates without noise."""
+    return (
+        f"No formal guarantee: teachers of {', '.join(sites)} learned by ttac, and what that told of records "
+        "is in no epsilon."
+    )
 
 
 def _labels(figures: Mapping[str, Any]) -> Table:

@@ -76,6 +76,7 @@ def _cost(
         budget_epsilon=tightest.budget.epsilon,
         fits=fits if shown else None,
         group=tightest.budget.key.group,
+        together=party.together,
     )
 
 

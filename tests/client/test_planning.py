@@ -157,3 +157,14 @@ def test_what_label_would_be_refused_is_refused_here(
     result = site.plan(*words)
     assert isinstance(result.exception, OstrakaError)
     assert result.exception.code is code
+
+
+def test_a_plan_names_parties_whose_votes_carry_no_formal_guarantee(site: Site) -> None:
+    asked = ("--pool", site.pool, *NOISE)
+    assert site.figures(*asked)["unguaranteed"] == []
+    site.calls.apply_policy('min_sigma = 0.5\nmechanisms = ["ttac", "confident"]\n')
+    digest = load_task(site.folder / "task.toml").digest
+    site.calls.register("b", task_digest=digest, together="ttac")
+    result = site.plan(*asked, "--json", "-")
+    assert json.loads(result.stdout)["unguaranteed"] == ["b"]
+    assert "No formal guarantee: teachers of b learned by ttac" in " ".join(result.stderr.split())

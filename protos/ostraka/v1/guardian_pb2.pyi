@@ -64,7 +64,7 @@ class PlanReply(_message.Message):
     def __init__(self, enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[_Union[PartyCost, _Mapping]]] = ..., teachers: _Optional[int] = ..., voters: _Optional[float] = ..., scale: _Optional[float] = ...) -> None: ...
 
 class PartyCost(_message.Message):
-    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group")
+    __slots__ = ("site", "teachers", "order", "delta", "epsilon", "budget_epsilon", "fits", "group", "together")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -73,6 +73,7 @@ class PartyCost(_message.Message):
     BUDGET_EPSILON_FIELD_NUMBER: _ClassVar[int]
     FITS_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
+    TOGETHER_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     order: float
@@ -81,7 +82,8 @@ class PartyCost(_message.Message):
     budget_epsilon: float
     fits: int
     group: str
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ...) -> None: ...
+    together: str
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., order: _Optional[float] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., budget_epsilon: _Optional[float] = ..., fits: _Optional[int] = ..., group: _Optional[str] = ..., together: _Optional[str] = ...) -> None: ...
 
 class OpenSessionRequest(_message.Message):
     __slots__ = ("plan",)
