@@ -21,7 +21,7 @@ from services.teachers.losses import Loss
 from services.teachers.networks import Scaler, image_axes
 from services.teachers.slices import Slice
 from services.teachers.stopping import Stopping, hold_out
-from services.teachers.workers import Steps, groups, run_each
+from services.teachers.workers import PartOfSteps, Steps, groups, run_each
 
 LEARNING_RATE = 0.01
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}
@@ -116,8 +116,9 @@ def _fit_within_memory(
 ) -> None:
     """Trains networks together, or where memory is too short for that, one half after the other."""
     first = [copy.deepcopy(net.state_dict()) for net in nets] if len(nets) > 1 else []
+    steps = PartOfSteps(course.steps)
     try:
-        _fit(nets, slices, loss, course)
+        _fit(nets, slices, loss, course, steps)
         return
     except Exception as exc:
         if len(nets) == 1 or not is_out_of_memory(exc):
@@ -127,12 +128,14 @@ def _fit_within_memory(
     free_memory(course.device)
     halves = groups(len(nets), 2)
     structlog.get_logger().warning("device.memory_full", device=course.device.type, together=len(halves[0]))
-    course.steps.expect(course.schedule.steps * len(halves))
+    course.steps.expect(steps.taken + course.schedule.steps * (len(halves) - 1))
     for rows in halves:
         _fit_within_memory([nets[row] for row in rows], [slices[row] for row in rows], loss.of(rows), course)
 
 
-def _fit(nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course: _Course) -> None:
+def _fit(
+    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course: _Course, steps: PartOfSteps
+) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
     schedule, device = course.schedule, course.device
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
@@ -142,17 +145,17 @@ def _fit(nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course:
     optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, course.peak_rate, total_steps=schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
-    steps = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
-    for X, y in stopping.watch(steps, schedule.pace):
+    drawn = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
+    for X, y in stopping.watch(drawn, schedule.pace):
         optimizer.zero_grad()
         (loss(stack.each(X), y) / schedule.batch).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         rate.step()
-        course.steps.done()
+        steps.done()
     stack.unstack()
     stopping.restore()
     for _ in range(stopping.shown, schedule.steps):
-        course.steps.done()
+        steps.done()
     for net in nets:
         net.to("cpu", memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
 

@@ -91,14 +91,22 @@ class Arrangement:
 def stacked(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
     """Networks of one part as they are evaluated; by torch.func where the layout does not know their layers.
 
-    One a thread, convolutions have their channels last, which oneDNN is much faster at.
+    One a thread, convolutions have their channels last, which oneDNN is much faster at; torch.func cannot
+    normalise groups of channels then.
     """
     if layout == "products" and are_products(nets[0]):
         return Products(nets)
     if layout == "grouped" and are_grouped(nets[0]):
         return Grouped(nets)
     if len(nets) > 1:
+        for net in nets:
+            _order(net, torch.contiguous_format)
         return Mapped(nets)
     if layout == "workers":
-        nets[0].to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        _order(nets[0], torch.channels_last)
     return Alone(nets[0])
+
+
+def _order(net: nn.Module, order: torch.memory_format) -> None:
+    """Puts the weights of convolutions in this order in memory."""
+    net.to(memory_format=order)  # type: ignore[call-overload]

@@ -39,15 +39,22 @@ class MicroBatches:
         done = 0
         while done < len(records):
             part = records[done : done + self._size]
-            try:
-                results.append(work(part.to(self._device, non_blocking=True)))
-            except Exception as exc:
-                if not is_out_of_memory(exc) or len(part) == 1:
-                    raise
+            result = self._within_memory(work, part)
+            if result is None:
                 self._halve(len(part))
             else:
+                results.append(result)
                 done += len(part)
         return results
+
+    def _within_memory(self, work: Callable[[Tensor], Tensor], part: Tensor) -> Tensor | None:
+        """`work` of a part; None where it takes too much memory, which is free again once this returns."""
+        try:
+            return work(part.to(self._device, non_blocking=True))
+        except Exception as exc:
+            if not is_out_of_memory(exc) or len(part) == 1:
+                raise
+            return None
 
     def _halve(self, size: int) -> None:
         self._size = min(self._size, size // 2)

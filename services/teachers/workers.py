@@ -64,3 +64,21 @@ class Steps:
         with self._lock:
             self._done += 1
             self._progress(self._done, self._total)
+
+
+class PartOfSteps:
+    """Counts the steps of one part of a training besides telling of them.
+
+    Attributes:
+        taken: how many of the part's steps are done.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        """Takes whom to tell."""
+        self.taken = 0
+        self._steps = steps
+
+    def done(self) -> None:
+        """Counts one step."""
+        self.taken += 1
+        self._steps.done()

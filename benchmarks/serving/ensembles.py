@@ -1,0 +1,163 @@
+"""A party's teachers trained and asked in every layout, beside the plain loop over them."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+from torch import nn
+
+from services.teachers.config import TrainingConfig
+from services.teachers.fitting import fit_networks
+from services.teachers.guard import Guard
+from services.teachers.layouts import Layout, Work, best_device, fastest
+from services.teachers.nets import Networks
+from services.teachers.slices import Slice
+
+SIDE = 28
+CLASSES = 10
+RECORDS = 240
+"""Images of each teacher's slice."""
+QUERIES = 1000
+LOOP: Layout = "loop"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Which networks are measured.
+
+    Attributes:
+        model: a built-in name.
+        epochs: passes over each slice.
+        layouts: to compare, the loop among them.
+    """
+
+    model: str
+    epochs: int
+    layouts: Sequence[Layout]
+
+
+CASES = (
+    Case("logistic", 60, (LOOP, "workers", "stacked", "products")),
+    Case("mlp", 60, (LOOP, "workers", "stacked", "products")),
+    Case("cnn", 10, (LOOP, "workers", "stacked", "grouped")),
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run took.
+
+    Attributes:
+        wall_s: by the clock.
+        processor_s: of all cores together, which depends less on what else they do.
+    """
+
+    wall_s: float
+    processor_s: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One layout of one model: the shortest of a few runs.
+
+    Attributes:
+        chosen: for which work parties use it.
+        loop: what the plain loop took in the same runs.
+    """
+
+    model: str
+    layout: Layout
+    chosen: Sequence[Work]
+    costs: Mapping[Work, Cost]
+    loop: Mapping[Work, Cost]
+
+    def times_faster(self, work: Work) -> float:
+        """Seconds of the loop for one of this layout."""
+        return self.loop[work].wall_s / self.costs[work].wall_s
+
+
+def ensembles(teachers: int, repeats: int, cases: Sequence[Case] = CASES) -> Iterator[Measured]:
+    """Each layout of each case; runs of all layouts are taken in turns, so that all see the same load."""
+    device = best_device()
+    for case in cases:
+        slices, X = _slices(teachers), _images(QUERIES, np.random.default_rng(1))[0]
+        runs = [{layout: _run(case, slices, X, layout) for layout in case.layouts} for _ in range(repeats)]
+        best = {layout: _shortest([run[layout] for run in runs]) for layout in case.layouts}
+        for layout, costs in best.items():
+            chosen = [work for work in costs if fastest(case.model, device, work) == layout]
+            yield Measured(case.model, layout, chosen, costs, best[LOOP])
+
+
+def _run(case: Case, slices: Sequence[Slice], X: NDArray[np.float32], layout: Layout) -> dict[Work, Cost]:
+    """Trains the networks and asks them."""
+    config = TrainingConfig(teachers=len(slices), epochs=case.epochs)
+    nets: list[nn.Module] = []
+
+    def training() -> None:
+        nets.extend(fit_networks(slices, case.model, CLASSES, config, _silent, layout=layout))
+
+    spent = _cost(training)
+    models = Networks(nets, (SIDE, SIDE), best_device(), layout)
+    queries, guard = X.reshape(len(X), -1), Guard(CLASSES)
+    models.predict(queries, guard)
+    return {"training": spent, "prediction": _cost(lambda: models.predict(queries, guard))}
+
+
+def _cost(work: Callable[[], object]) -> Cost:
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    return Cost(time.perf_counter() - wall, time.process_time() - processor)
+
+
+def _shortest(runs: Sequence[Mapping[Work, Cost]]) -> dict[Work, Cost]:
+    return {
+        work: Cost(min(run[work].wall_s for run in runs), min(run[work].processor_s for run in runs))
+        for work in runs[0]
+    }
+
+
+def _slices(teachers: int) -> list[Slice]:
+    random = np.random.default_rng(0)
+    return [Slice(*_images(RECORDS, random), (0, teacher)) for teacher in range(teachers)]
+
+
+def _images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Noise around one image for each class."""
+    centres = np.random.default_rng(99).normal(size=(CLASSES, SIDE, SIDE))
+    y = random.integers(0, CLASSES, count)
+    return (centres[y] + random.normal(size=(count, SIDE, SIDE))).astype(np.float32), y
+
+
+def ensembles_table(teachers: int, measured: Sequence[Measured]) -> Table:
+    """A row for each model and layout."""
+    table = Table(
+        "model",
+        "layout",
+        "training s",
+        "times the loop",
+        "prediction s",
+        "times the loop",
+        "processor s",
+        "used for",
+        title=f"{teachers} teachers of {RECORDS} images, {QUERIES} queries, on {best_device().type}",
+    )
+    for one in measured:
+        training, prediction = one.costs["training"], one.costs["prediction"]
+        table.add_row(
+            one.model,
+            one.layout,
+            f"{training.wall_s:.2f}",
+            f"{one.times_faster('training'):.1f}",
+            f"{prediction.wall_s:.3f}",
+            f"{one.times_faster('prediction'):.1f}",
+            f"{training.processor_s:.2f} + {prediction.processor_s:.3f}",
+            ", ".join(one.chosen),
+        )
+    return table
+
+
+def _silent(done: int, total: int) -> None:
+    """Tells nobody."""
