@@ -42,7 +42,7 @@ class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
     `head` says how they are evaluated on encrypted queries, empty where they cannot be; `encoder` is the
-    public network in front of them.
+    public network in front of them; `together` how they learned with those of other parties.
     """
 
     task: str
@@ -51,6 +51,7 @@ class Checked:
     teachers: int | None
     head: str
     encoder: str
+    together: str
     groups: Sequence[dict[str, Any]]
 
 
@@ -101,15 +102,18 @@ def train(
     wanted = load_task(task or _task_file(site))
     records = wanted.load(section.required_data)
     public = wanted.load(section.threshold_data) if section.threshold_data else None
-    if section.model and is_file(section.model):
+    if section.model and is_file(section.model) and training is None:
         _host(site, records, wanted, section, public, json)
         return
     if training is not None:
         ensemble = _together(site, records, wanted, section, public, training, ready_file)
     else:
         ensemble = _alone(site, records, wanted, section, public)
+    trained = (
+        f"Trained {ensemble.manifest.teachers} teachers ({ensemble.training}) on {len(records)} records."
+    )
     _tell(
-        f"Trained {ensemble.manifest.teachers} teachers ({ensemble.training}) on {len(records)} records.",
+        "\n".join([trained, *_together_lines(ensemble.manifest.together)]),
         ensemble.manifest.model_dump(mode="json"),
         json,
     )
@@ -173,18 +177,18 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
 
     wanted = load_task(task or _task_file(site))
     records = wanted.load(_training(site, data).required_data)
-    teachers, head, encoder, groups = None, "", "", []
+    teachers, head, encoder, together, groups = None, "", "", "", []
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
         teachers, head, encoder = manifest.teachers, manifest.head, manifest.encoder
-        groups = [group.model_dump() for group in ensemble.manifest.groups]
-    found = Checked(wanted.name, len(records), len(wanted.classes), teachers, head, encoder, groups)
+        together, groups = manifest.together, [group.model_dump() for group in manifest.groups]
+    found = Checked(wanted.name, len(records), len(wanted.classes), teachers, head, encoder, together, groups)
     having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
     if teachers is not None:
-        lines.append(_encrypted_line(head))
+        lines += [_encrypted_line(head), *_together_lines(together)]
     _tell("\n".join(lines), asdict(found), json)
 
 
@@ -271,6 +275,13 @@ def _encrypted_line(head: str) -> str:
         "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, "
         "square-mlp or square-cnn."
     )
+
+
+def _together_lines(together: str) -> list[str]:
+    if not together:
+        return []
+    guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
+    return [f"  They learned together with those of other parties by {together}{guarantee}."]
 
 
 def _task_file(site: Path) -> Path:

@@ -13,7 +13,7 @@ from common.encoders import Encoder, load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 from services.teachers.assignment import assign
-from services.teachers.config import HEAD_OF_MODEL, TrainingConfig
+from services.teachers.config import HEAD_OF_MODEL, TrainingConfig, is_file
 from services.teachers.digests import records_digest, slices_digest
 from services.teachers.ensemble import Ensemble, Models
 from services.teachers.factory import build
@@ -70,13 +70,11 @@ def prepare(
     assigned = assign(dataset, config, seed)
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(X.shape[1:])
+    if together and is_file(model):
+        raise _alone(model)
     library = _library(model, X.shape[1:], len(task.classes))
     if together and library != "torch":
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"Networks learn together, and {model} is none: give --model logistic, mlp or cnn, or train "
-            "without --training.",
-        )
+        raise _alone(model)
     constants = {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
     manifest = TeachersManifest(
         teachers=len(parts),
@@ -114,6 +112,14 @@ def features(
     task.check(dataset)
     X = task.prepare(dataset.X)
     return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape), dataset.labels()
+
+
+def _alone(model: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"Networks that are trained here learn together, and {model} is none: give --model logistic, mlp or "
+        "cnn, or train without --training.",
+    )
 
 
 def _library(model: str, shape: tuple[int, ...], classes: int) -> Literal["torch", "sklearn"]:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +193,11 @@ class Training:
         return prepare(records, task, section, seed=section.seed, together=self.together)
 
     @property
+    def data(self) -> list[str]:
+        """The option that names the party's records."""
+        return ["--data", str(self.made.party / "records.npz")]
+
+    @property
     def records(self) -> Dataset:
         return load_task(self.made.party / "task.toml").load(self.made.party / "records.npz")
 
@@ -202,6 +207,11 @@ class Training:
         for label, rows in enumerate(assign(self.records, TrainingSection(teachers=CLASSES), 5).slices):
             y[rows] = label
         save(from_arrays(self.records.X, y), self.made.party / "records.npz")
+
+    def share_out_by_level(self) -> None:
+        """Give every second record another consent level."""
+        levels = tuple("low" if row % 2 else "high" for row in range(RECORDS))
+        save(replace(self.records, consent=levels), self.made.party / "records.npz")
 
     def ask_for_labels(self) -> None:
         self.made.querier = self.made.issue("delos", Role.QUERY)
@@ -246,8 +256,8 @@ class Training:
         """The party as `ostraka party train --training` runs it."""
         ready = self.made.root / "ready.json"
         options: dict[str, object] = {"site": self.made.party, "training": self.together, "ready-file": ready}
-        options |= {"data": self.made.party / "records.npz", "teachers": 3, "model": "logistic", "seed": 5}
-        command = [sys.executable, "-c", TRAIN, "train"]
+        options |= {"teachers": 3, "model": "logistic", "seed": 5}
+        command = [sys.executable, "-c", TRAIN, "train", *self.data]
         command += [str(word) for name, value in options.items() for word in (f"--{name}", value)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

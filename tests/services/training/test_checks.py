@@ -7,8 +7,10 @@ import pytest
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.mechanism import DpTtac, GnMax
+from common.sharing.ballots import VOTE
+from services.journal import Journal
 from tests.services.training.lead import BY_RECORD, PLAIN, RECIPE, Lead, Sent, Training, training
-from tests.services.wire import Federation
+from tests.services.wire import Federation, scheduled
 
 
 def refusals(lead: Lead, sent: Sent, last: Sent) -> set[ErrorCode]:
@@ -96,6 +98,25 @@ def test_a_grant_for_other_teachers_is_refused(noisy: Training, changes: dict[st
         assert refusals(lead, sent, last) == {ErrorCode.TICKET_INVALID}
 
 
+def test_teachers_of_all_levels_take_a_round(noisy: Training) -> None:
+    noisy.share_out_by_level()
+    with noisy.serving(variant="vanishing", consent={"low": 1.0, "high": 2.0}) as lead:
+        known = lead.participant("athens")
+        del known.cliques[:]
+        for name, teachers in (("high", 2), ("low", 1)):
+            known.cliques.add(groups=[name], teachers=teachers, weight=VOTE, copies=[1])
+        sent = lead.round(1)
+        sent.grant = lead.grant(participants=[known])
+        sent.ticket = lead.caller.ticket(1, 1, schedule=[scheduled(known, b"\x80", b"\x00")])
+        with pytest.raises(OstrakaError) as refused:
+            lead.train(sent)
+        assert refused.value.code is ErrorCode.TICKET_INVALID
+        sent.ticket = lead.ticket(1, participant=known)
+        lead.train(sent)
+    with Journal(noisy.made.party / "journal.db") as journal:
+        assert sorted(charge.group for _, _, charge in journal.receipts()) == ["high", "low"]
+
+
 def test_a_ticket_of_another_session_is_refused(noisy: Training) -> None:
     with noisy.serving() as lead:
         sent = lead.round(1)
@@ -113,9 +134,10 @@ def test_settings_of_teachers_that_learn_apart_are_refused(noisy: Training, chan
     assert not noisy.made.guardian.manifests
 
 
-def test_only_networks_learn_together(noisy: Training) -> None:
-    with pytest.raises(OstrakaError, match="random_forest is none") as refused:
-        noisy.prepared(model="random_forest")
+@pytest.mark.parametrize("model", ["random_forest", "file:nets.pt2"])
+def test_only_networks_that_are_trained_here_learn_together(noisy: Training, model: str) -> None:
+    with pytest.raises(OstrakaError, match=f"{model} is none") as refused:
+        noisy.prepared(model=model)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 

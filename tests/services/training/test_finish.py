@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ballots import single_label
 from protos.ostraka.v1 import common_pb2
+from services.cli import app
 from services.teachers import Ensemble
 from tests.services.training.lead import CLASSES, RECORDS, Lead, Sent, Training, average
 
@@ -142,6 +144,8 @@ def test_a_killed_party_goes_on_and_ends_when_its_teachers_are_stored(plain: Tra
         assert started.stdout is not None
         assert "Trained 3 teachers (logistic" in started.stdout.read()
         assert started.wait() == 0
+    told = CliRunner().invoke(app, ["check", "--site", str(plain.made.party), *plain.data]).stdout
+    assert "together with those of other parties by ttac: their votes have no formal guarantee" in told
     assert Ensemble.load(plain.made.party / "teachers").manifest.together == "ttac"
 
 
