@@ -109,14 +109,10 @@ def train(
         ensemble = _together(site, records, wanted, section, public, training, ready_file)
     else:
         ensemble = _alone(site, records, wanted, section, public)
-    trained = (
-        f"Trained {ensemble.manifest.teachers} teachers ({ensemble.training}) on {len(records)} records."
-    )
-    _tell(
-        "\n".join([trained, *_together_lines(ensemble.manifest.together)]),
-        ensemble.manifest.model_dump(mode="json"),
-        json,
-    )
+    known = ensemble.manifest
+    trained = f"Trained {known.teachers} teachers ({ensemble.training}) on {len(records)} records."
+    lines = [trained, *_together_lines(known.together)]
+    _tell("\n".join(lines), known.model_dump(mode="json"), json)
 
 
 def _alone(
