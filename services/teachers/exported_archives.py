@@ -16,8 +16,12 @@ from services.teachers.exported_programs import MODEL, HarmfulError, harmless_pr
 ROOT = "archive"
 _SCRIPT = re.compile(r"code/.+\.py|data\.pkl|constants\.pkl|(data|constants)/\d+|version|byteorder")
 """Members of a TorchScript archive that loading needs; its data.pkl is no pickle that Python would run."""
-_REACHES_OUT = re.compile(rb"\b(save|from_file|rpc_\w+)\b|torch[.\n]classes|\bops\.(?!aten\.|prim\.|prims\.)")
-"""What in a TorchScript archive writes or reads files, calls other machines, or is no plain operation."""
+_REACHES_OUT = re.compile(
+    rb"\b(save|from_file|rpc_\w+)\b|torch[.\n]classes|\bops\b(?!\.(aten|prim|prims)\.)"
+    rb"|getattr(?!\([\w.]+, \"[^\"'\\]+\"\))"
+)
+"""What in a TorchScript archive writes or reads files, calls other machines or is no plain operation; and
+names put together from parts, which would not be found."""
 _DAMAGE = (OSError, BadZipFile, ValueError, KeyError, TypeError, IndexError, RuntimeError)
 
 

@@ -11,14 +11,17 @@ _CONSTANTS = "data/constants/model_constants_config.json"
 _SAMPLES = "data/sample_inputs/model.pt"
 _FORMAT = ("archive_format", "archive_version", "byteorder", ".data/version")
 _PAYLOAD = re.compile(r"(weight|tensor)_\d+")
+_ARITHMETIC = "add|sub|mul|neg|pow|mod|floordiv|truediv|eq|ne|lt|le|gt|ge|and_|or_|not_|getitem"
 _TARGET = re.compile(
-    r"torch\.ops\.aten\.(?!save\b|from_file\b)\w+\.\w+|_operator\.\w+|math\.\w+|torch\.sym_\w+"
+    r"torch\.ops\.aten\.(?!__|save\b|from_file\b)\w+\.[a-zA-Z]\w*"
+    rf"|_operator\.({_ARITHMETIC})|math\.[a-z]\w*|torch\.sym_\w+"
 )
 """Functions that a program calls."""
+_FUNCTIONS = ("target", "as_operator")
 _NAME = re.compile(r"[\w.\-]*")
 _SYMBOL = r"Symbol\('[su]\d+'(, (positive|integer|nonnegative)=True)*\)"
 _FUNCTION = "Add|Mul|Pow|Mod|FloorDiv|CleanDiv|Max|Min|Integer|Rational"
-_SIZE = re.compile(rf"({_SYMBOL}|({_FUNCTION})\(|-?\d+|[,) ])*")
+_SIZE = re.compile(rf"({_SYMBOL}|({_FUNCTION})\(|-?\d++|[,) ])*+")
 """Sizes, as torch reads them by evaluating Python: numbers, symbols, and sums and products of these."""
 _SPEC_TYPES = (None, "builtins.tuple", "builtins.list", "builtins.dict")
 _SPECS = ("in_spec", "out_spec")
@@ -69,7 +72,7 @@ def _require_harmless(value: Any, key: str) -> None:
 def _require_harmless_text(text: str, key: str) -> None:
     if key in _SPECS:
         _require_harmless_spec(json.loads(text))
-    elif key == "target":
+    elif key in _FUNCTIONS:
         _require(_TARGET.fullmatch(text))
     else:
         _require((_SIZE if key == "expr_str" else _NAME).fullmatch(text))

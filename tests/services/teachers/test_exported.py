@@ -233,6 +233,25 @@ def called(text: str, attack: str) -> str:
     return text.replace("torch.ops.aten.relu.default", "torch.os.system")
 
 
+def handed(text: str, attack: str) -> str:
+    """Calls `os.system` by way of `operator.call`."""
+    found = json.loads(text)
+    for node in found["graph_module"]["graph"]["nodes"]:
+        if "relu" in node["target"]:
+            node["target"] = "_operator.call"
+            system = {"name": "", "arg": {"as_operator": "torch.os.system"}, "kind": 1}
+            node["inputs"] = [system, {"name": "", "arg": {"as_string": "true"}, "kind": 1}]
+    return json.dumps(found)
+
+
+def passed(text: str, attack: str) -> str:
+    return handed(text, attack).replace("_operator.call", "_operator.getitem")
+
+
+def inner(text: str, attack: str) -> str:
+    return text.replace("torch.ops.aten.relu.default", "torch.ops.aten.__dict__.clear")
+
+
 def reading(text: str, attack: str) -> str:
     return text.replace("torch.ops.aten.relu.default", "torch.ops.aten.from_file.default")
 
@@ -245,7 +264,7 @@ def typed(text: str, attack: str) -> str:
     return text.replace("builtins.tuple", "builtins.object")
 
 
-@pytest.mark.parametrize("change", [symbols, called, reading, named, typed])
+@pytest.mark.parametrize("change", [symbols, called, handed, passed, inner, reading, named, typed])
 def test_a_program_with_more_than_operations_on_tensors_is_refused_and_not_run(
     change: Callable[[str, str], str], tmp_path: Path
 ) -> None:
@@ -319,3 +338,24 @@ def test_a_script_that_writes_files_is_refused_and_not_run(tmp_path: Path) -> No
     path = write(Writes(str(mark)), tmp_path / "one.pt", "script")
     assert "read or write files" in refusal(lambda: Exported([path], SHAPE, CLASSES))
     assert not mark.exists()
+
+
+HIDDEN = {
+    "save": 'torch.save(X, "mark")',
+    "parts": 'getattr(torch, "sa" "ve")(X, "mark")',
+    "escaped": 'getattr(torch, "\\x73ave")(X, "mark")',
+    "spaced": 'ops . debugprims . load_tensor("mark", [1], [1])',
+    "mapped": 'torch.from_file("mark", True, 4)',
+    "class": "__torch__.torch.classes.profiling.SourceStats()",
+}
+
+
+@pytest.mark.parametrize("line", HIDDEN.values(), ids=HIDDEN)
+def test_scripts_that_hide_what_they_reach_for_are_refused(line: str, tmp_path: Path) -> None:
+    def alter(name: str, content: bytes) -> bytes:
+        return content.replace(b"    return ", f"    {line}\n    return ".encode())
+
+    path = write(mlp(SHAPE, CLASSES), tmp_path / "one.pt", "script")
+    before = path.read_bytes()
+    assert altered(path, alter).read_bytes() != before
+    assert "read or write files" in refusal(lambda: Exported([path], SHAPE, CLASSES))
