@@ -63,7 +63,11 @@ def _layers(net: nn.Module) -> Iterable[nn.Module]:
 
 def _is_chain(layers: list[nn.Module]) -> bool:
     """Whether these are layers whose gradients are known, one after the other."""
-    return all(type(layer) in PLAIN or _is_linear(layer) or _is_convolution(layer) for layer in layers)
+    return all(_is_plain(layer) or _is_linear(layer) or _is_convolution(layer) for layer in layers)
+
+
+def _is_plain(layer: nn.Module) -> bool:
+    return type(layer) in PLAIN or (type(layer) is nn.GroupNorm and not layer.affine)
 
 
 def _is_linear(layer: nn.Module) -> TypeGuard[nn.Linear]:

@@ -1,0 +1,59 @@
+"""Small parties for tests of teachers that learn together."""
+
+import numpy as np
+from torch import nn
+
+from common.mechanism import DpTtac, Recipe, Ttac
+from services.teachers.config import TrainingConfig
+from services.teachers.slices import Slice
+from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+
+FEATURES, CLASSES, TEACHERS = 5, 3, 2
+CONFIG = TrainingConfig(teachers=TEACHERS)
+
+
+def parts(
+    sizes: tuple[int, ...] = (20, 13), seed: int = 0, shape: tuple[int, ...] = (FEATURES,)
+) -> list[Slice]:
+    random = np.random.default_rng(seed)
+    return [
+        Slice(
+            random.standard_normal((size, *shape)).astype(np.float32),
+            random.integers(CLASSES, size=size),
+            (seed, row),
+        )
+        for row, size in enumerate(sizes)
+    ]
+
+
+def recipe(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,), **settings: float) -> Recipe:
+    given = {"steps": 3, "batch_size": 4, "learning_rate": 0.5, "decay": 0.9} | settings
+    return Recipe.model_validate({"model": model, "parameters": len(first(model, shape)), **given})
+
+
+def first(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,)) -> np.ndarray:
+    return untrained(model, shape, CLASSES, 7)
+
+
+def ttac(**settings: float) -> Ttac:
+    return Ttac(recipe=recipe(**settings))
+
+
+def dp_ttac(clip: str = "record", radius: float = 0.5, **settings: float) -> DpTtac:
+    return DpTtac.model_validate({"recipe": recipe(**settings), "clip": clip, "radius": radius, "sigma": 1.0})
+
+
+def teachers(slices: list[Slice], mechanism: Ttac | DpTtac) -> TogetherTeachers:
+    return TogetherTeachers(slices, mechanism.recipe.model, CLASSES, CONFIG, mechanism.recipe)
+
+
+def start(number: int = 0, seed: int = 3) -> tuple[Round, np.ndarray]:
+    """A round in the middle of a training, and variates of both teachers."""
+    random = np.random.default_rng(seed)
+    d = len(first())
+    theta, c = (0.1 * random.standard_normal((2, d))).astype(np.float32)
+    return Round(theta, c, number), (0.1 * random.standard_normal((TEACHERS, d))).astype(np.float32)
+
+
+def with_buffers(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(shape[0], 4), nn.BatchNorm1d(4), nn.Linear(4, classes))
