@@ -3,24 +3,30 @@
 import importlib.metadata
 import logging
 import os
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import ray
 from ray.exceptions import RayError
 
+from common.config import split_address
 from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Progress, TrainingConfig
 from services.teachers.ensemble import Models, load_models
 from services.teachers.manifest import TeachersManifest
-from services.teachers.recipes import estimators, networks
+from services.teachers.recipes import FitGroups, fit_of
 from services.teachers.slices import Slice
 
 Files = dict[str, bytes]
 """What `Models.save` wrote, by file name."""
 ADDRESS = "RAY_ADDRESS"
+VERSION = importlib.metadata.version("ostraka")
+PROBE_S = 10.0
+"""How long to wait for a cluster before Ray is asked for it, which would wait for minutes."""
 TRIES = 5
 """How often a group is begun again whose worker or machine was lost."""
 
@@ -33,27 +39,37 @@ class Refused:
     message: str
 
 
-def fit_on_ray(
-    groups: Sequence[Sequence[Slice]], manifest: TeachersManifest, config: TrainingConfig, progress: Progress
-) -> Iterator[Models]:
-    """Models of each group of slices, in order, trained as tasks of the cluster at RAY_ADDRESS.
+def fit_on_ray(received: Path) -> FitGroups:
+    """What trains groups of slices as tasks of the cluster at RAY_ADDRESS.
 
-    A slice travels to the machine that trains on it; what comes back are the files that a party keeps.
-    A group whose worker is lost is trained again, by the same seeds.
+    A slice travels to the machine that trains on it; what comes back are the files that a party keeps, below
+    `received` until the ensemble is saved. A group whose worker is lost is trained again, by the same seeds.
 
-    Raises:
+    It raises:
         OstrakaError: `ray.unreachable` where no cluster answers, another version of Ostraka or none is
             installed on it, or a group's workers were lost again and again; otherwise what training raises.
     """
+    return partial(_fit, received)
+
+
+def _fit(
+    received: Path,
+    groups: Sequence[Sequence[Slice]],
+    manifest: TeachersManifest,
+    config: TrainingConfig,
+    progress: Progress,
+) -> Iterator[Models]:
+    """Models of each group of slices, in order."""
+    if not groups:
+        return
     _connect()
     train = ray.remote(_train).options(max_retries=TRIES)
-    version = importlib.metadata.version("ostraka")
-    tasks = [train.remote(list(group), manifest.model_dump_json(), config, version) for group in groups]
+    tasks = [train.remote(list(group), manifest.model_dump_json(), config, VERSION) for group in groups]
     try:
         for done, task in enumerate(tasks, start=1):
             files = _result(task)
             progress(done, len(tasks))
-            yield _read(files, manifest, len(groups[done - 1]))
+            yield _read(files, received / str(done), manifest, len(groups[done - 1]))
     finally:
         for task in tasks:
             ray.cancel(task, force=True)
@@ -61,13 +77,17 @@ def fit_on_ray(
 
 
 def _connect() -> None:
+    address = os.environ.get(ADDRESS, "auto")
     try:
-        ray.init(address=os.environ.get(ADDRESS, "auto"), log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError, RuntimeError, RayError) as exc:
+        if address != "auto":
+            host, port = split_address(address.removeprefix("ray://"))
+            socket.create_connection((host, port), PROBE_S).close()
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, ValueError, RuntimeError, RayError) as exc:
         raise OstrakaError(
             ErrorCode.RAY_UNREACHABLE,
-            f"No Ray cluster answers: start one (`ray start --head`) or name it in {ADDRESS}, or train"
-            " without --on ray.",
+            f"No Ray cluster answers at {address}: start one (`ray start --head`) or name it in {ADDRESS}, or"
+            " train without --on ray.",
         ) from exc
 
 
@@ -90,8 +110,7 @@ def _train(slices: Sequence[Slice], manifest: str, config: TrainingConfig, versi
     try:
         _require(version)
         wanted = TeachersManifest.model_validate_json(manifest)
-        fit = (networks if wanted.library == "torch" else estimators)(wanted, config)
-        models = fit(slices, lambda done, total: None)
+        models = fit_of(wanted, config)(slices, lambda done, total: None)
     except OstrakaError as error:
         return Refused(error.code, error.message)
     with tempfile.TemporaryDirectory() as folder:
@@ -100,16 +119,15 @@ def _train(slices: Sequence[Slice], manifest: str, config: TrainingConfig, versi
 
 
 def _require(version: str) -> None:
-    found = importlib.metadata.version("ostraka")
-    if found != version:
+    if version != VERSION:
         raise OstrakaError(
             ErrorCode.RAY_UNREACHABLE,
-            f"The Ray cluster has ostraka {found} and this machine {version}; install the same on both.",
+            f"The Ray cluster has ostraka {VERSION} and this machine {version}; install the same on both.",
         )
 
 
-def _read(files: Files, manifest: TeachersManifest, teachers: int) -> Models:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in files.items():
-            (Path(folder) / name).write_bytes(content)
-        return load_models(Path(folder), manifest.model_copy(update={"teachers": teachers}))
+def _read(files: Files, folder: Path, manifest: TeachersManifest, teachers: int) -> Models:
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return load_models(folder, manifest.model_copy(update={"teachers": teachers}))

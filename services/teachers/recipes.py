@@ -1,6 +1,6 @@
 """How models of each library are trained on slices, as a party's settings say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Progress, TrainingConfig
@@ -10,6 +10,33 @@ from services.teachers.slices import Slice
 
 Fit = Callable[[Sequence[Slice], Progress], Models]
 """Trains one model on each of some slices."""
+FitGroups = Callable[
+    [Sequence[Sequence[Slice]], TeachersManifest, TrainingConfig, Progress], Iterable[Models]
+]
+"""Trains the models of each group of slices, in order."""
+
+
+def fit_here(
+    groups: Sequence[Sequence[Slice]], manifest: TeachersManifest, config: TrainingConfig, progress: Progress
+) -> Iterator[Models]:
+    """Models of each group of slices, in order, trained by this process.
+
+    Raises:
+        OstrakaError: `config.invalid` for settings that the model has no use for, and what training raises.
+    """
+    fit = fit_of(manifest, config)
+    for place, slices in enumerate(groups):
+        yield fit(slices, _part(progress, place, len(groups)))
+
+
+def fit_of(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
+    """What trains models of the manifest's library; raises as `fit_here`."""
+    return (networks if manifest.library == "torch" else estimators)(manifest, config)
+
+
+def _part(progress: Progress, place: int, parts: int) -> Progress:
+    """Tells of one of several equal parts as a part of the whole."""
+    return lambda done, total: progress(place * total + done, parts * total)
 
 
 def networks(manifest: TeachersManifest, config: TrainingConfig) -> Fit:

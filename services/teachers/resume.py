@@ -1,7 +1,7 @@
 """Training group by group: a training that was killed goes on after the last group it finished."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,33 +33,34 @@ class Finished:
         self._folder = folder
         self._manifest = manifest
 
-    def models(self, rows: range, fit: Callable[[], Models]) -> Models:
-        """The group's models, trained with `fit` unless they are finished."""
+    def models(self, rows: range) -> Models | None:
+        """The group's models, None where they are not finished."""
         if self._folder is None:
-            return fit()
-        folder = self._folder / f"{rows.start:04d}-{rows.stop:04d}"
-        found = self._found(folder, len(rows))
-        if found is None:
-            self._keep(folder, fit())
-            found = self._load(folder, len(rows))
-        return found
-
-    def _found(self, folder: Path, teachers: int) -> Models | None:
+            return None
+        folder = _group(self._folder, rows)
         try:
             same = TeachersManifest.load(folder) == self._manifest
-            return self._load(folder, teachers) if same else None
+            return self._load(folder, len(rows)) if same else None
         except OstrakaError:
             return None
 
-    def _keep(self, folder: Path, models: Models) -> None:
-        """Writes the group, its manifest last: without one it is not finished."""
+    def keep(self, rows: range, models: Models) -> Models:
+        """Writes a trained group, its manifest last, and returns it as it will be found again."""
+        if self._folder is None:
+            return models
+        folder = _group(self._folder, rows)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, mode=0o700)
         models.save(folder)
         self._manifest.save(folder)
+        return self._load(folder, len(rows))
 
     def _load(self, folder: Path, teachers: int) -> Models:
         return load_models(folder, self._manifest.model_copy(update={"teachers": teachers}))
+
+
+def _group(folder: Path, rows: range) -> Path:
+    return folder / f"{rows.start:04d}-{rows.stop:04d}"
 
 
 def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:

@@ -1,7 +1,6 @@
 """A party's teachers, from its records."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from common.datasets import Dataset
@@ -10,7 +9,7 @@ from services.teachers.config import Progress, TrainingConfig
 from services.teachers.ensemble import Ensemble, Models
 from services.teachers.manifest import TeachersManifest
 from services.teachers.preparation import prepare
-from services.teachers.recipes import estimators, networks
+from services.teachers.recipes import FitGroups, fit_here
 from services.teachers.resume import Finished, groups, joined
 from services.teachers.slices import Slice
 
@@ -24,6 +23,7 @@ def train(
     progress: Progress | None = None,
     public: Dataset | None = None,
     unfinished: Path | None = None,
+    fit_groups: FitGroups = fit_here,
 ) -> Ensemble:
     """Teachers on slices of the records: disjoint, except that upsampling gives a record to several of them.
 
@@ -41,6 +41,7 @@ def train(
         public: labelled records of nobody's, on which thresholds are tuned; none: each teacher's own slice.
         unfinished: folder in which teachers are kept as they are finished, for the same training to go on
             from after it was killed; to be removed once the ensemble is saved. None: nothing is kept.
+        fit_groups: where groups of teachers are trained; the teachers are the same wherever that is.
 
     Raises:
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
@@ -51,7 +52,7 @@ def train(
     prepared = prepare(dataset, task, config, seed=seed, public=public)
     finished = Finished(unfinished, prepared.manifest)
     return prepared.ensemble(
-        _fitted(prepared.slices, prepared.manifest, config, progress or _silent, finished)
+        _fitted(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)
     )
 
 
@@ -61,21 +62,22 @@ def _fitted(
     config: TrainingConfig,
     progress: Progress,
     finished: Finished,
+    fit_groups: FitGroups,
 ) -> Models:
     """One trained model for each slice."""
-    fit = (networks if manifest.library == "torch" else estimators)(manifest, config)
     rows = groups(len(parts))
-    models = []
-    for place, group in enumerate(rows):
-        told = _part(progress, place, len(rows))
-        slices = parts[group.start : group.stop]
-        models.append(finished.models(group, partial(fit, slices, told)))
-    return joined(models, manifest)
+    models = {group: finished.models(group) for group in rows}
+    missing = [group for group in rows if models[group] is None]
+    slices = [parts[group.start : group.stop] for group in missing]
+    told = _after(progress, len(rows) - len(missing), len(missing))
+    for group, fitted in zip(missing, fit_groups(slices, manifest, config, told), strict=True):
+        models[group] = finished.keep(group, fitted)
+    return joined([models[group] for group in rows], manifest)
 
 
-def _part(progress: Progress, place: int, parts: int) -> Progress:
-    """Tells of one of several equal parts as a part of the whole."""
-    return lambda done, total: progress(place * total + done, parts * total)
+def _after(progress: Progress, finished: int, missing: int) -> Progress:
+    """Tells of the missing groups as of what is left of all."""
+    return lambda done, total: progress(finished * total + missing * done, (finished + missing) * total)
 
 
 def _silent(done: int, total: int) -> None:

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from common.datasets import Dataset, from_arrays
 from common.task import Task
 from services.teachers import Ensemble, TrainingConfig, train
 from services.teachers import resume as resuming
+from services.teachers.ensemble import Models
 from services.teachers.manifest import TeachersManifest
-from services.teachers.resume import Finished, groups
+from services.teachers.resume import groups
 from tests.services.teachers.conftest import blobs
 
 MODELS = ("mlp", "random_forest")
@@ -147,13 +148,12 @@ def test_a_group_that_is_not_whole_is_trained_again(
 
 
 def test_a_group_whose_training_fails_is_not_kept(records: Dataset, task: Task, tmp_path: Path) -> None:
-    manifest = train(records, task, config("mlp"), seed=3).manifest
-
-    def fails() -> None:
+    def fails(*_: object) -> Iterator[Models]:
         raise KeyboardInterrupt
+        yield
 
     with pytest.raises(KeyboardInterrupt):
-        Finished(tmp_path, manifest).models(range(2), fails)  # type: ignore[arg-type]
+        train(records, task, config("mlp"), seed=3, unfinished=tmp_path, fit_groups=fails)
     assert files(tmp_path) == {}
 
 

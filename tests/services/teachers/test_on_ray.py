@@ -1,0 +1,119 @@
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from ray.cluster_utils import Cluster
+
+from common.datasets import Dataset
+from common.errors import ErrorCode, OstrakaError
+from common.task import Task
+from services.teachers import TrainingConfig, on_ray, train
+from services.teachers import resume as resuming
+from services.teachers.on_ray import ADDRESS, fit_on_ray
+from tests.services.teachers.test_resume import files
+
+TEACHERS, GROUP = 8, 2
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """A Ray cluster on this machine that outlives what connects to it."""
+    running = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    yield running.address
+    running.shutdown()  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture(autouse=True)
+def _on_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ADDRESS, cluster)
+    monkeypatch.setattr(resuming, "GROUP", GROUP)
+
+
+def config(model: str, epochs: int = 2) -> TrainingConfig:
+    return TrainingConfig.model_validate({"teachers": TEACHERS, "model": model, "epochs": epochs})
+
+
+class WorkerKiller:
+    """Kills, once a group of several is done, a worker that is in the middle of another."""
+
+    def __init__(self) -> None:
+        self.killed = False
+
+    def __call__(self, done: int, total: int) -> None:
+        while done < total and not self.killed:
+            for process in _training():
+                os.kill(process, signal.SIGKILL)
+                self.killed = True
+
+
+def _training() -> list[int]:
+    """Processes of workers that train."""
+    running = psutil.process_iter(["cmdline"])
+    return [known.pid for known in running if "ray::_train" in "".join(known.info["cmdline"] or ())]
+
+
+@pytest.mark.parametrize("model", ["mlp", "random_forest"])
+def test_teachers_are_the_same_wherever_they_are_trained(
+    model: str, records: Dataset, task: Task, tmp_path: Path
+) -> None:
+    train(records, task, config(model), seed=3).save(tmp_path / "here")
+    train(records, task, config(model), seed=3, fit_groups=fit_on_ray(tmp_path / "received")).save(
+        tmp_path / "ray"
+    )
+    here, there = files(tmp_path / "here"), files(tmp_path / "ray")
+    assert there.keys() == here.keys()
+    if model == "mlp":
+        assert there == here
+
+
+def test_a_killed_worker_changes_nothing(records: Dataset, task: Task, tmp_path: Path) -> None:
+    longer = config("mlp", epochs=1500)
+    train(records, task, longer, seed=3).save(tmp_path / "here")
+    killer = WorkerKiller()
+    train(records, task, longer, seed=3, fit_groups=fit_on_ray(tmp_path / "received"), progress=killer).save(
+        tmp_path / "ray"
+    )
+    assert killer.killed
+    assert files(tmp_path / "ray") == files(tmp_path / "here")
+
+
+def test_finished_groups_stay_where_they_are(records: Dataset, task: Task, tmp_path: Path) -> None:
+    unfinished, on_cluster = tmp_path / "unfinished", fit_on_ray(tmp_path / "received")
+    train(records, task, config("mlp"), seed=3, unfinished=unfinished)
+    before = files(unfinished)
+    train(records, task, config("mlp"), seed=3, unfinished=unfinished, fit_groups=on_cluster)
+    assert files(unfinished) == before
+    assert not (tmp_path / "received").exists()
+
+
+def test_what_a_worker_refuses_is_told_as_if_it_were_refused_here(
+    records: Dataset, task: Task, tmp_path: Path
+) -> None:
+    wrong = replace(records, X=records.X * 1e38)
+    with pytest.raises(OstrakaError) as here:
+        train(wrong, task, config("mlp"), seed=3)
+    with pytest.raises(OstrakaError) as there:
+        train(wrong, task, config("mlp"), seed=3, fit_groups=fit_on_ray(tmp_path / "received"))
+    assert (there.value.code, there.value.message) == (here.value.code, here.value.message)
+
+
+def test_another_version_on_the_cluster_is_refused(
+    records: Dataset, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "VERSION", "0.0.1")
+    with pytest.raises(OstrakaError, match=r"this machine 0\.0\.1") as refused:
+        train(records, task, config("mlp"), seed=3, fit_groups=fit_on_ray(tmp_path / "received"))
+    assert refused.value.code is ErrorCode.RAY_UNREACHABLE
+
+
+def test_no_cluster_is_one_clear_sentence(
+    records: Dataset, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ADDRESS, "127.0.0.1:1")
+    with pytest.raises(OstrakaError, match="No Ray cluster answers") as refused:
+        train(records, task, config("mlp"), seed=3, fit_groups=fit_on_ray(tmp_path / "received"))
+    assert refused.value.code is ErrorCode.RAY_UNREACHABLE
