@@ -20,11 +20,14 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity, Role
 from common.rpc import open_channel
 from common.sharing.ballots import single_label
-from protos.ostraka.v1 import party_pb2
+from protos.ostraka.v1 import common_pb2, party_pb2
 from services.hosting.admission import Admission
 from services.teachers import Ensemble, TrainingConfig, train
 from tests.services.process import process, wait_for
 from tests.services.wire import FEDERATION, TEACHERS, Ask, Caller, Federation
+
+WAIT_S = 120
+"""Longer than anything here takes on a busy machine."""
 
 
 def queries(attica: Federation, count: int, start: int = 0) -> NDArray[np.float32]:
@@ -52,7 +55,7 @@ class Held:
     def begin(self, caller: Caller, ask: Ask) -> "Future[party_pb2.VoteReplyHeader]":
         """The reply to `ask`, to come; returns when its share is at the door."""
         reply = self._pool.submit(caller.vote, ask)
-        assert self._arrived.wait(30)
+        assert self._arrived.wait(WAIT_S)
         return reply
 
     def release(self) -> None:
@@ -60,7 +63,7 @@ class Held:
 
     def _hold(self) -> None:
         self._arrived.set()
-        assert self._go_on.wait(30)
+        assert self._go_on.wait(WAIT_S)
 
 
 def test_concurrent_sessions_get_the_votes_on_their_own_queries(attica: Federation) -> None:
@@ -84,7 +87,7 @@ def test_a_party_that_is_full_says_so_and_takes_the_batch_when_it_is_asked_again
         def sleep(seconds: float) -> None:
             waits.append(seconds)
             held.release()
-            first.result(30)
+            first.result(WAIT_S)
 
         peer = querying(attica, caller.address, Retry(sleep=sleep))
         seed = peer.vote(batch(caller, X, 2))
@@ -103,8 +106,8 @@ def test_a_party_told_to_stop_finishes_what_is_under_way_and_takes_no_more(attic
         assert health(caller) == health_pb2.HealthCheckResponse.NOT_SERVING
         assert refusal(lambda: caller.vote(caller.ask(X, 2))) is ErrorCode.SERVER_STOPPING
         held.release()
-        assert np.array_equal(caller.ballots(first.result(30)), counts(attica.party, X))
-        assert started.wait(30) == 0
+        assert np.array_equal(caller.ballots(first.result(WAIT_S)), counts(attica.party, X))
+        assert started.wait(WAIT_S) == 0
     assert len(attica.guardian.submissions) == 1
 
 
@@ -120,10 +123,22 @@ def test_new_teachers_take_over_while_a_batch_is_finished_by_the_old(attica: Fed
         started.send_signal(signal.SIGHUP)
         wait_for(started, "party.reloaded")
         held.release()
-        assert np.array_equal(caller.ballots(first.result(30)), before)
+        assert np.array_equal(caller.ballots(first.result(WAIT_S)), before)
         assert caller.vote(ask) == first.result()
         assert np.array_equal(caller.ballots(caller.vote(caller.ask(X, 2)), 2), after)
     assert len(attica.guardian.manifests) == 1
+
+
+def test_more_teachers_are_declared_and_do_not_vote_in_sessions_of_fewer(attica: Federation) -> None:
+    X = queries(attica, 20)
+    with process(attica) as (started, caller):
+        retrain(attica, seed=2, teachers=TEACHERS + 1)
+        started.send_signal(signal.SIGHUP)
+        wait_for(started, "party.reloaded")
+        assert refusal(lambda: caller.vote(caller.ask(X))) is ErrorCode.TICKET_INVALID
+    declared = [common_pb2.Manifest.FromString(signed.payload) for signed in attica.guardian.manifests]
+    assert [manifest.groups[0].teachers for manifest in declared] == [TEACHERS, TEACHERS + 1]
+    assert not attica.guardian.submissions
 
 
 def test_teachers_that_cannot_be_read_leave_the_old_ones_voting(attica: Federation) -> None:
@@ -136,14 +151,14 @@ def test_teachers_that_cannot_be_read_leave_the_old_ones_voting(attica: Federati
         assert np.array_equal(caller.ballots(caller.vote(caller.ask(X))), before)
 
 
-def retrain(made: Federation, seed: int) -> None:
-    config = TrainingConfig(teachers=TEACHERS, model="logistic_regression")
+def retrain(made: Federation, seed: int, teachers: int = TEACHERS) -> None:
+    config = TrainingConfig(teachers=teachers, model="logistic_regression")
     train(digits(), made.task, config, seed=seed).save(made.party / "teachers")
 
 
 def health(caller: Caller) -> int:
     stub: Any = health_pb2_grpc.HealthStub(caller.channel)
-    status: int = stub.Check(health_pb2.HealthCheckRequest(), timeout=30).status
+    status: int = stub.Check(health_pb2.HealthCheckRequest(), timeout=WAIT_S).status
     return status
 
 
