@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import DpTtac
 from common.sharing.ballots import single_label
+from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2
 from services.cli import app
 from services.teachers import Ensemble
-from tests.services.training.lead import CLASSES, RECORDS, Lead, Sent, Training, average
+from tests.services.conftest import symptoms
+from tests.services.training.lead import CLASSES, RECIPE, RECORDS, Lead, Sent, Training, average, training
+from tests.services.wire import federation
 
 
 def weights(party: Path) -> bytes:
@@ -157,3 +162,21 @@ def test_a_party_that_is_stopped_before_the_end_says_so(noisy: Training) -> None
         assert "run the same command again to go on" in started.stdout.read()
         assert started.wait() == 1
     assert not (noisy.made.party / "teachers").exists()
+
+
+def test_teachers_of_several_labels_learn_together(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    several = symptoms(60)
+    write_task(infer_task(several, "symptoms"), folder / "task.toml")
+    save(several, folder / "records.npz")
+    recipe = RECIPE.model_copy(update={"parameters": 7 * 5})
+    zeros = np.zeros(7 * 5, np.float32)
+    with federation(tmp_path, folder) as made:
+        party = training(made, "dp-ttac", DpTtac(recipe=recipe, radius=1.0, sigma=20.0))
+        with party.serving() as lead:
+            assert lead.train(lead.round(1, theta=zeros, c=zeros)).width == 7 * 5
+            lead.finish(lead.last(theta=zeros, c=zeros))
+    scores = party.trained[0].predict(made.task.prepare(several.X))
+    assert scores.shape == (3, 60, 5)
+    assert ((scores >= 0.5) == several.y).mean() > 0.5
