@@ -14,7 +14,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 from services.teachers.exported_programs import MODEL, HarmfulError, harmless_program
 
 ROOT = "archive"
-_SCRIPT = re.compile(r"code/.+\.py|data\.pkl|constants\.pkl|(data|constants)/\d+|version|byteorder")
+_SCRIPT = re.compile(r"code/.+\.py|data\.pkl|constants\.pkl|(data|constants)/\d+|(\.data/)?version|byteorder")
 """Members of a TorchScript archive that loading needs; its data.pkl is no pickle that Python would run."""
 _REACHES_OUT = re.compile(
     rb"\b(save|from_file|rpc_\w+)\b|torch[.\n]classes|\bops\b(?!\.(aten|prim|prims)\.)"

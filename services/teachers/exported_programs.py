@@ -19,9 +19,9 @@ _TARGET = re.compile(
 """Functions that a program calls."""
 _FUNCTIONS = ("target", "as_operator")
 _NAME = re.compile(r"[\w.\-]*")
-_SYMBOL = r"Symbol\('[su]\d+'(, (positive|integer|nonnegative)=True)*\)"
+_SYMBOL = r"Symbol\('[su]\d+'(?:, (?:positive|integer|nonnegative)=True)*\)"
 _FUNCTION = "Add|Mul|Pow|Mod|FloorDiv|CleanDiv|Max|Min|Integer|Rational"
-_SIZE = re.compile(rf"({_SYMBOL}|({_FUNCTION})\(|-?\d++|[,) ])*+")
+_SIZE = re.compile(rf"(?:{_SYMBOL}|(?:{_FUNCTION})\(|-?\d+(?!\d)|[,) ])*")
 """Sizes, as torch reads them by evaluating Python: numbers, symbols, and sums and products of these."""
 _SPEC_TYPES = (None, "builtins.tuple", "builtins.list", "builtins.dict")
 _SPECS = ("in_spec", "out_spec")

@@ -33,7 +33,7 @@ def write(net: nn.Module, path: Path, kind: str = "export", shape: tuple[int, ..
     """A file as other programs write it."""
     example = torch.zeros(2, *shape)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")
         if kind == "export":
             some = ({0: torch.export.Dim.DYNAMIC},)
             torch.export.save(torch.export.export(net.eval(), (example,), dynamic_shapes=some), path)
@@ -148,6 +148,47 @@ class Broken(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         return X.flatten(1)[:, :3] + X[:, :1, 0].sqrt()
+
+
+class Attention(nn.Module):
+    """Sizes that are products of the number of records, and operations with words for arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.classes = nn.Linear(8, 16), nn.Linear(16, CLASSES)
+
+    def forward(self, X: Tensor) -> Tensor:
+        rows = self.rows(X).reshape(X.shape[0], 8, 2, 8).transpose(1, 2)
+        alike = torch.einsum("bhid,bhjd->bhij", rows, rows).softmax(-1)
+        seen = (alike @ rows).transpose(1, 2).reshape(X.shape[0] * 8, 16)
+        logits: Tensor = self.classes(nn.functional.gelu(seen, approximate="tanh"))
+        return logits.view(X.shape[0], 8, -1).mean(1)
+
+
+class Recurrent(nn.Module):
+    """Batch normalisation, dropout, a cell that goes along the rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.normal = nn.LSTM(8, 16, batch_first=True), nn.BatchNorm1d(16)
+        self.classes = nn.Sequential(nn.Dropout(0.5), nn.Linear(16, CLASSES))
+
+    def forward(self, X: Tensor) -> Tensor:
+        logits: Tensor = self.classes(self.normal(self.rows(X)[0][:, -1]))
+        return logits
+
+
+@pytest.mark.parametrize("kind", ["export", "script"])
+@pytest.mark.parametrize("architecture", [Attention, Recurrent])
+def test_architectures_of_others_vote_as_they_do(
+    architecture: type[nn.Module], kind: str, tmp_path: Path
+) -> None:
+    net = architecture().eval()
+    X = np.random.default_rng(0).normal(size=(150, 64)).astype(np.float32)
+    with torch.no_grad():
+        expected = net(torch.from_numpy(X).reshape(-1, *SHAPE)).argmax(dim=1).numpy()
+    model = Exported([write(net, tmp_path / "one.pt2", kind)], SHAPE, CLASSES)
+    assert np.array_equal(model.predict(X, Guard(CLASSES))[0], expected)
 
 
 @pytest.mark.parametrize("kind", ["export", "script"])
