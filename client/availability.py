@@ -106,6 +106,6 @@ def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) ->
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in failures.items())
     return OstrakaError(
         ErrorCode.QUORUM_LOST,
-        f"Only {left} of the {quorum} parties that the quorum asks for take part. Labels that came are kept; "
+        f"Only {left} of the {quorum} parties that the quorum asks for take part. What came is kept; "
         f"get more parties up and run the same command again to go on. Left out: {reasons or 'none'}",
     )

@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import Answer
 from client.guardian_peer import GuardianPeer
 from client.party_peer import PartyPeer
 from client.permissions import Permissions
 from common.plan import Plan
 from common.schedules import scheduled
 from protos.ostraka.v1 import common_pb2
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,10 @@ class Queries:
 
 
 @dataclass(frozen=True)
-class Released:
-    """A batch's answers by query, and the parties whose ballots were summed."""
+class Released(Generic[A]):
+    """A batch's answers, by query where they are labels, and the parties whose ballots were summed."""
 
-    answers: list[Answer]
+    answers: A
     parties: tuple[str, ...]
 
 

@@ -1,38 +1,48 @@
 """One batch from its ticket to its answers: everybody votes, the set is frozen, one sum is tallied."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from client.answers import Answer
 from client.availability import Availability, quorum_lost
-from client.batch import Granted, Peers, Queries, Released, Ticketed
+from client.batch import Granted, Released, Ticketed
+from client.guardian_peer import GuardianPeer
 from client.votes import Votes
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ring import RingArray
 
+Asked_contra = TypeVar("Asked_contra", contravariant=True)
+Answers_co = TypeVar("Answers_co", covariant=True)
+Q = TypeVar("Q")
+A = TypeVar("A")
 
-class Voting(Protocol):
+
+class Voting(Protocol[Asked_contra]):
     """Has the parties vote: on queries that they see, or on encrypted ones."""
 
-    def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
+    def collect(self, ticket: Ticketed, queries: Asked_contra) -> Votes:
         """This side's shares of the ballots of every party of the ticket, or why it gave none."""
 
 
-class Tally(Protocol):
+class Tally(Protocol[Asked_contra, Answers_co]):
     """Has a sum become answers: by sending it, or blindly."""
 
-    def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
+    def answers(self, batch_id: int, total: RingArray, queries: Asked_contra) -> Answers_co:
         """The answers to a frozen batch for the one sum over its set, ring values (queries, width)."""
 
 
-class BatchRound:
+class BatchRound(Generic[Q, A]):
     """Puts batches of a session to the parties and the guardian."""
 
     def __init__(
-        self, peers: Peers, session: Granted, availability: Availability, voting: Voting, tally: Tally
+        self,
+        guardian: GuardianPeer,
+        session: Granted,
+        availability: Availability,
+        voting: Voting[Q],
+        tally: Tally[Q, A],
     ) -> None:
         """Take an open session, and how its plan has queries voted on and votes tallied."""
-        self._peers = peers
+        self._guardian = guardian
         self._session = session
         self._availability = availability
         self._voting = voting
@@ -41,11 +51,11 @@ class BatchRound:
     def run(
         self,
         ticket: Ticketed,
-        queries: Queries,
+        queries: Q,
         *,
         patient: bool,
         on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
-    ) -> Released:
+    ) -> Released[A]:
         """Have a batch voted on and released under its ticket.
 
         Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
@@ -69,7 +79,7 @@ class BatchRound:
 
     def _frozen(self, batch_id: int, votes: Votes) -> tuple[str, ...]:
         held, quorum = sorted(votes.shares), self._session.plan.quorum
-        frozen = self._peers.guardian.prepare(self._session.grant.session_id, batch_id, held)
+        frozen = self._guardian.prepare(self._session.grant.session_id, batch_id, held)
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,

@@ -1,4 +1,4 @@
-"""The privacy guardian as a querying party calls it. Every call may be repeated at no cost."""
+"""The privacy guardian as whoever opens a session calls it. Every call may be repeated at no cost."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +89,23 @@ class GuardianPeer:
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
         """The answers to a batch for the one sum over its frozen set."""
+        replies = self._release(session_id, batch_id, total)
+        return [answer for reply in replies for answer in reply.answers]
+
+    def release_update(self, session_id: str, batch_id: int, total: Sum) -> bytes:
+        """What a round of a training releases for the one sum over its frozen set: steps, int64."""
+        return b"".join(reply.update.data for reply in self._release(session_id, batch_id, total))
+
+    def released_update(self, session_id: str, batch_id: int) -> bytes:
+        """What a round released, once `settle` says that it did."""
+        request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
+
+        def update(stub: GuardianStub) -> bytes:
+            return b"".join(chunk.data for chunk in stub.ReleasedUpdate(request, timeout=RELEASE_S))
+
+        return self._call(update, session_id)
+
+    def _release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.ReleaseReply]:
         data = total.data
         header = guardian_pb2.ReleaseHeader(
             session_id=session_id,
@@ -104,11 +121,7 @@ class GuardianPeer:
             for chunk in split(data):
                 yield guardian_pb2.ReleaseRequest(chunk=chunk)
 
-        def answers(stub: GuardianStub) -> list[guardian_pb2.Answer]:
-            replies = stub.Release(requests(), timeout=RELEASE_S)
-            return [answer for reply in replies for answer in reply.answers]
-
-        return self._call(answers, session_id)
+        return self._call(lambda stub: list(stub.Release(requests(), timeout=RELEASE_S)), session_id)
 
     def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
         """The guardian's message of the base transfers of a stage."""

@@ -65,8 +65,8 @@ class VoteBatch:
             yield party_pb2.VoteRequest(chunk=chunk)
 
 
-class PartyPeer:
-    """Calls to one party; a new channel is opened at every probe, so that no old failure lingers."""
+class Peer:
+    """One party; a new channel is opened at every probe, so that no old failure lingers."""
 
     def __init__(self, site: str, connect: Callable[[], grpc.Channel], retry: Retry) -> None:
         """Take how to open a channel to `site`; nothing is opened yet."""
@@ -91,12 +91,38 @@ class PartyPeer:
                 ErrorCode.PARTY_UNREACHABLE, f"Party {self._site} is up but not serving: look at its log."
             )
 
+    def close(self) -> None:
+        """Close the channel, which ends calls that are under way."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _open(self) -> grpc.Channel:
+        """The channel of the last probe; a new one where there was none."""
+        if self._channel is None:
+            self._channel = self._connect()
+        return self._channel
+
+    def _require_seed(self, reply: party_pb2.VoteReplyHeader, rows: int, width: int) -> bytes:
+        """The seed of a share of ballots (rows, width); raises `message.invalid` for any other reply."""
+        if (reply.rows, reply.width, len(reply.seed)) != (rows, width, SEED_BYTES):
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"Party {self._site} sent no share of this batch: "
+                "its votes are left out; use the same version everywhere.",
+            )
+        return reply.seed
+
+
+class PartyPeer(Peer):
+    """Calls to one party that votes."""
+
     def vote(self, batch: VoteBatch) -> bytes:
         """The seed whose expansion is this side's share of the party's ballots; it stays in memory.
 
         Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
         """
-        stub = self._stub()
+        stub = PartyStub(self._open())
 
         def ask() -> list[party_pb2.VoteReply]:
             replies = stub.Vote(batch.messages(), timeout=VOTE_S)
@@ -104,11 +130,13 @@ class PartyPeer:
             replies.cancel()
             return first_two
 
-        return self._seed(self._retry.call(ask), batch)
+        replies = self._retry.call(ask)
+        only = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
+        return self._require_seed(only, len(batch.features), batch.width)
 
     def begin(self, request: party_pb2.BeginRequest) -> bytes:
         """The party's message of the base transfers of an encrypted batch."""
-        stub = self._stub()
+        stub = PartyStub(self._open())
         return self._retry.call(lambda: stub.Begin(request, timeout=BEGIN_S)).points
 
     def garble(self, call: StepCall) -> None:
@@ -126,17 +154,6 @@ class PartyPeer:
         stub = self._open_stub()
         self._retry.call(lambda: call.exchange(stub.Compare, STEP_S))
 
-    def close(self) -> None:
-        """Close the channel, which ends calls that are under way."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
-
-    def _stub(self) -> PartyStub:
-        if self._channel is None:
-            self._channel = self._connect()
-        return PartyStub(self._channel)
-
     def _open_stub(self) -> PartyStub:
         """For steps of a batch under way: they end with the channel and open no other."""
         channel = self._channel
@@ -146,13 +163,3 @@ class PartyPeer:
                 f"The connection to party {self._site} was closed in the middle of a batch: ask again.",
             )
         return PartyStub(channel)
-
-    def _seed(self, replies: list[party_pb2.VoteReply], batch: VoteBatch) -> bytes:
-        header = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
-        if (header.rows, header.width, len(header.seed)) != (len(batch.features), batch.width, SEED_BYTES):
-            raise OstrakaError(
-                ErrorCode.MESSAGE_INVALID,
-                f"Party {self._site} sent no share of this batch: "
-                "its votes are left out; use the same version everywhere.",
-            )
-        return header.seed

@@ -67,7 +67,7 @@ class Session:
             peers.pool,
         )
         self._round = BatchRound(
-            peers,
+            peers.guardian,
             granted,
             self._availability,
             switches.voting(peers, granted),

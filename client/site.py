@@ -44,7 +44,7 @@ def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[G
     """The guardian over mTLS; calls under way end when the block is left."""
     credentials = Credentials.load(site.folder)
     credentials.check_valid(clock)
-    connect = partial(open_channel, credentials, expected=_guardian(site), clock=clock)
+    connect = partial(open_channel, credentials, expected=guardian_of(site), clock=clock)
     with closing(Replicas(connect, site.guardian)) as replicas:
         yield GuardianPeer(replicas, retry)
 
@@ -76,10 +76,11 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         yield Peers(
             guardian=stack.enter_context(connect_guardian(site, clock, retry)),
             parties=parties,
-            permissions=Permissions(credentials, _guardian(site), clock),
+            permissions=Permissions(credentials, guardian_of(site), clock),
             pool=pool,
         )
 
 
-def _guardian(site: SiteConfig) -> Identity:
+def guardian_of(site: SiteConfig) -> Identity:
+    """Who the guardian of a site's federation is."""
     return Identity(site.federation, site.guardian_site, Role.GUARDIAN)

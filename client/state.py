@@ -250,10 +250,15 @@ def load_state(folder: Path) -> RunState:
 
 
 def write_atomic(path: Path, text: str) -> None:
+    """Replace a file's text as `replace_durably` does."""
+    replace_durably(path, text.encode())
+
+
+def replace_durably(path: Path, content: bytes) -> None:
     """Replace a file's content so that it is the old or the new whatever happens, durable on return."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with temporary.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)

@@ -4,7 +4,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from client.batch import Granted, Peers
+from client.answers import Answer
+from client.batch import Granted, Peers, Queries
 from client.batch_round import Tally, Voting
 from client.meter import Meter
 from client.tally import AggregateTally
@@ -18,7 +19,7 @@ class Switches:
     meter: Meter = field(default_factory=Meter)
     random: Callable[[int], bytes] = secrets.token_bytes
 
-    def voting(self, peers: Peers, session: Granted) -> Voting:
+    def voting(self, peers: Peers, session: Granted) -> Voting[Queries]:
         """How the parties of a session vote."""
         if session.plan.encoding == "plain":
             return PlainVoting(peers, session, self.meter)
@@ -26,7 +27,7 @@ class Switches:
 
         return EncryptedVoting(peers, session, self.meter, self.random)
 
-    def tally(self, peers: Peers, session: Granted) -> Tally:
+    def tally(self, peers: Peers, session: Granted) -> Tally[Queries, list[Answer]]:
         """How the votes of a session are tallied."""
         if session.plan.tally == "aggregate":
             return AggregateTally(peers.guardian, session, self.meter)

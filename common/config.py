@@ -83,7 +83,8 @@ class SiteConfig(BaseModel):
         guardian: the guardian's address, or those of several that share a ledger, separated by commas; empty
             for the guardian itself.
         guardian_site: the guardian's site name.
-        parties: addresses of the answering parties by site name. Querying parties only.
+        parties: addresses of the answering parties by site name, for whoever asks them for labels or leads
+            their training.
         folder: the site folder, where this was read.
     """
 

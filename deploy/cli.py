@@ -39,6 +39,7 @@ def _as_app(target: typer.Typer | Callable[..., Any]) -> typer.Typer:
 
 _group("guardian", "guardian.cli", "app", "Run and administer the privacy guardian.")
 _group("party", "services.cli", "app", "Train teachers and answer with them.")
+_group("lead", "client.training.cli", "lead", "Lead teachers of several parties that learn together.")
 _group("query", "client.cli", "app", "Label a pool, retrain on it, and report.")
 _group("simulate", "deploy.simulation.cli", "simulate", "Play a whole round on this machine.")
 

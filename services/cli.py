@@ -81,7 +81,7 @@ def train(
     training: Annotated[
         Together | None,
         typer.Option(
-            help="Learn together with the teachers of other parties, led by `ostraka party lead`: with noise "
+            help="Learn together with the teachers of other parties, led by `ostraka lead`: with noise "
             "on what is told of them (dp-ttac), or without any formal guarantee (ttac)."
         ),
     ] = None,

@@ -120,12 +120,13 @@ def _configs(
     yield base.model_copy(
         update={"role": "admin", "listen": "", "guardian": home, "folder": Path(ADMIN_FOLDER)}
     )
-    for party, listen in zip(parties, addresses[1:], strict=True):
+    known = dict(zip(parties, addresses[1:], strict=True))
+    for party, listen in known.items():
         update = {"site": party, "role": "party", "listen": listen, "guardian": home, "folder": Path(party)}
-        yield base.model_copy(update=update)
+        yield base.model_copy(update={**update, "parties": known})
     folder = Path(f"{query}-query" if query in parties else query)
     update = {"site": query, "role": "query", "listen": "", "guardian": home, "folder": folder}
-    yield base.model_copy(update={**update, "parties": dict(zip(parties, addresses[1:], strict=True))})
+    yield base.model_copy(update={**update, "parties": known})
 
 
 def _write(root: Path, federation: str, sites: Sequence[SiteConfig], clock: Clock) -> None:

@@ -31,7 +31,7 @@ from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split
 from guardian.admin.confidential import UnitReport
 
-LABELLING = "label the pool"
+LABEL_THE_POOL = "label the pool"
 """The step that throughput is measured over."""
 
 
@@ -102,7 +102,7 @@ def report_on(
 
 
 def _throughput(run: LabelResult, settings: Settings, seconds: dict[str, float]) -> Throughput:
-    rate = 1 / seconds[LABELLING]
+    rate = 1 / seconds[LABEL_THE_POOL]
     return Throughput(
         queries_per_second=run.asked * rate,
         answers_per_second=run.answered * rate,

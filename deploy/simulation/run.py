@@ -19,7 +19,7 @@ from common.task import Task
 from deploy.simulation.clusters import members, representatives
 from deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
 from deploy.simulation.html import render
-from deploy.simulation.outcome import LABELLING, Outcome, report_on
+from deploy.simulation.outcome import LABEL_THE_POOL, Outcome, report_on
 from deploy.simulation.plan import check_plan, plan_options
 from deploy.simulation.processes import Supervisor, exit_on_signals
 from deploy.simulation.report import Report
@@ -140,7 +140,7 @@ def _ask(
     student = _first_student(site, settings, watch)
     options = plan_options(settings)
     started = time.time()
-    with watch.step(LABELLING):
+    with watch.step(LABEL_THE_POOL):
         labelling = label(
             site,
             pool,

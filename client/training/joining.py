@@ -1,0 +1,133 @@
+"""A training before its first round: what the parties are about to train, and the plan that follows."""
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from client.training.peer import Joined, TrainingPeer
+from client.training.state import Progress, TrainingStore
+from common.averaging import Average
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import DpTtac, Recipe, Ttac, invalid_plan
+from common.plan import Plan
+from common.task import Task
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """What whoever leads may choose; as in `Recipe` and `DpTtac`.
+
+    `rounds` counts the last one too, whose local steps make the teachers; `quorum` None is more than half.
+    """
+
+    kind: Literal["ttac", "dp_ttac"]
+    rounds: int
+    steps: int
+    batch_size: int
+    learning_rate: float
+    decay: float
+    average_rate: float
+    clip: Literal["record", "party"]
+    radius: float
+    sigma: float
+    quorum: int | None = None
+
+    def mechanism(self, model: str, parameters: int) -> Ttac | DpTtac:
+        """The mechanism for a network with so many parameters; raises `plan.invalid`."""
+        recipe = Recipe(
+            model=model,
+            parameters=parameters,
+            steps=self.steps,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            decay=self.decay,
+            average_rate=self.average_rate,
+        )
+        if self.kind == "ttac":
+            return Ttac(recipe=recipe)
+        return DpTtac(recipe=recipe, clip=self.clip, radius=self.radius, sigma=self.sigma)
+
+    def plan(self, mechanism: Ttac | DpTtac, task: Task, sites: tuple[str, ...], nonce: bytes) -> Plan:
+        """The plan whose queries are all rounds but the last; raises `plan.invalid`."""
+        if self.rounds < 2:
+            raise invalid_plan("teachers learn together from two rounds on; ask for more")
+        return Plan(
+            nonce=nonce,
+            task_digest=task.digest,
+            classes=len(task.classes),
+            multi_label=task.multi_label,
+            mechanism=mechanism,
+            parties=sites,
+            quorum=len(sites) // 2 + 1 if self.quorum is None else self.quorum,
+            queries=self.rounds - 1,
+            batch_size=1,
+        )
+
+
+def open_training(
+    folder: Path,
+    own: str,
+    parties: Mapping[str, TrainingPeer],
+    pool: Executor,
+    options: TrainingOptions,
+    task: Task,
+    nonce: bytes,
+) -> TrainingStore:
+    """The training in `folder`, resumed if there is one, else new under `nonce`.
+
+    A new one starts at the untrained parameters of site `own`.
+
+    Raises:
+        OstrakaError: `run.mismatch` where the folder holds a training with other options; `plan.invalid`,
+            `task.mismatch` where parties are about to train something else; `party.unreachable`.
+    """
+    sites = tuple(sorted(parties))
+    found = TrainingStore.load(folder)
+    if found is None:
+        joined = _join(parties, pool, options.kind, task)
+        first = joined[own]
+        mechanism = options.mechanism(first.model, len(first.untrained))
+        plan = options.plan(mechanism, task, sites, nonce)
+        progress = Progress(plan=plan.serialize().hex())
+        return TrainingStore.create(folder, progress, Average.starting_at(first.untrained))
+    stored = found.plan
+    assert isinstance(stored.mechanism, Ttac | DpTtac)  # noqa: S101 - this wrote it
+    recipe = stored.mechanism.recipe
+    asked = options.plan(options.mechanism(recipe.model, recipe.parameters), task, sites, stored.nonce)
+    if asked != stored:
+        names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds a training with other {', '.join(names)}: repeat its options to go on with it,"
+            " or name another --out folder.",
+        )
+    return found
+
+
+def _join(parties: Mapping[str, TrainingPeer], pool: Executor, kind: str, task: Task) -> dict[str, Joined]:
+    """What each party is about to train; raises unless it is the same everywhere."""
+    sites = sorted(parties)
+    joined = dict(zip(sites, pool.map(lambda site: _ask(site, parties[site], kind), sites), strict=True))
+    first = joined[sites[0]]
+    for site, found in joined.items():
+        if found.task_digest != task.digest:
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"Party {site} trains for another task: give all sites the same task.toml.",
+            )
+        if (found.model, len(found.untrained)) != (first.model, len(first.untrained)):
+            raise invalid_plan(
+                f"{site} trains {found.model} with {len(found.untrained)} parameters and {sites[0]} "
+                f"{first.model} with {len(first.untrained)}; give all parties the same --model"
+            )
+    return joined
+
+
+def _ask(site: str, peer: TrainingPeer, kind: str) -> Joined:
+    try:
+        peer.probe()
+        return peer.join(kind)
+    except OstrakaError as error:
+        raise OstrakaError(error.code, f"{site}: {error.message}", **error.details) from error

@@ -1,0 +1,212 @@
+"""Leads a training round by round, so that an interruption anywhere repeats no round and loses none."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.availability import Availability
+from client.batch import Granted, Ticketed
+from client.batch_round import BatchRound
+from client.deaths import Deaths
+from client.guardian_peer import GuardianPeer
+from client.permissions import Permissions
+from client.session import ASKED_AGAIN
+from client.settling import NEVER_RELEASED
+from client.training.peer import TrainingPeer, Work
+from client.training.rounds import Learning, Summing, read_update
+from client.training.state import Open, Progress, TrainingStore
+from common.averaging import Average
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import DpTtac, Ttac
+
+Told = Callable[[Progress], None]
+
+
+class Lead:
+    """Drives one training; made by `open`."""
+
+    def __init__(
+        self,
+        guardian: GuardianPeer,
+        parties: Mapping[str, TrainingPeer],
+        permissions: Permissions,
+        pool: Executor,
+        store: TrainingStore,
+        granted: Granted,
+        told: Told,
+    ) -> None:
+        """Take an open session and whom it concerns; `told` hears of every round."""
+        self._guardian = guardian
+        self._parties = parties
+        self._permissions = permissions
+        self._pool = pool
+        self._store = store
+        self._granted = granted
+        self._told = told
+        known = {participant.site: participant for participant in granted.grant.participants}
+        self._known = known
+        self._availability = Availability(
+            known, granted.plan.quorum, lambda site: parties[site].probe(), pool
+        )
+        self._deaths = Deaths(len(known))
+
+    @classmethod
+    def open(
+        cls,
+        guardian: GuardianPeer,
+        parties: Mapping[str, TrainingPeer],
+        permissions: Permissions,
+        pool: Executor,
+        store: TrainingStore,
+        told: Told,
+    ) -> "Lead":
+        """The session of a training's plan, new or the one that the same plan opened before."""
+        plan_bytes = store.plan_bytes
+        signed = guardian.open_session(plan_bytes)
+        grant = permissions.grant(signed, plan_bytes)
+        store.keep(store.progress.changed(session=grant.session_id))
+        granted = Granted(plan_bytes, store.plan, signed, grant)
+        return cls(guardian, parties, permissions, pool, store, granted, told)
+
+    @property
+    def left_out(self) -> Mapping[str, OstrakaError]:
+        """The parties that were left out of the last round, and why."""
+        return self._availability.failures
+
+    def run(self) -> None:
+        """Take all rounds, then have every party store its teachers, and close the session.
+
+        A round left open by an interruption is settled first. Raises OstrakaError where going on needs
+        somebody; running again goes on.
+        """
+        self._told(self._store.progress)
+        if self._store.progress.open is not None:
+            self._settle()
+        while self._store.progress.number < self._granted.plan.queries:
+            self._permissions.require_current(self._granted.grant)
+            self._round()
+        self._finish()
+        self._close()
+
+    def _round(self) -> None:
+        unavailable = self._availability.unavailable()
+        batch_id = self._store.progress.batch
+        self._store.keep(self._store.progress.changed(batch=batch_id + 1, open=Open(batch=batch_id)))
+        try:
+            ticket = self._ticket(batch_id, unavailable)
+            self._deaths.asked(ticket.voters)
+            released = self._batch_round().run(
+                ticket,
+                self._store.average,
+                patient=not self._deaths.next_is_last,
+                on_frozen=self._note_frozen,
+            )
+        except OstrakaError as error:
+            self._deaths.count()
+            self._settle()
+            if error.code not in ASKED_AGAIN or self._deaths.too_many:
+                raise
+            return
+        self._released(released.answers)
+
+    def _ticket(self, batch_id: int, unavailable: Sequence[str]) -> Ticketed:
+        granted = self._granted
+        signed = self._guardian.open_batch(granted.grant.session_id, batch_id, 1, unavailable)
+        quorum = granted.plan.quorum
+        read = self._permissions.ticket(signed, granted.grant, batch_id=batch_id, size=1, quorum=quorum)
+        return Ticketed(signed, read)
+
+    def _batch_round(self) -> BatchRound[Average, NDArray[np.int64]]:
+        counted = self._store.progress.counted
+        return BatchRound(
+            self._guardian,
+            self._granted,
+            self._availability,
+            Learning(self._parties, self._granted, counted, self._pool),
+            Summing(self._guardian, self._granted),
+        )
+
+    def _note_frozen(self, parties: Sequence[str]) -> None:
+        progress = self._store.progress
+        assert progress.open is not None  # noqa: S101 - a round is under way
+        known = progress.open.model_copy(update={"frozen": tuple(parties)})
+        self._store.keep(progress.changed(open=known))
+
+    def _settle(self) -> None:
+        """Learn whether the round that was under way was released, or is dead for good."""
+        progress = self._store.progress
+        assert progress.open is not None  # noqa: S101 - settled only then
+        session_id, batch_id = self._granted.grant.session_id, progress.open.batch
+        try:
+            released = self._guardian.settle(session_id, batch_id) is not None
+        except OstrakaError as error:
+            if error.code not in NEVER_RELEASED:
+                raise
+            released = False
+        if released:
+            update = self._guardian.released_update(session_id, batch_id)
+            self._released(read_update(update, len(self._store.average.theta)))
+        else:
+            self._store.keep(progress.changed(open=None))
+
+    def _released(self, total: NDArray[np.int64]) -> None:
+        """Move the average, and remember whose updates did it."""
+        progress, mechanism = self._store.progress, self._granted.plan.mechanism
+        assert progress.open is not None  # noqa: S101 - a round was under way
+        assert isinstance(mechanism, Ttac | DpTtac)  # noqa: S101 - the plan of a training
+        frozen = [self._known[site] for site in progress.open.frozen]
+        average = self._store.average.after(
+            mechanism,
+            total,
+            teachers_in=sum(one.teachers for one in frozen),
+            teachers=sum(one.teachers for one in self._known.values()),
+            records=sum(one.records for one in frozen),
+        )
+        counted = progress.counted | dict.fromkeys(progress.open.frozen, progress.open.batch)
+        after = progress.changed(
+            number=average.number,
+            open=None,
+            counted=counted,
+            taking_part=(*progress.taking_part, len(frozen)),
+        )
+        self._store.keep(after, average)
+        self._deaths.clear()
+        self._told(after)
+
+    def _finish(self) -> None:
+        """Have every party store its teachers that did not; raises where some cannot be reached."""
+        work = Work(self._granted.plan_bytes, self._granted.signed, self._store.average)
+        missing = [site for site in self._known if site not in self._store.progress.finished]
+        failures: dict[str, OstrakaError] = {}
+
+        def finish(site: str) -> None:
+            try:
+                self._parties[site].probe()
+                self._parties[site].finish(work, self._store.progress.counted.get(site))
+            except OstrakaError as error:
+                failures[site] = error
+
+        list(self._pool.map(finish, missing))
+        done = (*self._store.progress.finished, *(site for site in missing if site not in failures))
+        self._store.keep(self._store.progress.changed(finished=tuple(sorted(done))))
+        self._told(self._store.progress)
+        if failures:
+            raise _unfinished(failures)
+
+    def _close(self) -> None:
+        try:
+            self._guardian.close_session(self._granted.grant.session_id)
+        except OstrakaError as error:
+            if error.code not in NEVER_RELEASED:
+                raise
+
+
+def _unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
+    reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
+    return OstrakaError(
+        ErrorCode.PARTY_UNREACHABLE,
+        "All rounds are done, and some parties did not store their teachers: run `ostraka party train`"
+        f" there again, and this command. {reasons}",
+    )

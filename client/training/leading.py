@@ -1,0 +1,150 @@
+"""A training from its options to its report."""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from client.permissions import Permissions
+from client.retry import Retry
+from client.run_folder import held
+from client.site import connect_guardian, guardian_of, load_site_task
+from client.training.joining import TrainingOptions, open_training
+from client.training.lead import Lead
+from client.training.peer import TrainingPeer
+from client.training.state import Progress
+from common.clock import Clock, SystemClock
+from common.config import SiteConfig, load_site
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Identity, Role
+from common.plan import NONCE_BYTES
+from common.rpc import open_channel
+
+RUN = "training"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What all rounds cost a party's records at worst, at the order of its budget.
+
+    `group` is the unit of which the least is left afterwards.
+    """
+
+    site: str
+    group: str
+    teachers: int
+    epsilon: float
+    delta: float
+    budget_epsilon: float
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """What came of a training.
+
+    Attributes:
+        kind: "ttac" or "dp_ttac".
+        guarantee: "none" for ttac, else whose records are protected: a "record" or all of a "party".
+        rounds: those released, and the last one.
+        taking_part: how many parties were in the sum of each released round.
+        costs: by party; none for ttac.
+        left_out: why parties were left out of the last released round, by site.
+    """
+
+    kind: str
+    guarantee: str
+    rounds: int
+    taking_part: tuple[int, ...]
+    costs: tuple[Cost, ...]
+    left_out: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return asdict(self)
+
+
+def lead(
+    folder: Path,
+    options: TrainingOptions,
+    *,
+    out: Path | None = None,
+    told: Callable[[Progress], None] = lambda _: None,
+    clock: Clock | None = None,
+    retry: Retry | None = None,
+) -> TrainingReport:
+    """Lead a training among the parties in the [parties] of site `folder`, this site's own among them.
+
+    Args:
+        folder: of a party's site.
+        options: how teachers learn.
+        out: where its progress is kept, to go on from; the folder `training` of the site.
+        told: hears of every round.
+        clock: the system's.
+        retry: how calls are repeated.
+
+    Raises:
+        OstrakaError: `config.invalid` where the site leads nothing, and whatever joining and rounds raise.
+    """
+    clock, retry = clock or SystemClock(), retry or Retry()
+    site, task = _site(folder), load_site_task(folder)
+    credentials = Credentials.load(folder)
+    credentials.check_valid(clock)
+    run = out or folder / RUN
+    with held(run), ExitStack() as stack:
+        guardian = stack.enter_context(connect_guardian(site, clock, retry))
+        parties, pool = stack.enter_context(_parties(site, credentials, clock, retry))
+        store = open_training(run, site.site, parties, pool, options, task, secrets.token_bytes(NONCE_BYTES))
+        costs = guardian.plan(store.plan_bytes).parties
+        permissions = Permissions(credentials, guardian_of(site), clock)
+        leading = Lead.open(guardian, parties, permissions, pool, store, told)
+        leading.run()
+        return TrainingReport(
+            kind=options.kind,
+            guarantee="none" if options.kind == "ttac" else options.clip,
+            rounds=options.rounds,
+            taking_part=store.progress.taking_part,
+            costs=tuple(
+                Cost(one.site, one.group, one.teachers, one.epsilon, one.delta, one.budget_epsilon)
+                for one in costs
+                if options.kind != "ttac"
+            ),
+            left_out={name: error.message for name, error in leading.left_out.items()},
+        )
+
+
+def _site(folder: Path) -> SiteConfig:
+    site = load_site(folder)
+    if site.role != "party" or site.site not in site.parties:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{folder} leads nobody: name the folder of a party whose site.toml lists all parties that take"
+            " part, itself too, with their addresses under [parties].",
+        )
+    return site
+
+
+@contextmanager
+def _parties(
+    site: SiteConfig, credentials: Credentials, clock: Clock, retry: Retry
+) -> Iterator[tuple[dict[str, TrainingPeer], ThreadPoolExecutor]]:
+    """All parties over mTLS, and a thread for each; calls under way end when the block is left."""
+    parties = {
+        name: TrainingPeer(
+            name,
+            partial(
+                open_channel, credentials, address, Identity(site.federation, name, Role.PARTY), clock=clock
+            ),
+            retry,
+        )
+        for name, address in site.parties.items()
+    }
+    with ExitStack() as stack:
+        pool = ThreadPoolExecutor(max_workers=len(parties), thread_name_prefix="party")
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        for peer in parties.values():
+            stack.callback(peer.close)
+        yield parties, pool

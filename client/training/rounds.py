@@ -1,0 +1,73 @@
+"""One round of a training: every party's teachers learn from the average, and one sum is released."""
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.batch import Granted, Ticketed
+from client.guardian_peer import GuardianPeer, Sum
+from client.training.peer import TrainingPeer, Work
+from client.votes import Votes, collect
+from common.averaging import Average
+from common.errors import ErrorCode, OstrakaError
+from common.sharing.expansion import expand
+from common.sharing.ring import Ring, RingArray
+
+STEP_BYTES = 8
+
+
+class Learning:
+    """Has the parties of a round learn, each from the average and what it knows of its own updates."""
+
+    def __init__(
+        self,
+        parties: Mapping[str, TrainingPeer],
+        session: Granted,
+        counted: Mapping[str, int],
+        pool: Executor,
+    ) -> None:
+        """Take an open session; `counted` says by site which update of it counted last."""
+        self._parties = parties
+        self._session = session
+        self._counted = counted
+        self._pool = pool
+
+    def collect(self, ticket: Ticketed, queries: Average) -> Votes:
+        """This side's shares of the updates of every party of the ticket, or why it gave none."""
+        session = self._session
+        work = Work(session.plan_bytes, session.signed, queries, ticket.signed)
+        ring, width = Ring(session.plan.ring_bits), len(queries.theta)
+
+        def ask(site: str) -> RingArray:
+            seed = self._parties[site].train(work, self._counted.get(site))
+            return expand(seed, 1, width, ring)
+
+        return collect(ticket.sites, ask, self._pool)
+
+
+class Summing:
+    """Has the guardian release sums."""
+
+    def __init__(self, guardian: GuardianPeer, session: Granted) -> None:
+        """Take an open session."""
+        self._guardian = guardian
+        self._session = session
+
+    def answers(self, batch_id: int, total: RingArray, queries: Average) -> NDArray[np.int64]:
+        """The sum that a round releases, (d,) in steps of 2^-16."""
+        ring, (rows, width) = Ring(self._session.plan.ring_bits), total.shape
+        sent = Sum(ring.to_bytes(total), rows, width)
+        released = self._guardian.release_update(self._session.grant.session_id, batch_id, sent)
+        return read_update(released, width)
+
+
+def read_update(data: bytes, width: int) -> NDArray[np.int64]:
+    """A released sum, (width,); raises `message.invalid` for another size."""
+    if len(data) != width * STEP_BYTES:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID,
+            "The guardian released no sum of these parameters; use the same version everywhere.",
+        )
+    return np.frombuffer(data, "<i8").astype(np.int64)

@@ -1,0 +1,108 @@
+"""What a lead party knows durably of a training: its plan, the average, and which round is under way."""
+
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from client.state import replace_durably
+from common.averaging import Average
+from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
+
+FILE = "training.safetensors"
+_KEY = "progress"
+
+
+class Open(BaseModel):
+    """A round that was begun and is not known to be released or dead.
+
+    `frozen` are the parties in its sum, empty until they are fixed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int
+    frozen: tuple[str, ...] = ()
+
+
+class Progress(BaseModel):
+    """How far a training is.
+
+    Attributes:
+        plan: serialized, in hex.
+        session: its id once opened.
+        number: rounds released.
+        batch: the next batch id.
+        open: the round under way.
+        counted: by site, the last batch whose sum had its update in it.
+        taking_part: how many parties were in the sum of each released round.
+        finished: sites that stored their teachers.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    plan: str
+    session: str = ""
+    number: int = 0
+    batch: int = 1
+    open: Open | None = None
+    counted: dict[str, int] = Field(default_factory=dict)
+    taking_part: tuple[int, ...] = ()
+    finished: tuple[str, ...] = ()
+
+    def changed(self, **values: object) -> Self:
+        """The same with other values."""
+        return self.model_copy(update=values)
+
+
+class TrainingStore:
+    """A training's progress and average in one file, replaced at once whenever either changes."""
+
+    def __init__(self, folder: Path, progress: Progress, average: Average) -> None:
+        """Take what `create` or `load` made."""
+        self._folder = folder
+        self.progress = progress
+        self.average = average
+
+    @classmethod
+    def create(cls, folder: Path, progress: Progress, average: Average) -> Self:
+        """A new training in `folder`, which exists."""
+        store = cls(folder, progress, average)
+        store.keep(progress)
+        return store
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """The training in `folder`, None where there is none; raises `run.mismatch` for a damaged one."""
+        path = folder / FILE
+        if not path.exists():
+            return None
+        try:
+            with safe_open(path, framework="numpy") as file:
+                progress = Progress.model_validate_json((file.metadata() or {}).get(_KEY, ""))
+                theta, c = file.get_tensor("theta"), file.get_tensor("c")
+        except (OSError, SafetensorError, ValidationError) as exc:
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH, f"{path} is damaged: remove it, and begin the training again."
+            ) from exc
+        return cls(folder, progress, Average(theta, c, progress.number))
+
+    @property
+    def plan_bytes(self) -> bytes:
+        """The plan as it is sent."""
+        return bytes.fromhex(self.progress.plan)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it reads."""
+        return Plan.parse(self.plan_bytes)
+
+    def keep(self, progress: Progress, average: Average | None = None) -> None:
+        """Make both hold, durably."""
+        self.progress, self.average = progress, average or self.average
+        tensors = {"theta": np.asarray(self.average.theta), "c": np.asarray(self.average.c)}
+        replace_durably(self._folder / FILE, save(tensors, {_KEY: progress.model_dump_json()}))
