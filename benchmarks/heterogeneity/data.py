@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from benchmarks.published import DATA
 
 CLASSES = 10
+SHAPE = (28, 28)
 PATH = DATA / "mnist.npz"
 """Where the images lie, if they are there: ../shared/data beside the checkout."""
 PUBLIC = 9000

@@ -58,15 +58,15 @@ class Measure:
         answered: queries that got a label.
         labels: part of the labels that is right; none where there are none.
         student: accuracy of students on the test records; none where a run gave no label.
-        worst_case: epsilon that holds whatever the votes were.
-        exact: epsilon of these very votes.
+        worst_case: epsilon that holds whatever the votes were, training included; none without a guarantee.
+        exact: epsilon of these very votes, likewise.
     """
 
     answered: float
     labels: float | None
     student: float | None
-    worst_case: float
-    exact: float
+    worst_case: float | None
+    exact: float | None
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def settings() -> Iterator[Setting]:
                 yield Setting(gamma, queries, confident)
 
 
-def measure(votes: Votes, split: Split, setting: Setting) -> Measure:
-    """Returns what `votes` (teachers, public) come to."""
+def measure(votes: Votes, split: Split, setting: Setting, spent: Floats | None) -> Measure:
+    """Returns what `votes` (teachers, public) come to; training cost `spent`, none without a guarantee."""
     counts = histograms(votes, CLASSES)
     runs = [_run(counts, setting, np.random.default_rng(seed)) for seed in range(RUNS)]
     right = np.concatenate([run.right(split.public) for run in runs])
@@ -105,8 +105,8 @@ def measure(votes: Votes, split: Split, setting: Setting) -> Measure:
         answered=len(right) / RUNS,
         labels=float(right.mean()) if len(right) else None,
         student=_student(runs, split),
-        worst_case=_epsilon(runs, setting, "worst_case"),
-        exact=_epsilon(runs, setting, "exact"),
+        worst_case=_epsilon(runs, setting, "worst_case", spent),
+        exact=_epsilon(runs, setting, "exact", spent),
     )
 
 
@@ -115,10 +115,12 @@ def _run(counts: Floats, setting: Setting, random: np.random.Generator) -> Run:
     return Run(rows, counts[rows], answer(counts[rows], setting.mechanism, random))
 
 
-def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound) -> float:
+def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound, spent: Floats | None) -> float | None:
+    if spent is None:
+        return None
     counts = np.stack([run.counts for run in runs])
     answered = np.stack([run.answers.answered for run in runs])
-    return float(np.mean(costs(counts, answered, setting.mechanism, bound)))
+    return float(np.mean(costs(counts, answered, setting.mechanism, bound, spent)))
 
 
 def _student(runs: Sequence[Run], split: Split) -> float | None:

@@ -14,7 +14,7 @@ from common.mechanism import LnMax
 
 GAMMAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 COLOURS = dict(zip(SIMILARITIES, ("#d55e00", "#e69f00", "#0072b2"), strict=True))
-LINES = {Training.CONVENTIONAL: "--"}
+LINES = {Training.CONVENTIONAL: "--", Training.TTAC: "-", Training.DP_TTAC: ":"}
 
 
 def plot(cells: Sequence[Cell], split: Split, target: Path) -> None:

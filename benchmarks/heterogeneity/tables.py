@@ -7,6 +7,9 @@ from rich.table import Table
 from benchmarks.heterogeneity import paper
 from benchmarks.heterogeneity.cells import Cell
 from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Setting
+from benchmarks.heterogeneity.teachers import spent
+from benchmarks.heterogeneity.voting import DELTA
+from common.privacy import ORDERS, epsilon
 
 WIDTH = 110
 """Characters that the widest table takes."""
@@ -21,9 +24,9 @@ def tables(cells: Sequence[Cell]) -> Iterator[Table]:
 
 
 def _ensembles(cells: Sequence[Cell]) -> Table:
-    table = _table("Ten teachers, in %", "s %", "training", "one teacher", "plurality")
+    table = _table("Ten teachers, in %", "s %", "training", "one teacher", "plurality", "epsilon of training")
     for cell in cells:
-        table.add_row(*_names(cell), _percent(cell.teacher), _percent(cell.plurality))
+        table.add_row(*_names(cell), _percent(cell.teacher), _percent(cell.plurality), _training(cell))
     return table
 
 
@@ -42,7 +45,7 @@ def _students(cells: Sequence[Cell]) -> Table:
 
 def _labels(cells: Sequence[Cell]) -> Table:
     heads = "queries", "gamma", "mechanism", "answered", "right %", "student %", "worst case", "exact"
-    table = _table("Labels, and epsilon at delta 1e-5", "s %", "training", *heads)
+    table = _table("Labels, and epsilon of training and labels at delta 1e-5", "s %", "training", *heads)
     for cell in cells:
         for setting, one in cell.measures.items():
             table.add_row(
@@ -53,8 +56,8 @@ def _labels(cells: Sequence[Cell]) -> Table:
                 f"{one.answered:.0f}",
                 _percent(one.labels),
                 _percent(one.student),
-                f"{one.worst_case:.2f}",
-                f"{one.exact:.2f}",
+                _number(one.worst_case),
+                _number(one.exact),
             )
     return table
 
@@ -66,6 +69,16 @@ def _published(cell: Cell, setting: Setting) -> str:
 
 def _names(cell: Cell) -> tuple[str, str]:
     return str(cell.similarity), cell.training.value
+
+
+def _training(cell: Cell) -> str:
+    """What training cost; for TTAC that nothing is promised."""
+    rdp = spent(cell.training)
+    return "no guarantee" if rdp is None else f"{epsilon(rdp.tolist(), list(ORDERS), DELTA):.2f}"
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
 
 
 def _percent(value: float | None) -> str:

@@ -1,11 +1,13 @@
 """Ensembles of ten teachers whose records are more or less alike; only their votes are kept.
 
-A new kind of teachers is a member of `Training`, a function in `TRAININGS` and a line in `plot.LINES`; 004's
-numbers for it, if there are any, are under its name in `paper.TABLE`. Cache, tables and plot then have it.
+A new kind of teachers is a member of `Training`, a function in `TRAININGS`, what it costs in `spent` and a
+line in `plot.LINES`; 004's numbers for it, if there are any, are under its name in `paper.TABLE`. Cache,
+tables and plot then have it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +15,25 @@ from numpy.typing import NDArray
 
 from benchmarks.heterogeneity.data import Records, Split
 from benchmarks.heterogeneity.networks import Votes, answers
+from benchmarks.heterogeneity.together import DP_TTAC, TTAC, learn
+from common.privacy import ORDERS
 from deploy.simulation.schemes import label_sorted
+from guardian.accounting.checks import Floats
 
 TEACHERS = 10
 SIMILARITIES = (0, 1, 100)
 """Percentages of records shared out at random; the others are sorted by label."""
 SEED = 4
+EPOCHS = 10
+"""Of conventional teachers."""
 
 
 class Training(StrEnum):
     """How teachers are trained."""
 
     CONVENTIONAL = "conventional"
+    TTAC = "ttac"
+    DP_TTAC = "dp-ttac"
 
 
 def shards(private: Records, similarity: float) -> Sequence[Records]:
@@ -48,10 +57,23 @@ def votes(training: Training, similarity: float, split: Split, cache: Path) -> V
 
 def conventional(held: Sequence[Records], X: NDArray[np.float32]) -> Votes:
     """Every teacher learns from its own records alone."""
-    return answers(held, SEED, X)
+    return answers(held, SEED, X, EPOCHS)
 
 
 TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], Votes]] = {
-    Training.CONVENTIONAL: conventional
+    Training.CONVENTIONAL: conventional,
+    Training.TTAC: partial(learn, TTAC, SEED),
+    Training.DP_TTAC: partial(learn, DP_TTAC, SEED),
 }
+
+
+def spent(training: Training) -> Floats | None:
+    """Returns what a record pays for training, rdp at `ORDERS`; none for TTAC, which promises nothing."""
+    return {
+        Training.CONVENTIONAL: np.zeros(len(ORDERS)),
+        Training.TTAC: None,
+        Training.DP_TTAC: DP_TTAC.rdp,
+    }[training]
+
+
 """Each takes every teacher's records and public ones (Q, *shape), and returns votes (TEACHERS, Q)."""

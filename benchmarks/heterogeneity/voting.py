@@ -51,8 +51,16 @@ def answer(counts: Floats, mechanism: Mechanism, random: np.random.Generator) ->
             return Answers(check >= threshold, noisy.argmax(axis=1))
 
 
-def costs(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bound: Bound) -> list[float]:
+def costs(
+    counts: Floats,
+    answered: NDArray[np.bool_],
+    mechanism: Mechanism,
+    bound: Bound,
+    spent: Floats | float = 0.0,
+) -> list[float]:
     """Returns the epsilon, at DELTA, of each run's queries: `counts` (runs, Q, k), `answered` (runs, Q).
+
+    `spent` is what was paid before, rdp at `ORDERS`.
 
     Histograms that differ in the order of classes alone cost the same and are worked out once.
     """
@@ -60,7 +68,7 @@ def costs(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bou
     alike = np.column_stack([np.sort(counts.reshape(-1, classes), axis=1), answered.ravel()])
     kinds, kind = np.unique(alike, axis=0, return_inverse=True)
     rdp = _rdp(kinds[:, :-1], kinds[:, -1] == 1, mechanism, bound)[kind].reshape(runs, queries, -1)
-    return [epsilon(total.tolist(), list(ORDERS), DELTA) for total in rdp.sum(axis=1)]
+    return [epsilon(total.tolist(), list(ORDERS), DELTA) for total in rdp.sum(axis=1) + spent]
 
 
 def _rdp(counts: Floats, answered: NDArray[np.bool_], mechanism: Mechanism, bound: Bound) -> Floats:

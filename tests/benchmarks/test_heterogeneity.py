@@ -13,16 +13,19 @@ from benchmarks.heterogeneity import cells as module
 from benchmarks.heterogeneity import paper, teachers
 from benchmarks.heterogeneity.cells import Cell, as_json, cells
 from benchmarks.heterogeneity.data import Records, Split
-from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Measure, Setting, measure
-from benchmarks.heterogeneity.networks import Votes
+from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Measure, Setting, measure, settings
+from benchmarks.heterogeneity.networks import Votes, answers
 from benchmarks.heterogeneity.plot import LINES, plot
 from benchmarks.heterogeneity.tables import tables
-from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, TRAININGS, Training, shards
+from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, TRAININGS, Training, shards, spent
+from benchmarks.heterogeneity.together import DP_TTAC, TTAC, Lessons, learn
 from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality_accuracy
 from common.mechanism import Confident, LnMax
 from common.privacy import ORDERS, epsilon
 from guardian.accounting import lnmax_rdp
+from services.teachers.together.algorithm import untrained
 
+NOTHING = np.zeros(len(ORDERS))
 MEASURE = Measure(answered=12.0, labels=0.5, student=None, worst_case=3.0, exact=2.0)
 
 
@@ -98,17 +101,65 @@ def test_every_kind_of_teachers_can_be_trained_and_drawn() -> None:
 def test_students_learn_what_teachers_agree_on() -> None:
     split = digits()
     votes = np.tile(split.public.y, (TEACHERS, 1)).astype(np.uint8)
-    found = measure(votes, split, Setting(gamma=3.0, queries=100, confident=False))
+    found = measure(votes, split, Setting(gamma=3.0, queries=100, confident=False), NOTHING)
     assert (found.answered, found.labels) == (100, 1.0)
     assert found.student is not None
     assert found.student > 0.7
+    assert found.exact is not None
+    assert found.worst_case is not None
     assert found.exact <= found.worst_case
+
+
+def test_what_training_cost_is_in_the_epsilon_of_labels() -> None:
+    counts, mechanism = np.array([[[9.0, 1, 0]]]), LnMax(gamma=0.3)
+    answered = np.ones((1, 1), dtype=bool)
+    before = np.array([0.01 * order for order in ORDERS])
+    (found,) = costs(counts, answered, mechanism, "exact", before)
+    rdp = lnmax_rdp(counts[0], 0.3, ORDERS, bound="exact").sum(axis=0) + before
+    assert found == pytest.approx(epsilon(rdp.tolist(), list(ORDERS), 1e-5))
+
+
+def test_training_costs_what_its_sums_cost() -> None:
+    d, sums = DP_TTAC.mechanism.recipe.parameters, DP_TTAC.rounds - 1
+    moved = 2 + np.sqrt(d) * 2**-16
+    wanted = [sums * order * moved**2 / (2 * 23.5**2) for order in ORDERS]
+    found = spent(Training.DP_TTAC)
+    assert found is not None
+    np.testing.assert_allclose(found, wanted)
+    assert epsilon(wanted, list(ORDERS), 1e-5) == pytest.approx(2, abs=0.05)
+    assert spent(Training.TTAC) is None
+    assert spent(Training.CONVENTIONAL) == pytest.approx(NOTHING)
+
+
+@pytest.mark.parametrize("lessons", [TTAC, DP_TTAC], ids=["ttac", "dp-ttac"])
+def test_teachers_of_one_class_each_learn_the_others_together(lessons: Lessons) -> None:
+    split = digits()
+    few = replace(lessons, rounds=25)
+    recipe = lessons.mechanism.recipe
+    small = recipe.model_copy(update={"parameters": len(untrained(recipe.model, (8, 8), 10, 0))})
+    noise = {} if lessons is TTAC else {"sigma": 0.2}
+    few = replace(few, mechanism=lessons.mechanism.model_copy(update={"recipe": small, **noise}))
+    cast = learn(few, 0, shards(split.private, 0), split.public.X)
+    accuracy = plurality_accuracy(histograms(cast, 10), split.public.y)
+    apart = answers(shards(split.private, 0), 0, split.public.X, epochs=5)
+    assert accuracy > 3 * plurality_accuracy(histograms(apart, 10), split.public.y)
+
+
+def test_tables_say_where_nothing_is_promised() -> None:
+    votes = np.zeros((TEACHERS, 1), dtype=np.uint8)
+    console = Console(width=120, record=True, file=StringIO())
+    measures = dict.fromkeys(settings(), replace(MEASURE, worst_case=None, exact=None))
+    for table in tables([Cell(one, 0, votes, 0.1, 0.1, measures) for one in Training]):
+        console.print(table)
+    text = console.export_text()
+    assert "no guarantee" in text
+    assert "0.00" in text
 
 
 def test_runs_without_a_label_have_no_student() -> None:
     split = digits()
     votes = np.tile(np.arange(TEACHERS), (len(split.public.y), 1)).T.astype(np.uint8)
-    found = measure(votes, split, Setting(gamma=5.0, queries=20, confident=True))
+    found = measure(votes, split, Setting(gamma=5.0, queries=20, confident=True), NOTHING)
     assert (found.answered, found.labels, found.student) == (0, None, None)
 
 

@@ -1,0 +1,30 @@
+"""A network that learns digits in few steps along plain gradients, which is how teachers learn together."""
+
+import torch
+from torch import nn
+
+from services.teachers.networks import AsImages, image_axes
+
+MODEL = "benchmarks.heterogeneity.quick:quick"
+CHANNELS = 8
+
+
+def quick(shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Two convolutions and a linear layer, each before the last brought to one scale, record by record."""
+    axes = image_axes(shape)
+    assert axes is not None
+    layers = nn.Sequential(
+        AsImages(axes),
+        nn.GroupNorm(1, axes.channels, affine=False),
+        nn.Conv2d(axes.channels, CHANNELS, 5, stride=2, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.GroupNorm(4, CHANNELS, affine=False),
+        nn.Conv2d(CHANNELS, 4 * CHANNELS, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.GroupNorm(1, 4 * CHANNELS, affine=False),
+        nn.Flatten(),
+    )
+    with torch.no_grad():
+        width = layers(torch.zeros(1, *shape)).shape[1]
+    return nn.Sequential(layers, nn.Linear(width, classes))
