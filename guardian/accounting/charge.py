@@ -155,10 +155,8 @@ def _queries(tally: Tally, order: float, terms: _Terms) -> Floats:
             rdp = _labels(tally, sigma, check, tau, order, terms)
         case L1(sigma=sigma, check=check, tau1=tau1):
             rdp = _labels(tally, sigma, check, l1_radius(tau1), order, terms)
-        case NoiseCluster():
-            raise ValueError("noise_cluster is charged by batch")
-        case Ttac() | DpTtac():
-            raise ValueError(f"{tally.mechanism.kind} is charged the worst case")
+        case NoiseCluster() | Ttac() | DpTtac():
+            raise ValueError(f"{tally.mechanism.kind} is not charged by query")
     return rdp[:, 0]
 
 
