@@ -20,6 +20,7 @@ from client.training.state import Open, Progress, TrainingStore
 from common.averaging import Average
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import DpTtac, Ttac
+from protos.ostraka.v1 import common_pb2
 
 Told = Callable[[Progress], None]
 
@@ -162,7 +163,7 @@ class Lead:
             total,
             teachers_in=sum(one.teachers for one in frozen),
             teachers=sum(one.teachers for one in self._known.values()),
-            records=sum(one.records for one in frozen),
+            records=sum(_records(one) for one in frozen),
         )
         counted = progress.counted | dict.fromkeys(progress.open.frozen, progress.open.batch)
         after = progress.changed(
@@ -201,6 +202,15 @@ class Lead:
         except OstrakaError as error:
             if error.code not in NEVER_RELEASED:
                 raise
+
+
+def _records(participant: common_pb2.Participant) -> int:
+    """Records whose gradients are in its updates, each as often as teachers have it."""
+    return sum(
+        copies * records
+        for clique in participant.cliques
+        for copies, records in zip(clique.copies, clique.records, strict=True)
+    )
 
 
 def _unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
