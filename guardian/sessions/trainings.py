@@ -28,7 +28,7 @@ def check_caller(plan: Plan, caller: Identity) -> None:
         raise OstrakaError(
             ErrorCode.IDENTITY_WRONG_ROLE,
             f"Mechanism {plan.mechanism.kind} is not for role {caller.role}: parties train together with"
-            " `ostraka party lead`, and querying parties ask for labels.",
+            " `ostraka lead`, and querying parties ask for labels.",
         )
     if is_training(plan) and caller.site not in plan.parties:
         raise OstrakaError(
