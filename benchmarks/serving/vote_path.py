@@ -77,7 +77,7 @@ class VotePath:
 
 
 CASES = (
-    Case("cnn", "cnn", (28, 28), repeats=20, sessions=16, size=100, batches=16),
+    Case("cnn", "cnn", (28, 28), repeats=100, sessions=16, size=100, batches=16),
     Case(
         "ResNet-18",
         "benchmarks.serving.resnet18:resnet18",
