@@ -121,7 +121,7 @@ def _configs(
         update={"role": "admin", "listen": "", "guardian": home, "folder": Path(ADMIN_FOLDER)}
     )
     known = dict(zip(parties, addresses[1:], strict=True))
-    for party, listen in known.items():
+    for party, listen in zip(parties, addresses[1:], strict=True):
         update = {"site": party, "role": "party", "listen": listen, "guardian": home, "folder": Path(party)}
         yield base.model_copy(update={**update, "parties": known})
     folder = Path(f"{query}-query" if query in parties else query)
