@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import tomllib
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -62,15 +63,16 @@ class Task(Part):
         """Feature names in the order in which records hold them."""
         return self.input.names
 
-    def load(self, path: Path | str) -> Dataset:
+    def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
         """A site's records for this task, labels looked up in its classes, checked.
 
         A table's column `consent` holds consent levels unless the task has a feature or label of that name.
+        The `ignored` labels of a multi-label task are 0 whatever the file holds, also where it lacks them.
         """
         labels = self.classes if self.multi_label else (self.label,)
         consent = COLUMN not in (*self.columns, *labels)
         if self.multi_label:
-            data = load(path, self.classes, consent=consent)
+            data = load(path, self.classes, consent=consent, ignored=ignored)
         else:
             data = load(path, self.label, self.classes, consent=consent)
         self.check(data)

@@ -18,6 +18,7 @@ from common.task import Task, load_task
 from common.telemetry import progress
 from services import admin_cli
 from services.policy import PartySection
+from services.teachers.abstaining import abstained
 from services.teachers.config import Progress, TrainingSection, is_file
 from services.teachers.manifest import Together
 
@@ -100,8 +101,9 @@ def train(
         variant=variant,
     )
     wanted = load_task(task or _task_file(site))
-    records = wanted.load(section.required_data)
-    public = wanted.load(section.threshold_data) if section.threshold_data else None
+    abstained(wanted, section.abstains)
+    records = wanted.load(section.required_data, ignored=section.abstains)
+    public = wanted.load(section.threshold_data, ignored=section.abstains) if section.threshold_data else None
     if section.model and is_file(section.model) and training is None:
         _host(site, records, wanted, section, public, json)
         return
@@ -172,7 +174,9 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     from services.teachers import Ensemble
 
     wanted = load_task(task or _task_file(site))
-    records = wanted.load(_training(site, data).required_data)
+    section = _training(site, data)
+    abstained(wanted, section.abstains)
+    records = wanted.load(section.required_data, ignored=section.abstains)
     teachers, head, encoder, together, groups = None, "", "", "", []
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)

@@ -24,18 +24,20 @@ class Declared:
         copies: how many teachers one record of each group touches.
         votes_per_person: what one person's records change in one vote of each of these teachers.
         together: how they learned with those of other parties, as in Manifest; empty where they did not.
+        abstains: labels on which they do not vote, by index in rising order.
     """
 
     cliques: tuple[Clique, ...]
     copies: Mapping[str, int]
     votes_per_person: int
     together: str = ""
+    abstains: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
         """What `declaration` says of these teachers."""
         copies = {group.name: group.copies for group in manifest.groups}
-        return cls(manifest.cliques, copies, votes_per_person, manifest.together)
+        return cls(manifest.cliques, copies, votes_per_person, manifest.together, manifest.abstains)
 
     def check(self, session: Session) -> None:
         """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights."""
@@ -53,6 +55,8 @@ class Declared:
             raise ticket_invalid("names other groups, copies or teachers of them than this party has")
         if participant.together != self.together:
             raise ticket_invalid("says otherwise than this party how its teachers learned with others")
+        if tuple(participant.abstains) != self.abstains:
+            raise ticket_invalid("lets this party abstain from other labels than its manifest does")
         self._check_weights(session)
 
     def turns(self, permission: Permission) -> list[Turn]:
@@ -108,6 +112,7 @@ def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) ->
         encoder=manifest.encoder,
         encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
         together=manifest.together,
+        abstains=manifest.abstains,
     )
 
 

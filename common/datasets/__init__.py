@@ -1,5 +1,6 @@
 """Records as arrays: read from files, split, written."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ def load(
     classes: tuple[str, ...] | None = None,
     *,
     consent: bool = False,
+    ignored: Collection[str] = (),
 ) -> Dataset:
     """The records of one .npz (X, y), .csv or .parquet file; unlabelled where there is no y or label column.
 
@@ -34,6 +36,7 @@ def load(
         classes: the task's class names, which labels of one column are then looked up in.
         consent: whether a table's column `consent`, where there is one, holds consent levels; otherwise it
             is a feature.
+        ignored: labels of multi-label records that are 0 whatever the file holds, also where it lacks them.
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
@@ -42,10 +45,12 @@ def load(
     file = _existing(path)
     if file.suffix == ".npz":
         labels = None if isinstance(label, str) else label
-        return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels)
+        return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels, ignored=ignored)
     from common.datasets import tables
 
-    return tables.dataset_of(tables.read_table(file), label, classes, str(file), consent=consent)
+    return tables.dataset_of(
+        tables.read_table(file), label, classes, str(file), consent=consent, ignored=ignored
+    )
 
 
 def load_splits(

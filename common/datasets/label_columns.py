@@ -1,5 +1,6 @@
 """Multi-label records: one column of 0 and 1 for every label."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,26 @@ def zeros_and_ones(values: NDArray[Any], label: str, source: str) -> NDArray[np.
             row=str(row),
         )
     return column.astype(np.int64)
+
+
+def with_zeros(
+    y: NDArray[Any],
+    stored: tuple[str, ...] | None,
+    asked: tuple[str, ...] | None,
+    ignored: Collection[str],
+) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """Label columns y (N, k) in the order asked, 0 for those `ignored`, which need not be stored.
+
+    As they are stored where nothing is ignored, or where another label is missing.
+    """
+    names = stored or asked
+    if not ignored or asked is None or names is None or len(names) != y.shape[1]:
+        return y, stored
+    if not set(asked) - set(ignored) <= set(names):
+        return y, stored
+    nothing = np.zeros(len(y), np.int64)
+    columns = [nothing if name in ignored else y[:, names.index(name)] for name in asked]
+    return np.stack(columns, axis=1), asked
 
 
 def in_order(

@@ -1,6 +1,6 @@
 """Records in NumPy's .npz files: X, optionally y, consent, columns (or feature_names) and classes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from common.datasets.classes import index_labels
 from common.datasets.consent import COLUMN
 from common.datasets.dataset import Dataset, from_arrays
-from common.datasets.label_columns import in_order
+from common.datasets.label_columns import in_order, with_zeros
 from common.errors import ErrorCode, OstrakaError
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -36,15 +36,17 @@ def dataset_of(
     source: str,
     *,
     labels: tuple[str, ...] | None = None,
+    ignored: Collection[str] = (),
 ) -> Dataset:
     """The dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
 
     A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
+    The `ignored` ones of them are 0.
     """
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
     y, names = arrays.get(f"y{suffix}"), _strings(arrays, "classes")
     if y is not None and y.ndim == 2:
-        y, names = in_order(y, names, labels)
+        y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
     elif y is not None:
         y, names = _indices(y, names, classes, source)
     return from_arrays(

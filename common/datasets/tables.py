@@ -1,5 +1,6 @@
 """Records in .csv and .parquet files: one column per feature, and one for the class or one per label."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,12 @@ def dataset_of(
     source: str,
     *,
     consent: bool = False,
+    ignored: Collection[str] = (),
 ) -> Dataset:
     """The dataset in a table, without labels where it has no column `label`, or none of several.
 
     A column `consent` holds consent levels where `consent` is asked for, else it is one like any other.
+    Labels that are `ignored` are 0, and need no column.
     """
     _require_distinct(table.column_names, source)
     labels = (label,) if isinstance(label, str) else label
@@ -49,7 +52,7 @@ def dataset_of(
     features = [_numbers(table, name, source) for name in columns]
     y = None
     if not isinstance(label, str):
-        y, classes = _label_columns(table, label, source), label
+        y, classes = _label_columns(table, label, source, ignored), label
     elif label in table.column_names:
         y, classes = index_labels(_values(table, label, source), classes, source)
     X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
@@ -65,19 +68,24 @@ def _require_distinct(names: list[str], source: str) -> None:
         )
 
 
-def _label_columns(table: pa.Table, labels: tuple[str, ...], source: str) -> NDArray[np.int64] | None:
+def _label_columns(
+    table: pa.Table, labels: tuple[str, ...], source: str, ignored: Collection[str]
+) -> NDArray[np.int64] | None:
     """0 and 1 by label, (N, k), or None where the table has a column for none of them."""
-    missing = [name for name in labels if name not in table.column_names]
-    if len(missing) == len(labels):
+    needed = [name for name in labels if name not in ignored]
+    missing = [name for name in needed if name not in table.column_names]
+    if len(missing) == len(needed):
         return None
     if missing:
         raise OstrakaError(
             ErrorCode.DATA_SHAPE,
-            f"{source} has columns for {len(labels) - len(missing)} of {len(labels)} labels, and none for "
+            f"{source} has columns for {len(needed) - len(missing)} of {len(needed)} labels, and none for "
             f"'{missing[0]}': give one column per label, or drop them all.",
             label=missing[0],
         )
-    return np.stack([zeros_and_ones(_values(table, name, source), name, source) for name in labels], axis=1)
+    nothing = np.zeros(table.num_rows, np.int64)
+    columns = {name: zeros_and_ones(_values(table, name, source), name, source) for name in needed}
+    return np.stack([columns.get(name, nothing) for name in labels], axis=1)
 
 
 def _levels(table: pa.Table) -> NDArray[Any]:

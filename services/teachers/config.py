@@ -79,6 +79,8 @@ class TrainingConfig(BaseModel):
         thresholds: from which score on a teacher of a multi-label task says yes: "none" one half, "global"
             one threshold for all labels, "per_label" one for each. Tuned for each teacher by itself on what
             its slice holds out, else all of it, or on public records (000, section I.10).
+        abstains: labels of a multi-label task that the records know nothing of, by name: the teachers do not
+            learn them and do not vote on them.
         variant: how consent levels that differ are used: "upsampling" gives records to more teachers,
             "vanishing" and "weighting" train each teacher on records of one level (003, section 3).
         consent: epsilon of each consent level, as the federation's policy has it.
@@ -98,6 +100,7 @@ class TrainingConfig(BaseModel):
     patience: Annotated[int, Field(ge=1)] = 5
     balanced: bool = False
     thresholds: Tuning = "none"
+    abstains: tuple[str, ...] = ()
     variant: Variant = "none"
     consent: dict[Level, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.05

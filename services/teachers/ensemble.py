@@ -83,7 +83,7 @@ class Ensemble:
         Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
         0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5,
         whatever the teacher's threshold; a model that fails, or one of whose scores is no number, votes for
-        no label.
+        no label, and so do all on labels that the manifest abstains from.
         """
         teachers = range(self.manifest.teachers)[rows]
         if len(X) == 0:
@@ -95,6 +95,8 @@ class Ensemble:
         for place, teacher in enumerate(teachers):
             if teacher in self.manifest.constants:
                 votes[place] = self.manifest.constants[teacher]
+        if self.manifest.abstains:
+            votes[..., list(self.manifest.abstains)] = 0
         return votes
 
     def require_task(self, task: Task) -> None:

@@ -8,6 +8,7 @@ from common.datasets import Dataset
 from common.encoders import load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
+from services.teachers.abstaining import abstained
 from services.teachers.assignment import assign
 from services.teachers.config import FILE, TrainingConfig
 from services.teachers.digests import records_digest
@@ -18,7 +19,7 @@ from services.teachers.preparation import features
 from services.teachers.slices import Slice
 from services.teachers.tuning import tune
 
-MEANT = {"teachers", "model", "encoder", "thresholds", "consent"}
+MEANT = {"teachers", "model", "encoder", "thresholds", "abstains", "consent"}
 """Settings that say something of models that are not trained here."""
 
 
@@ -67,6 +68,7 @@ def host(
         encoder_sha256=encoder.sha256.hex() if encoder else "",
         files=models.digests,
         thresholds=config.thresholds,
+        abstains=abstained(task, config.abstains),
         groups=assigned.groups,
     )
     shown = [] if public is None else [Slice(*features(public, task, encoder), entropy=())] * len(files)

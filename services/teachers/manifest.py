@@ -47,6 +47,7 @@ class TeachersManifest(BaseModel):
         files: digest of every exported model's file, hexadecimal, by teacher; none for those trained here.
         thresholds: whether teachers have thresholds of their own, in a file beside this one.
         together: how they learned with those of other parties; empty where they learned alone.
+        abstains: labels on which the teachers do not vote, by index in rising order.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -75,6 +76,7 @@ class TeachersManifest(BaseModel):
     files: tuple[Digest, ...] = ()
     thresholds: Tuning = "none"
     together: Together | Literal[""] = ""
+    abstains: tuple[Annotated[int, Field(ge=0)], ...] = ()
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")

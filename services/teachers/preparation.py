@@ -12,6 +12,7 @@ from common.datasets import Dataset
 from common.encoders import Encoder, load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
+from services.teachers.abstaining import abstained, unlearned
 from services.teachers.assignment import assign
 from services.teachers.config import HEAD_OF_MODEL, TrainingConfig, is_file
 from services.teachers.digests import records_digest, slices_digest
@@ -63,10 +64,15 @@ def prepare(
     Raises:
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
             records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
-            `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together.
+            `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together,
+            or as `abstained` says.
     """
+    abstains = abstained(task, config.abstains)
+    if together and abstains:
+        raise _all_labels()
     encoder = load_encoder(config.encoder) if config.encoder else None
     X, y = features(dataset, task, encoder)
+    y = unlearned(y, abstains)
     assigned = assign(dataset, config, seed)
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(X.shape[1:])
@@ -99,6 +105,7 @@ def prepare(
         encoder_sha256=encoder.sha256.hex() if encoder else "",
         thresholds=config.thresholds,
         together=together,
+        abstains=abstains,
         groups=assigned.groups,
     )
     shown = None if public is None else Slice(*features(public, task, encoder), entropy=(seed,))
@@ -119,6 +126,14 @@ def _alone(model: str) -> OstrakaError:
         ErrorCode.CONFIG_INVALID,
         f"Networks that are trained here learn together, and {model} is none: give --model logistic, mlp or "
         "cnn, or train without --training.",
+    )
+
+
+def _all_labels() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        "Teachers that learn together learn all labels: take abstains out of [training] in site.toml, or "
+        "train without --training.",
     )
 
 
