@@ -15,19 +15,21 @@ def binary_rdp(
     n: ArrayLike,
     sigma: float,
     orders: ArrayLike,
+    answered: ArrayLike | None = None,
     *,
     bound: Bound = "exact",
     tau: float | None = None,
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> Floats:
-    """Return the rdp (Q, R) of releasing the bits of all k labels of each query.
+    """Return the rdp (Q, R) of releasing the bits of the k labels of each query.
 
     Args:
         positives: votes for each label (Q, k), whole unless clipped or weighted.
         n: votes on each label, a number or (Q, k).
         sigma: standard deviation of the noise on positives and on negatives, in votes.
         orders: Renyi orders (R,), above 1.
+        answered: which labels were answered (Q, k), by what is public; none: all.
         bound: "worst_case", k times the costliest answer with two outcomes (`two_outcomes_rdp`), and with
             `tau` at most 2 orders (tau sensitivity/sigma)^2; "theorem6", the papers' bound on each label,
             which holds for D(M(D) || M(D')) alone; or "exact", both directions of the divergence itself,
@@ -44,7 +46,7 @@ def binary_rdp(
         InputError: where an argument is malformed.
     """
     change = Change(influence, tau)
-    votes = label_votes(positives, n, change)
+    votes = label_votes(positives, n, change, answered)
     release = Release(vote=check_scalar("sigma", sigma), lattice=check_lattice(lattice))
     return released_rdp(votes, release, change, orders, bound)
 

@@ -164,12 +164,11 @@ def _labels(
     tally: Tally, sigma: float, check: Check | None, radius: float | None, order: float, terms: _Terms
 ) -> Floats:
     """Return the rdp (Q, 1) of one bit per label, from ballots of an L2 norm of at most `radius`."""
-    votes = tally.votes
-    n = np.broadcast_to(tally.total[:, None], votes.shape)
+    votes, n, answered = tally.votes, tally.totals(), tally.answered
     if check is None:
-        return binary_rdp(votes, n, sigma, order, tau=radius, **terms)
+        return binary_rdp(votes, n, sigma, order, answered, tau=radius, **terms)
     return checked_binary_rdp(
-        votes, n, check.threshold, check.sigma, sigma, order, tally.answered, tau=radius, **terms
+        votes, n, check.threshold, check.sigma, sigma, order, answered, tau=radius, **terms
     )
 
 

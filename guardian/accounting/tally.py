@@ -20,7 +20,7 @@ class Tally:
         mechanism: what was released.
         classes: classes k, or labels of a multi-label task.
         total: weight of all votes scheduled for a query, in votes (Q,); for NoiseCluster the records of its
-            parties, the same in every row.
+            parties, the same in every row; where ballots have one count a label also (Q, k), by label.
         voters: the most teachers scheduled for any query.
         votes: sums in votes, (Q, width), float64.
         answered: which answers were given, bool (Q, m).
@@ -43,6 +43,10 @@ class Tally:
         total, votes, answered = self.total[chosen], self.votes[chosen], self.answered[chosen]
         return replace(self, total=total, votes=votes, answered=answered, scores=scores)
 
+    def totals(self) -> Floats:
+        """Return the weight of all votes on each count, broadcast to the votes (Q, width)."""
+        return np.broadcast_to(self.total if self.total.ndim == 2 else self.total[:, None], self.votes.shape)
+
     def seen(self) -> Floats:
         """Return Powerset's largest counts (Q, at most voters): honest votes reach no more sets."""
         most = max(1, min(self.voters, self.votes.shape[1]))
@@ -54,7 +58,7 @@ class Tally:
         Bounds other than the worst case assume as much (docs/accounting.md). Counts need not be whole,
         because votes may be weighted or clipped.
         """
-        possible = np.isfinite(self.votes) & (self.votes >= 0) & (self.votes <= self.total[:, None])
+        possible = np.isfinite(self.votes) & (self.votes >= 0) & (self.votes <= self.totals())
         rows = np.asarray(possible.all(axis=1), dtype=np.bool_)
         if isinstance(self.mechanism, Binary | Tau | L1):
             return rows

@@ -25,16 +25,15 @@ def binary(
 ) -> Answers:
     """Answer every label of `sums`, the positives as ring values (Q, k); with a check, those that pass it.
 
-    Positives and negatives (`totals` less the positives, int64 (Q,) in lattice steps) each get their own
-    noise. Only the difference of the two is lifted: whatever offset a sum carries, a label then has two
-    outcomes that the noise decides.
+    Positives and negatives (`totals` less the positives, int64 (Q,), or (Q, k) by label, in lattice steps)
+    each get their own noise. Only the difference of the two is lifted: whatever offset a sum carries, a label
+    then has two outcomes that the noise decides. A label on which nobody votes is not answered.
     """
-    if mechanism.check is None:
-        answered = np.ones(sums.shape, dtype=np.bool_)
-    else:
-        answered = passes_per_label(sums, totals, mechanism.check, noise, ring)
+    weights = np.broadcast_to(totals if totals.ndim == 2 else totals[:, None], sums.shape)
+    answered = weights > 0
+    if mechanism.check is not None:
+        answered &= passes_per_label(sums, weights, mechanism.check, noise, ring)
     yes, no = ring.wrap(noise.gaussian(mechanism.sigma, (2, *sums.shape)))
-    everyone = ring.wrap(totals)[:, None]
-    difference = ring.lift(sums + sums - everyone + yes - no)
+    difference = ring.lift(sums + sums - ring.wrap(weights) + yes - no)
     coins = noise.uniform(sums.shape) >= np.uint64(2**63)
     return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))

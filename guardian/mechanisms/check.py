@@ -33,10 +33,10 @@ def passes_per_label(
 ) -> NDArray[np.bool_]:
     """Return where max(|V|, |n - V|) + N(0, sigma^2) >= threshold, a check (Q, k) for each of `positives`.
 
-    |.| is the circular distance and n the weight of all votes, `totals` (Q,) in lattice steps, so a label
+    |.| is the circular distance and n the weight of all votes, `totals` (Q, k) in lattice steps, so a label
     passes when the votes for it or the votes against it are many (000, Algorithm 2).
     """
-    negatives = ring.wrap(totals)[:, None] - positives
+    negatives = ring.wrap(totals) - positives
     larger = np.maximum(ring.distance(positives), ring.distance(negatives))
     return reaches(larger, needed_steps(check.threshold), check.sigma, noise)
 

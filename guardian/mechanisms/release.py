@@ -51,7 +51,8 @@ def release(
         noise: the randomness; every release draws afresh.
         ring: the ring of the sums.
         classes: number of classes, or of labels for a multi-label mechanism.
-        totals: weight of all votes scheduled for each query, int64 (Q,) in steps of 2^-16 of a vote.
+        totals: weight of all votes scheduled for each query, int64 (Q,) in steps of 2^-16 of a vote; where
+            ballots have one count a label also (Q, classes), of those scheduled for each label.
         voters: the most teachers scheduled for one of these queries.
         scores: for Interactive the student's probabilities, int64 (Q, classes) in steps of 2^-16.
 

@@ -48,18 +48,25 @@ class Attendance:
         """Weight of all votes on each query, int64 (Q,) in steps of 2^-16 vote."""
         return np.array([c.total for c in self.cliques], dtype=np.int64) @ self.present.astype(np.int64)
 
+    def totals_by_label(self, labels: int) -> NDArray[np.int64]:
+        """The same on each label of each query, int64 (Q, labels): who abstains counts for neither answer."""
+        weights = np.repeat([[clique.total] for clique in self.cliques], labels, axis=1)
+        for row, clique in enumerate(self.cliques):
+            weights[row, list(clique.abstains)] = 0
+        return self.present.T.astype(np.int64) @ weights.astype(np.int64)
+
     def voters(self) -> int:
         """The most teachers (or records) that vote on one query."""
         each = np.array([c.voters for c in self.cliques], dtype=np.int64)
         return int((each @ self.present.astype(np.int64)).max(initial=0))
 
     def fewest_parties(self) -> int:
-        """How many parties vote on the query with the fewest."""
-        by_site: dict[str, list[int]] = defaultdict(list)
-        for row, clique in enumerate(self.cliques):
-            by_site[clique.site].append(row)
-        voting = np.array([self.present[rows].any(axis=0) for rows in by_site.values()])
-        return int(voting.sum(axis=0).min())
+        """How many parties vote on the query with the fewest, or on the label of it on which any votes."""
+        fewest = int(self._parties().min())
+        for label in {label for clique in self.cliques for label in clique.abstains}:
+            parties = self._parties(label)
+            fewest = int(parties[parties > 0].min(initial=fewest))
+        return fewest
 
     def schedule(self, participants: Iterable[common_pb2.Participant]) -> list[common_pb2.Schedule]:
         """A ticket's messages for those of `participants` that vote, every clique of which is here."""
@@ -69,6 +76,17 @@ class Attendance:
             for party in participants
         ]
         return [message for message in messages if message.participant.site in voting]
+
+    def _parties(self, label: int | None = None) -> NDArray[np.int64]:
+        """How many parties vote on each query, int64 (Q,), or on one label of it."""
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, clique in enumerate(self.cliques):
+            if label not in clique.abstains:
+                rows[clique.site].append(row)
+        parties = np.zeros(self.present.shape[1], dtype=np.int64)
+        for own in rows.values():
+            parties += self.present[own].any(axis=0)
+        return parties
 
 
 def _packed(queries: NDArray[np.bool_]) -> bytes:

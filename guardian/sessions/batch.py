@@ -108,7 +108,8 @@ class Batch:
 
         Args:
             held: sites whose shares the querying party holds.
-            quorum: the least number of frozen parties that must vote on each query.
+            quorum: the least number of frozen parties that must vote on each query, and on each label that
+                any of them votes on.
             due: whether the ticket's freeze time has come.
 
         Raises:
@@ -122,7 +123,8 @@ class Batch:
             if fewest < quorum:
                 raise OstrakaError(
                     ErrorCode.QUORUM_LOST,
-                    f"Some query has votes of only {fewest} of the {quorum} parties that the quorum asks for;"
+                    f"Some query or label has votes of only {fewest} of the {quorum} parties that the quorum"
+                    " asks for;"
                     " ask again when more parties are up.",
                 )
             self.frozen = both

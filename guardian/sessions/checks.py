@@ -8,6 +8,7 @@ from common.plan import Plan
 from guardian.ledger import Budget
 from guardian.ledger.values import StoredParty
 from guardian.policy import Policy
+from guardian.sessions.abstaining import check_abstains
 from guardian.sessions.trainings import check_guarantee, check_learned
 from protos.ostraka.v1 import common_pb2
 
@@ -53,6 +54,7 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
     """Raise where a party that registered `manifest` cannot answer what `plan` asks.
 
     `task.mismatch` for another task or public encoder, or another way to learn than a training's,
+    `task.mismatch` or `plan.invalid` for labels that it abstains from, as `check_abstains` says,
     `party.not_encrypted` for encrypted queries to teachers that cannot be evaluated on them.
     """
     if manifest.task_digest != plan.task_digest:
@@ -68,6 +70,7 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
             f" {_named(plan.encoder)}; use the same encoder with the same weights everywhere.",
         )
     check_learned(plan, manifest)
+    check_abstains(plan, manifest)
     if plan.encoding == "ckks" and not manifest.head:
         raise OstrakaError(
             ErrorCode.PARTY_NOT_ENCRYPTED,

@@ -25,12 +25,14 @@ class Clique:
         voters: how many they are; for NoiseCluster the records, which vote themselves, and where gradients of
             records are summed how many of these there are.
         weight: of each vote, in steps of 2^-16 vote.
+        abstains: labels on which they do not vote, by index.
     """
 
     site: str
     groups: tuple[tuple[str, Influence], ...]
     voters: int
     weight: int
+    abstains: tuple[int, ...] = ()
 
     @property
     def total(self) -> int:
@@ -76,6 +78,7 @@ def cliques_of(
             groups=tuple(influence(name, clique.weight) for name in clique.groups),
             voters=_voters(clique, groups, mechanism),
             weight=clique.weight,
+            abstains=tuple(participant.abstains),
         )
         for clique in participant.cliques
     )

@@ -14,6 +14,7 @@ from guardian.accounting import Tally
 from guardian.ledger import Charge
 from guardian.mechanisms import Answers, release, released_updates
 from guardian.noise import NoiseSource
+from guardian.sessions.abstaining import counts_by_label
 from guardian.sessions.attendance import Attendance
 from guardian.sessions.charging import alike, charge_alike, worst_charges
 from guardian.sessions.payers import Payer
@@ -52,7 +53,9 @@ def tally(
     if isinstance(plan.mechanism, Ttac | DpTtac):
         return _trained(plan, plan.mechanism, total, payers, noise)
     ring = Ring(plan.ring_bits)
-    totals, voters = attendance.totals(), attendance.voters()
+    by_label = counts_by_label(plan)
+    totals = attendance.totals_by_label(plan.classes) if by_label else attendance.totals()
+    voters = attendance.voters()
     answers = release(
         total,
         plan.mechanism,

@@ -64,8 +64,8 @@ def _check_quorum(plan: Plan, attendance: Attendance, advice: str) -> None:
     if fewest < plan.quorum:
         raise OstrakaError(
             ErrorCode.QUORUM_LOST,
-            f"Only {fewest} parties can vote on some query of a batch and the quorum is {plan.quorum};"
-            f" {advice}.",
+            f"Only {fewest} parties can vote on some query or label of a batch and the quorum is"
+            f" {plan.quorum}; {advice}.",
         )
 
 
