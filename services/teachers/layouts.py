@@ -40,7 +40,7 @@ FASTEST: Mapping[tuple[Device, Work], Mapping[str, Layout]] = {
     ("gpu", "training"): ON_GPU,
     ("gpu", "prediction"): ON_GPU,
 }
-"""What `python -m benchmarks.serving --only ensembles` found fastest on a CPU; on GPUs as yet unmeasured."""
+"""What was found fastest, docs/teachers.md has the figures; on GPUs as yet unmeasured."""
 UNKNOWN: Mapping[Work, Layout] = {"training": "loop", "prediction": "workers"}
 """Layouts that any module bears: in training a factory's may draw from torch's one generator of a process."""
 
