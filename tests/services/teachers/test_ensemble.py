@@ -64,8 +64,8 @@ def test_stacked_networks_vote_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
     asked = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
     cpu, guard = torch.device("cpu"), Guard(5)
-    together = Networks(nets, (8, 8), cpu, stacked=True).predict(asked, guard)
-    alone = Networks(nets, (8, 8), cpu, stacked=False).predict(asked, guard)
+    together = Networks(nets, (8, 8), cpu, "stacked").predict(asked, guard)
+    alone = Networks(nets, (8, 8), cpu, "loop").predict(asked, guard)
     assert together.shape == (7, 700)
     assert (together == alone).mean() > 0.999  # logits that are equal up to rounding may change places
 
@@ -80,10 +80,8 @@ def test_a_teacher_without_numbers_votes_for_the_fixed_class(
     nets = [compose("mlp", (4,), 3) for _ in range(3)]
     with torch.no_grad():
         next(nets[1].parameters()).fill_(float("nan"))
-    votes = Networks(nets, (4,), torch.device("cpu"), stacked=True).predict(records.X, Guard(3))
-    alone = Networks([nets[0], nets[2]], (4,), torch.device("cpu"), stacked=False).predict(
-        records.X, Guard(3)
-    )
+    votes = Networks(nets, (4,), torch.device("cpu"), "products").predict(records.X, Guard(3))
+    alone = Networks([nets[0], nets[2]], (4,), torch.device("cpu"), "loop").predict(records.X, Guard(3))
     assert (votes[1] == 0).all()
     assert np.array_equal(votes[[0, 2]], alone)
 

@@ -104,8 +104,8 @@ def test_stacked_networks_score_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
     asked = np.random.default_rng(0).normal(size=(300, 64)).astype(np.float32)
     cpu, guard = torch.device("cpu"), Guard(5, multi_label=True)
-    together = Networks(nets, (8, 8), cpu, stacked=True).predict(asked, guard)
-    alone = Networks(nets, (8, 8), cpu, stacked=False).predict(asked, guard)
+    together = Networks(nets, (8, 8), cpu, "stacked").predict(asked, guard)
+    alone = Networks(nets, (8, 8), cpu, "loop").predict(asked, guard)
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
@@ -115,8 +115,8 @@ def test_a_network_without_numbers_votes_for_no_label() -> None:
         next(nets[1].parameters()).fill_(float("nan"))
     asked = np.ones((5, 4), np.float32)
     cpu, guard = torch.device("cpu"), Guard(3, multi_label=True)
-    scores = Networks(nets, (4,), cpu, stacked=True).predict(asked, guard)
-    alone = Networks([nets[0], nets[2]], (4,), cpu, stacked=False).predict(asked, guard)
+    scores = Networks(nets, (4,), cpu, "stacked").predict(asked, guard)
+    alone = Networks([nets[0], nets[2]], (4,), cpu, "loop").predict(asked, guard)
     assert not scores[1].any()
     np.testing.assert_allclose(scores[[0, 2]], alone, atol=1e-5)
 
