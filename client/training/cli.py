@@ -94,6 +94,8 @@ def _show(report: TrainingReport) -> None:
     console = Console()
     fewest = min(report.taking_part)
     console.print(f"All teachers learned for {report.rounds} rounds, at least {fewest} parties in each sum.")
+    if report.stopped is not None:
+        console.print(f"That is fewer than asked for: {report.stopped}")
     if report.guarantee == "none":
         console.print("No formal guarantee: the sums of ttac tell of records, and no epsilon says how much.")
         return

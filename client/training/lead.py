@@ -22,6 +22,9 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import DpTtac, Ttac
 from protos.ostraka.v1 import common_pb2
 
+STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.SESSION_ENDED})
+"""What ends the rounds before the last one, with what teachers have learnt by then kept."""
+
 Told = Callable[[Progress], None]
 
 
@@ -77,19 +80,27 @@ class Lead:
         return self._availability.failures
 
     def run(self) -> None:
-        """Take all rounds, then have every party store its teachers, and close the session.
+        """Take all rounds, or those that budgets pay for, then have every party store its teachers.
 
-        A round left open by an interruption is settled first. Raises OstrakaError where going on needs
-        somebody; running again goes on.
+        A round left open by an interruption is settled first. The session is closed at the end. Raises
+        OstrakaError where going on needs somebody; running again goes on.
         """
         self._told(self._store.progress)
         if self._store.progress.open is not None:
             self._settle()
-        while self._store.progress.number < self._granted.plan.queries:
-            self._permissions.require_current(self._granted.grant)
-            self._round()
+        try:
+            self._rounds()
+        except OstrakaError as error:
+            if error.code not in STOPS or self._store.progress.number == 0:
+                raise
+            self._store.keep(self._store.progress.changed(stopped=error.message))
         self._finish()
         self._close()
+
+    def _rounds(self) -> None:
+        while not self._store.progress.stopped and self._store.progress.number < self._granted.plan.queries:
+            self._permissions.require_current(self._granted.grant)
+            self._round()
 
     def _round(self) -> None:
         unavailable = self._availability.unavailable()
@@ -180,18 +191,23 @@ class Lead:
         """Have every party store its teachers that did not; raises where some cannot be reached."""
         work = Work(self._granted.plan_bytes, self._granted.signed, self._store.average)
         missing = [site for site in self._known if site not in self._store.progress.finished]
-        failures: dict[str, OstrakaError] = {}
+        counted = self._store.progress.counted
 
-        def finish(site: str) -> None:
+        def finish(site: str) -> OstrakaError | None:
             try:
                 self._parties[site].probe()
-                self._parties[site].finish(work, self._store.progress.counted.get(site))
+                self._parties[site].finish(work, counted.get(site))
             except OstrakaError as error:
-                failures[site] = error
+                return error
+            return None
 
-        list(self._pool.map(finish, missing))
-        done = (*self._store.progress.finished, *(site for site in missing if site not in failures))
-        self._store.keep(self._store.progress.changed(finished=tuple(sorted(done))))
+        failures: dict[str, OstrakaError] = {}
+        for site, error in zip(missing, self._pool.map(finish, missing), strict=True):
+            if error is not None:
+                failures[site] = error
+                continue
+            finished = (*self._store.progress.finished, site)
+            self._store.keep(self._store.progress.changed(finished=finished))
         self._told(self._store.progress)
         if failures:
             raise _unfinished(failures)

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from client.guardian_peer import GuardianPeer
 from client.permissions import Permissions
 from client.retry import Retry
 from client.run_folder import held
@@ -21,7 +22,7 @@ from common.clock import Clock, SystemClock
 from common.config import SiteConfig, load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
-from common.plan import NONCE_BYTES
+from common.plan import NONCE_BYTES, Plan
 from common.rpc import open_channel
 
 RUN = "training"
@@ -53,6 +54,7 @@ class TrainingReport:
         taking_part: how many parties were in the sum of each released round.
         costs: by party; none for ttac.
         left_out: why parties were left out of the last released round, by site.
+        stopped: why there were fewer rounds than asked for; None where there were not.
     """
 
     kind: str
@@ -61,10 +63,17 @@ class TrainingReport:
     taking_part: tuple[int, ...]
     costs: tuple[Cost, ...]
     left_out: Mapping[str, str]
+    stopped: str | None
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The report that `to_json` gave."""
+        costs = tuple(Cost(**cost) for cost in values["costs"])
+        return cls(**{**values, "taking_part": tuple(values["taking_part"]), "costs": costs})
 
 
 def lead(
@@ -98,22 +107,28 @@ def lead(
         guardian = stack.enter_context(connect_guardian(site, clock, retry))
         parties, pool = stack.enter_context(_parties(site, credentials, clock, retry))
         store = open_training(run, site.site, parties, pool, options, task, secrets.token_bytes(NONCE_BYTES))
-        costs = guardian.plan(store.plan_bytes).parties
         permissions = Permissions(credentials, guardian_of(site), clock)
         leading = Lead.open(guardian, parties, permissions, pool, store, told)
         leading.run()
+        released = store.progress.number
         return TrainingReport(
             kind=options.kind,
             guarantee="none" if options.kind == "ttac" else options.clip,
-            rounds=options.rounds,
+            rounds=released + 1,
             taking_part=store.progress.taking_part,
-            costs=tuple(
-                Cost(one.site, one.group, one.teachers, one.epsilon, one.delta, one.budget_epsilon)
-                for one in costs
-                if options.kind != "ttac"
-            ),
+            costs=() if options.kind == "ttac" else _costs(guardian, store.plan, released),
             left_out={name: error.message for name, error in leading.left_out.items()},
+            stopped=store.progress.stopped or None,
         )
+
+
+def _costs(guardian: GuardianPeer, plan: Plan, released: int) -> tuple[Cost, ...]:
+    """What so many rounds of a plan cost every party."""
+    taken = plan.model_copy(update={"queries": released})
+    return tuple(
+        Cost(one.site, one.group, one.teachers, one.epsilon, one.delta, one.budget_epsilon)
+        for one in guardian.plan(taken.serialize()).parties
+    )
 
 
 def _site(folder: Path) -> SiteConfig:

@@ -78,6 +78,20 @@ def simulate(
         str | None, typer.Option(help="stop, or let units without budget vanish.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Teachers' model; default suits the data.")] = None,
+    training: Annotated[
+        str | None,
+        typer.Option(
+            help="How teachers learn: conventional, each alone; dp-ttac or ttac, all parties' together. "
+            "Default conventional."
+        ),
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="dp-ttac, ttac: rounds; default 20.")] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="dp-ttac, ttac: step size of teachers; default 0.2.")
+    ] = None,
+    training_sigma: Annotated[
+        float | None, typer.Option(help="dp-ttac: noise of each parameter, in radii; default 10.")
+    ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Queries released together.")] = None,
     quorum: Annotated[int | None, typer.Option(help="Least parties; default a majority.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of data split and training, never of noise.")] = None,

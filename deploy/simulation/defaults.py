@@ -17,17 +17,31 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
 
+TOGETHER_MODEL = "logistic"
+"""What teachers learn together where nobody says: of few parameters, each of which has its own noise."""
+AGREEMENT = 2.0
+"""By how much more noise votes bear on a class where their teachers learned together, and mostly agree."""
+
 BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
 """Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
 
 
-def default_parameters(mechanism: str, votes: int) -> Mapping[str, float]:
-    """Parameters of a mechanism that suit the default budget, in votes; `votes` are all teachers'."""
+def default_parameters(mechanism: str, votes: int, agreement: float = 1.0) -> Mapping[str, float]:
+    """Parameters of a mechanism that suit the default budget, in votes.
+
+    `votes` are all teachers'; `agreement` is by how much more noise their votes on a class bear than those of
+    teachers that learned apart.
+    """
     known: Mapping[str, Mapping[str, float]] = {
-        "gnmax": {"sigma": 10.0},
-        "confident": {"sigma1": 10.0, "sigma2": 5.0, "threshold": votes / 2},
-        "interactive": {"sigma1": 10.0, "sigma2": 5.0, "threshold": votes / 4, "confidence": 0.8},
-        "lnmax": {"gamma": 0.1},
+        "gnmax": {"sigma": 10.0 * agreement},
+        "confident": {"sigma1": 10.0 * agreement, "sigma2": 5.0 * agreement, "threshold": votes / 2},
+        "interactive": {
+            "sigma1": 10.0 * agreement,
+            "sigma2": 5.0 * agreement,
+            "threshold": votes / 4,
+            "confidence": 0.8,
+        },
+        "lnmax": {"gamma": 0.1 / agreement},
         "binary": {"sigma": 23.0},
         "tau": {"sigma": 18.0, "tau": 2.0},
         "l1": {"sigma": 18.0, "tau1": 4.0},

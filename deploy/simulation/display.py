@@ -11,7 +11,7 @@ from rich.table import Table
 from client import meter
 from client.bars import Bars
 from client.labelling import LabelResult
-from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words
+from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words, training_words
 
 
 class ProgressSteps:
@@ -61,6 +61,8 @@ def show(report: Report, page: Path) -> None:
     right = "" if report.label_accuracy is None else f", {report.label_accuracy:.1%} of the labels right"
     early = f"; the session ended after {report.asked}" if report.ended_early else ""
     console.print(f"{switch_words(report.encoding, report.tally, report.head).capitalize()}.")
+    if report.training is not None:
+        console.print(training_words(report.training))
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")

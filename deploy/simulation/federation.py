@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from client.training.leading import TrainingReport
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, save
 from common.identity import Role
@@ -66,21 +67,44 @@ class Federation:
 
     def train(self) -> None:
         """Train every party's teachers, one process a party, as many at once as there are cores."""
-        commands = {site: ["party", "train", "--site", str(self.site(site))] for site in self._settings.sites}
-        self._processes.run_all([Job(f"{site}-train", command) for site, command in commands.items()], CORES)
+        jobs = [Job(f"{site}-train", self._train(site)) for site in self._settings.sites]
+        self._processes.run_all(jobs, CORES)
+
+    def learn_together(self) -> TrainingReport:
+        """Train every party's teachers together, led by the first party, under a guardian that runs.
+
+        Budgets are set once every party is registered, and before anything is charged to them.
+        """
+        parties = self._start_training()
+        self.set_budgets()
+        report = self._folder / "training.json"
+        self._processes.run_all([Job("lead", [*self._leading(), "--json", str(report)])], 1)
+        self._processes.wait_ended(parties)
+        return TrainingReport.from_json(json.loads(report.read_text()))
 
     def serve(self) -> dict[str, Child]:
         """Start the guardian, then the parties, and tell everybody at which ports they are.
 
         Returns the processes by site.
         """
+        return {GUARDIAN: self.serve_guardian(), **self.serve_parties()}
+
+    def serve_guardian(self) -> Child:
+        """Start the guardian, and tell everybody at which port it is."""
         home = self._start("guardian", GUARDIAN)
         address = self._ready(home)
         for site in (*self._settings.sites, QUERY, ADMIN):
             self._configure(site, guardian=address)
+        return home
+
+    def serve_parties(self) -> dict[str, Child]:
+        """Start the parties with their trained teachers, and tell the querying party at which ports they are.
+
+        Returns the processes by site.
+        """
         parties = {site: self._start("party", site) for site in self._settings.sites}
         self._configure(QUERY, parties={site: self._ready(child) for site, child in parties.items()})
-        return {GUARDIAN: home, **parties}
+        return parties
 
     def set_budgets(self) -> None:
         """Set every unit's budget as an administrator; the guardian proposes the order."""
@@ -105,6 +129,36 @@ class Federation:
         write_task(task, self.site(site) / "task.toml")
         for name, records in data.items():
             save(records, self.site(site) / f"{name}.npz")
+
+    def _start_training(self) -> list[Child]:
+        """Every party's process, once it is registered and takes rounds; the leader knows where they are."""
+        ready = {site: self.site(site) / "training-ready.json" for site in self._settings.sites}
+        children = {
+            site: self._processes.start(Job(f"{site}-train", [*self._train(site), "--ready-file", str(file)]))
+            for site, file in ready.items()
+        }
+        addresses = {
+            site: self._processes.wait_ready(child, ready[site], READY_S) for site, child in children.items()
+        }
+        self._configure(self._settings.sites[0], parties=addresses)
+        return list(children.values())
+
+    def _train(self, site: str) -> list[str]:
+        settings = self._settings
+        together = ["--training", settings.training] if settings.together else []
+        return ["party", "train", "--site", str(self.site(site)), *together]
+
+    def _leading(self) -> list[str]:
+        settings = self._settings
+        options = {
+            "site": self.site(settings.sites[0]),
+            "training": settings.training,
+            "rounds": settings.rounds,
+            "learning-rate": settings.learning_rate,
+            "sigma": settings.training_sigma,
+            "quorum": settings.least_parties,
+        }
+        return ["lead", *(f"--{name}={value}" for name, value in options.items())]
 
     def _start(self, group: str, site: str) -> Child:
         ready = str(self._ready_file(site))
@@ -141,6 +195,7 @@ class Federation:
             "on_exhaustion": settings.on_exhaustion,
             "delta": settings.delta,
             "max_batch": settings.batch,
+            **self._allowed(),
         }
         levels = {"policy.consent": settings.level_epsilons} if settings.consent else {}
         return {"policy": policy, **levels}
@@ -153,11 +208,17 @@ class Federation:
             "seed": settings.seed,
             "variant": settings.variant,
         }
-        chosen = {"model": settings.model, "head": settings.teachers_head}
+        chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
         model = {name: value for name, value in chosen.items() if value}
         levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
-        counts = {"policy": {"label_counts": True}} if settings.mechanism == "noise_cluster" else {}
-        return {**counts, "training": training | model, **levels}
+        counts = {"label_counts": True} if settings.mechanism == "noise_cluster" else {}
+        policy = {**counts, **self._allowed()}
+        return {**({"policy": policy} if policy else {}), "training": training | model, **levels}
+
+    def _allowed(self) -> Mapping[str, Any]:
+        """The mechanisms that a policy must name for ttac, which leaves no formal guarantee."""
+        settings = self._settings
+        return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
 
 
 def _set_consent(

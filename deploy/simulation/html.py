@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from deploy.simulation import plots
 from deploy.simulation.holdings import split_words
-from deploy.simulation.report import Report, Unit, bound_words, notion, switch_words
+from deploy.simulation.report import Report, Unit, bound_words, notion, switch_words, training_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
 
@@ -70,6 +70,10 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         worst = max(unit.epsilon_worst_case for unit in report.units)
         yield data_dependent_heading(report), f"{largest:.2f}"
         yield "worst-case epsilon", f"{worst:.2f}"
+    if report.training is not None and report.training.costs:
+        yield "of it for training", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
+    if report.training is not None and report.training.guarantee == "none":
+        yield "training by ttac", "no formal guarantee"
 
 
 def _summary(report: Report) -> str:
@@ -96,11 +100,12 @@ def _budgets(report: Report) -> str:
 
 def _warning(report: Report) -> str:
     worst, actual = report.notions["epsilon_worst_case"], report.notions["epsilon_data_dependent"]
+    trained = "" if report.training is None else f"{training_words(report.training)} "
     if report.bound == "worst_case":
-        return f"Every epsilon on this page is {worst}."
+        return f"{trained}Every epsilon on this page is {worst}."
     return (
-        f"Two notions of epsilon stand on this page. One is {worst}. The other is {actual}; a real guardian "
-        "shows it to nobody, and a simulation may only because it plays every part."
+        f"{trained}Two notions of epsilon stand on this page. One is {worst}. The other is {actual}; a real "
+        "guardian shows it to nobody, and a simulation may only because it plays every part."
     )
 
 

@@ -14,12 +14,14 @@ from client.labelling import LabelResult
 from client.retraining import StudentResult
 from client.state import load_state
 from client.students.metrics import Metrics
+from client.training.leading import TrainingReport
 from common.task import Task
 from deploy.simulation.holdings import count_holdings
 from deploy.simulation.report import (
     Charge,
     Report,
     Throughput,
+    Together,
     Unit,
     balanced_accuracy,
     count_classes,
@@ -42,6 +44,7 @@ class Outcome:
     Attributes:
         started_unix_s: when labelling began.
         asked: for every record of the pool the query that stands for it, int64 (records,).
+        training: how teachers learned together; None where each learned alone.
         labelling: what the run came to.
         retraining: the student before and after it.
         units: what every party was charged.
@@ -49,6 +52,7 @@ class Outcome:
 
     started_unix_s: float
     asked: NDArray[np.int64]
+    training: TrainingReport | None
     labelling: LabelResult
     retraining: StudentResult
     units: Sequence[UnitReport]
@@ -92,6 +96,7 @@ def report_on(
         student_accuracy_after=after.accuracy,
         student_balanced_accuracy_before=before.balanced_accuracy,
         student_balanced_accuracy_after=after.balanced_accuracy,
+        training=None if outcome.training is None else Together.model_validate(outcome.training.to_json()),
         holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
         classes=classes,
         labels=labels,

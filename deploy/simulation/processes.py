@@ -117,6 +117,12 @@ class Supervisor:
             if not ended:
                 time.sleep(POLL_S)
 
+    def wait_ended(self, children: Sequence[Child]) -> None:
+        """Wait until every child has ended; the first failure is ``process.failed``."""
+        for child in children:
+            child.process.wait()
+            child.require_success()
+
     def wait_ready(self, child: Child, ready: Path, timeout_s: float) -> str:
         """Wait until a server has written its ready file, and return the address in it.
 

@@ -59,6 +59,33 @@ class Unit(_Value):
         return self.party if self.group == WHOLE else f"{self.party}/{self.group}"
 
 
+class TrainingCost(_Value):
+    """What training together cost one party's records at worst; it is part of what its unit was charged."""
+
+    site: str
+    group: str
+    teachers: int
+    epsilon: float
+    delta: float
+    budget_epsilon: float
+
+
+class Together(_Value):
+    """How teachers learned together.
+
+    ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party".
+    ``taking_part`` is the number of parties in the sum of each released round.
+    """
+
+    kind: Literal["ttac", "dp_ttac"]
+    guarantee: Literal["none", "record", "party"]
+    rounds: int
+    taking_part: tuple[int, ...]
+    costs: tuple[TrainingCost, ...]
+    left_out: dict[str, str]
+    stopped: str | None
+
+
 class ClassCount(_Value):
     """How the queries of one true class fared."""
 
@@ -116,6 +143,7 @@ class Report(_Value):
     student_accuracy_after: float
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
+    training: Together | None
     holdings: tuple[Holding, ...]
     classes: tuple[ClassCount, ...]
     labels: tuple[LabelCount, ...]
@@ -134,6 +162,20 @@ def switch_words(encoding: ENCODING, tally: TALLY, head: Head | None) -> str:
     queries = f"encrypted (ckks, head {head})" if encoding == "ckks" else "seen by the parties (plain)"
     histograms = "seen by nobody (blind)" if tally == "blind" else "seen by the guardian (aggregate)"
     return f"queries {queries}, histograms {histograms}"
+
+
+def training_words(training: Together) -> str:
+    """How teachers learned together, and what that promises."""
+    if training.guarantee == "none":
+        return (
+            f"No formal guarantee: teachers of all parties learned together by ttac in {training.rounds} "
+            "rounds, and one record can change every vote. Epsilons count labels as if it changed one."
+        )
+    epsilon = max(cost.epsilon for cost in training.costs)
+    return (
+        f"Teachers of all parties learned together by dp-ttac in {training.rounds} rounds; of the epsilon of "
+        f"each unit, up to {epsilon:.2f} went into that, counted alone."
+    )
 
 
 def notion(bound: BOUND) -> str:

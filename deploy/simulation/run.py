@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from client import meter
 from client.labelling import LabelResult, label
 from client.retraining import retrain
+from client.training.leading import TrainingReport
 from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import LABELLING
@@ -73,8 +74,8 @@ def simulate(
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with exit_on_signals(), Supervisor(folder / "logs", threads) as processes:
         federation = Federation(folder, settings, processes)
-        task = _prepare(federation, settings, split, watch)
-        outcome = _ask(federation, settings, split, task, watch, on_progress, on_step)
+        task, training = _prepare(federation, settings, split, watch)
+        outcome = _ask(federation, settings, split, task, training, watch, on_progress, on_step)
         with watch.step("stop the sites"):
             processes.stop()
     report = report_on(folder.name, settings, split, task, outcome, watch.seconds)
@@ -95,17 +96,28 @@ def _claim(folder: Path) -> None:
     raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{folder} is not empty; name another --out.")
 
 
-def _prepare(federation: Federation, settings: Settings, split: Split, watch: Stopwatch) -> Task:
+def _prepare(
+    federation: Federation, settings: Settings, split: Split, watch: Stopwatch
+) -> tuple[Task, TrainingReport | None]:
+    """The task, and how teachers learned together if they did; afterwards all sites serve."""
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)
         check_plan(settings, len(split.pool), task)
+    if settings.together:
+        with watch.step("start the guardian"):
+            federation.serve_guardian()
+        with watch.step("train the teachers together"):
+            training = federation.learn_together()
+        with watch.step("start the parties"):
+            federation.serve_parties()
+        return task, training
     with watch.step("train the teachers"):
         federation.train()
     with watch.step("start the sites"):
         federation.serve()
         federation.set_budgets()
-    return task
+    return task, None
 
 
 def _check_task(settings: Settings, split: Split) -> None:
@@ -131,6 +143,7 @@ def _ask(
     settings: Settings,
     split: Split,
     task: Task,
+    training: TrainingReport | None,
     watch: Stopwatch,
     on_progress: Progress,
     on_step: StepProgress,
@@ -156,7 +169,8 @@ def _ask(
         retraining = retrain(
             site, site / "labelled.npz", site / RUN, pool, test=site / "test.npz", seed=settings.seed
         )
-    return Outcome(started, asked, labelling, retraining, totals(federation.site(GUARDIAN)))
+    units = totals(federation.site(GUARDIAN))
+    return Outcome(started, asked, training, labelling, retraining, units)
 
 
 def _pool(

@@ -13,8 +13,10 @@ from common.mechanism.arguments import make_mechanism
 from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import (
+    AGREEMENT,
     BY_ENCODING,
     BY_TASK,
+    TOGETHER_MODEL,
     TaskKind,
     default_check,
     default_parameters,
@@ -41,6 +43,9 @@ NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
 Head = Literal["linear", "square-mlp", "square-cnn"]
 """Kinds of teachers that answer encrypted queries."""
 
+Training = Literal["conventional", "ttac", "dp-ttac"]
+"""Whether teachers learn apart, or together with those of other parties."""
+
 
 class Settings(BaseModel):
     """One simulation, with the demo's numbers as defaults.
@@ -51,7 +56,9 @@ class Settings(BaseModel):
     ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
     parts of ``epsilon``; ``variant`` says how budgets that differ are used. ``encoding`` hides queries from
     parties, ``tally`` histograms from the guardian; teachers that vote on encrypted queries have a ``head``,
-    linear where none is named.
+    linear where none is named. ``training`` other than conventional has the teachers of all parties learn
+    together for ``rounds`` rounds, led by the first party, at ``learning_rate``; under dp-ttac with noise of
+    ``training_sigma`` on each sum.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -91,6 +98,10 @@ class Settings(BaseModel):
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = "none"
     on_exhaustion: Literal["stop", "vanish"] = "stop"
     model: str | None = None
+    training: Training = "conventional"
+    rounds: int = Field(default=20, ge=2)
+    learning_rate: float = Field(default=0.2, gt=0)
+    training_sigma: float = Field(default=10.0, gt=0)
     batch_size: int = Field(default=100, ge=1)
     quorum: int | None = Field(default=None, ge=2)
     seed: int = Field(default=0, ge=0)
@@ -175,8 +186,20 @@ class Settings(BaseModel):
         """
         given = {name: getattr(self, name) for name in PARAMETERS if getattr(self, name) is not None}
         check = {} if given else default_check(self.mechanism, self.votes)
-        defaults = {**default_parameters(self.mechanism, self.votes), **check}
+        agreement = AGREEMENT if self.together else 1.0
+        defaults = {**default_parameters(self.mechanism, self.votes, agreement), **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
+
+    @property
+    def together(self) -> bool:
+        """Whether teachers of several parties learn together."""
+        return self.training != "conventional"
+
+    @property
+    def teachers_model(self) -> str | None:
+        """The model of every teacher: as asked, else what suits training together; None as suits the data."""
+        suiting = TOGETHER_MODEL if self.together and self.teachers_head is None else None
+        return self.model or suiting
 
     @property
     def teachers_head(self) -> Head | None:

@@ -14,6 +14,8 @@ from deploy.simulation.report import (
     Charge,
     Report,
     Throughput,
+    Together,
+    TrainingCost,
     Unit,
     balanced_accuracy,
     count_classes,
@@ -74,6 +76,7 @@ def report(**changes: object) -> Report:
         student_accuracy_after=0.9,
         student_balanced_accuracy_before=0.7,
         student_balanced_accuracy_after=0.85,
+        training=None,
         holdings=tuple(Holding(party=site, records=9, counts=(4, 0, 5)) for site in settings.sites),
         classes=counts,
         labels=(),
@@ -151,6 +154,37 @@ def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
     page = render(report(bound=bound, notions=notions(bound)))
     assert ("both directions" in page) is (bound == "exact")
     assert ("one direction" in page) is (bound == "theorem6")
+
+
+def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> Together:
+    return Together.model_validate(
+        {
+            "kind": kind,
+            "guarantee": guarantee,
+            "rounds": 20,
+            "taking_part": (7,) * 19,
+            "costs": costs,
+            "left_out": {},
+            "stopped": None,
+        }
+    )
+
+
+def test_a_page_says_what_training_together_cost() -> None:
+    costs = tuple(
+        TrainingCost(site=site, group="all", teachers=10, epsilon=epsilon, delta=1e-5, budget_epsilon=10.0)
+        for site, epsilon in (("a", 4.1), ("b", 5.25))
+    )
+    page = render(report(training=together("dp_ttac", "record", costs)))
+    assert "up to 5.25 went into that" in page
+    assert "<b>5.25</b>of it for training" in page
+    assert "formal guarantee" not in page
+
+
+def test_a_page_says_that_ttac_has_no_formal_guarantee() -> None:
+    page = render(report(training=together("ttac", "none", ())))
+    assert "No formal guarantee: teachers of all parties learned together by ttac" in page
+    assert "<b>no formal guarantee</b>training by ttac" in page
 
 
 def test_a_page_says_who_saw_queries_and_histograms() -> None:

@@ -38,6 +38,15 @@ def test_parameters_that_were_not_given_have_defaults() -> None:
     )
 
 
+def test_teachers_that_learn_together_have_a_model_and_bear_more_noise() -> None:
+    settings = Settings(training="dp-ttac")
+    assert settings.teachers_model == "logistic"
+    assert settings.plan_mechanism == Confident(sigma1=20.0, sigma2=10.0, threshold=25.0)
+    assert Settings(training="ttac", model="mlp").teachers_model == "mlp"
+    assert Settings(training="dp-ttac", head="linear").teachers_model is None
+    assert Settings().teachers_model is None
+
+
 @pytest.mark.parametrize("kind", LABELLING)
 def test_every_mechanism_can_be_simulated_by_its_name_alone(kind: str) -> None:
     assert Settings(mechanism=kind).plan_mechanism.kind == kind
