@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from client.encoding import SiteEncoder
 from client.training.peer import Joined, TrainingPeer
 from client.training.state import Progress, TrainingStore
 from common.averaging import Average
@@ -49,7 +50,14 @@ class TrainingOptions:
             return Ttac(recipe=recipe)
         return DpTtac(recipe=recipe, clip=self.clip, radius=self.radius, sigma=self.sigma)
 
-    def plan(self, mechanism: Ttac | DpTtac, task: Task, sites: tuple[str, ...], nonce: bytes) -> Plan:
+    def plan(
+        self,
+        mechanism: Ttac | DpTtac,
+        task: Task,
+        sites: tuple[str, ...],
+        encoder: SiteEncoder,
+        nonce: bytes,
+    ) -> Plan:
         """The plan whose queries are all rounds but the last; raises `plan.invalid`."""
         if self.rounds < 2:
             raise invalid_plan("teachers learn together from two rounds on; ask for more")
@@ -63,6 +71,8 @@ class TrainingOptions:
             quorum=len(sites) // 2 + 1 if self.quorum is None else self.quorum,
             queries=self.rounds - 1,
             batch_size=1,
+            encoder=encoder.name,
+            encoder_sha256=encoder.sha256,
         )
 
 
@@ -73,11 +83,12 @@ def open_training(
     pool: Executor,
     options: TrainingOptions,
     task: Task,
+    encoder: SiteEncoder,
     nonce: bytes,
 ) -> TrainingStore:
     """The training in `folder`, resumed if there is one, else new under `nonce`.
 
-    A new one starts at the untrained parameters of site `own`.
+    A new one starts at the untrained parameters of site `own`, behind the public network `encoder`.
 
     Raises:
         OstrakaError: `run.mismatch` where the folder holds a training with other options; `plan.invalid`,
@@ -89,13 +100,14 @@ def open_training(
         joined = _join(parties, pool, options.kind, task)
         first = joined[own]
         mechanism = options.mechanism(first.model, len(first.untrained))
-        plan = options.plan(mechanism, task, sites, nonce)
+        plan = options.plan(mechanism, task, sites, encoder, nonce)
         progress = Progress(plan=plan.serialize().hex())
         return TrainingStore.create(folder, progress, Average.starting_at(first.untrained))
     stored = found.plan
     assert isinstance(stored.mechanism, Ttac | DpTtac)  # noqa: S101 - this wrote it
     recipe = stored.mechanism.recipe
-    asked = options.plan(options.mechanism(recipe.model, recipe.parameters), task, sites, stored.nonce)
+    mechanism = options.mechanism(recipe.model, recipe.parameters)
+    asked = options.plan(mechanism, task, sites, encoder, stored.nonce)
     if asked != stored:
         names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
         raise OstrakaError(

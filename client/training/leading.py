@@ -9,6 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import BaseModel, ConfigDict
+
+from client.encoding import SiteEncoder
 from client.guardian_peer import GuardianPeer
 from client.permissions import Permissions
 from client.retry import Retry
@@ -19,13 +22,22 @@ from client.training.lead import Lead
 from client.training.peer import TrainingPeer
 from client.training.state import Progress
 from common.clock import Clock, SystemClock
-from common.config import SiteConfig, load_site
+from common.config import SiteConfig, load_section, load_site
+from common.encoders import load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.plan import NONCE_BYTES, Plan
 from common.rpc import open_channel
 
 RUN = "training"
+
+
+class TrainingTable(BaseModel):
+    """What a lead reads of the table [training] of its site.toml."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    encoder: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,8 @@ def lead(
     with held(run), ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, clock, retry))
         parties, pool = stack.enter_context(_parties(site, credentials, clock, retry))
-        store = open_training(run, site.site, parties, pool, options, task, secrets.token_bytes(NONCE_BYTES))
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        store = open_training(run, site.site, parties, pool, options, task, _encoder(site), nonce)
         permissions = Permissions(credentials, guardian_of(site), clock)
         leading = Lead.open(guardian, parties, permissions, pool, store, told)
         leading.run()
@@ -129,6 +142,12 @@ def _costs(guardian: GuardianPeer, plan: Plan, released: int) -> tuple[Cost, ...
         Cost(one.site, one.group, one.teachers, one.epsilon, one.delta, one.budget_epsilon)
         for one in guardian.plan(taken.serialize()).parties
     )
+
+
+def _encoder(site: SiteConfig) -> SiteEncoder:
+    """The public network that this party trains behind, as all parties do."""
+    name = load_section(site.folder, "training", TrainingTable).encoder
+    return SiteEncoder(load_encoder(name)) if name else SiteEncoder()
 
 
 def _site(folder: Path) -> SiteConfig:

@@ -1,0 +1,198 @@
+"""Three parties that train together under a real guardian, all over mTLS on loopback."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.retry import Retry
+from client.training.joining import TrainingOptions
+from client.training.leading import TrainingReport, lead
+from client.training.state import Progress, TrainingStore
+from common.averaging import Average
+from common.config import SITE_FILE, load_site, write_site
+from common.datasets import Dataset, from_arrays
+from common.mechanism import DpTtac, Ttac
+from common.task import Task, infer_task, write_task
+from deploy.provisioning import provision
+from deploy.provisioning.provision import Federation
+from guardian.admin.client import admin_call
+from guardian.admin.confidential import UnitReport, totals
+from guardian.server import running as running_guardian
+from protos.ostraka.v1 import admin_pb2
+from services.teachers import Ensemble
+from services.teachers.config import TrainingSection
+from services.teachers.manifest import Together
+from services.teachers.preparation import Prepared, prepare
+from services.teachers.together.algorithm import Round, TogetherTeachers
+from services.training.server import running as running_party
+
+PARTIES = ("a", "b", "c")
+FEATURES, CLASSES, RECORDS, TEACHERS = 4, 3, 40, 2
+ROUNDS = 4
+POLICY = "min_sigma = 0.01\nfreeze_after_s = 1.0\n"
+WITH_TTAC = POLICY + 'mechanisms = ["ttac", "dp_ttac"]\n'
+SOON = Retry(attempts=2, base_s=0.0, sleep=lambda _: None, rng=random.Random(0))  # noqa: S311
+TTAC = TrainingOptions(
+    kind="ttac",
+    rounds=ROUNDS,
+    steps=3,
+    batch_size=8,
+    learning_rate=0.2,
+    decay=0.9,
+    average_rate=1.0,
+    clip="record",
+    radius=1.0,
+    sigma=0.1,
+    quorum=2,
+)
+DP_TTAC = TrainingOptions(**{**vars(TTAC), "kind": "dp_ttac", "average_rate": 5.0})
+"""With so little noise that a round too many or too few shows."""
+
+
+def records(site: str) -> Dataset:
+    """A party's own, mostly of one class."""
+    place = PARTIES.index(site)
+    draw = np.random.default_rng(place)
+    y = np.where(np.arange(RECORDS) % 4 > 0, place, np.arange(RECORDS) % CLASSES)
+    return from_arrays(draw.normal(size=(RECORDS, FEATURES)) + y[:, None], y)
+
+
+@dataclass
+class Sites:
+    """Folders of all sites, and which of them serve."""
+
+    folders: Federation
+    together: Together
+    task: Task
+    serving: dict[str, ExitStack] = field(default_factory=dict)
+    stored: dict[str, int] = field(default_factory=dict)
+
+    def prepared(self, site: str, task: Task | None = None, **changes: Any) -> Prepared:
+        section = TrainingSection(**{"teachers": TEACHERS, "model": "logistic", **changes})
+        known = task or self.task
+        return prepare(records(site), known, section, seed=section.seed, together=self.together)
+
+    def start(self, site: str, task: Task | None = None, **changes: Any) -> None:
+        """Serve a party, where it served before if it did."""
+        folder, stack = self.folders.parties[site], ExitStack()
+        party = running_party(
+            folder,
+            self.prepared(site, task, **changes),
+            task or self.task,
+            stop=Event(),
+            progress=lambda done, total: None,
+            finished=lambda ensemble: self.stored.update({site: self.stored.get(site, 0) + 1}),
+        )
+        address = stack.enter_context(party)
+        self.serving[site] = stack
+        _configure(folder, listen=address)
+        leader = self.folders.parties["a"]
+        _configure(leader, parties={**load_site(leader).parties, site: address})
+
+    def start_all(self, epsilon: float = 1e9) -> None:
+        for site in PARTIES:
+            self.start(site)
+            self.budget(site, epsilon)
+
+    def stop(self, site: str) -> None:
+        self.serving.pop(site).close()
+
+    def budget(self, site: str, epsilon: float) -> None:
+        asked = admin_pb2.SetBudgetRequest(
+            party=site, group="all", adjacency="record", epsilon=epsilon, delta=1e-5
+        )
+        admin_call(self.folders.admin, lambda stub: stub.SetBudget(asked))
+
+    def lead(
+        self,
+        options: TrainingOptions,
+        *,
+        out: Path | None = None,
+        told: Callable[[Progress], None] = lambda _: None,
+    ) -> TrainingReport:
+        return lead(self.folders.parties["a"], options, out=out, told=told, retry=SOON)
+
+    def state(self, out: Path | None = None) -> TrainingStore:
+        found = TrainingStore.load(out or self.folders.parties["a"] / "training")
+        assert found is not None
+        return found
+
+    @property
+    def units(self) -> dict[str, UnitReport]:
+        """What every party was charged."""
+        return {unit["party"]: unit for unit in totals(self.folders.guardian)}
+
+    @property
+    def charged(self) -> dict[str, int]:
+        """How many rounds every party was charged for."""
+        return {site: len(unit["history"]) for site, unit in self.units.items()}
+
+    def teachers(self, site: str) -> Ensemble:
+        return Ensemble.load(self.folders.parties[site] / "teachers")
+
+    def expected(self, mechanism: Ttac | DpTtac, rounds: int = ROUNDS - 1) -> Average:
+        """The average after rounds of all parties without noise, as Algorithm 1 has it in one process."""
+        parties = [self.prepared(site) for site in PARTIES]
+        learners = [
+            TogetherTeachers(party.slices, "logistic", CLASSES, party.config, mechanism.recipe)
+            for party in parties
+        ]
+        average = Average.starting_at(_untrained(self))
+        variates = [np.zeros((TEACHERS, len(average.theta)), np.float32)] * len(parties)
+        for number in range(rounds):
+            now = Round(average.theta.astype(np.float32), average.c.astype(np.float32), number)
+            taken = [one.update(mechanism, now, own) for one, own in zip(learners, variates, strict=True)]
+            variates = [after for _, after in taken]
+            average = average.after(
+                mechanism,
+                np.sum([update for update, _ in taken], axis=0),
+                teachers_in=TEACHERS * len(parties),
+                teachers=TEACHERS * len(parties),
+                records=RECORDS * len(parties),
+            )
+        return average
+
+
+def _untrained(sites: Sites) -> NDArray[np.float32]:
+    from services.teachers.together.algorithm import untrained
+
+    return untrained("logistic", (FEATURES,), CLASSES, sites.prepared("a").manifest.seed)
+
+
+@contextmanager
+def training_sites(root: Path, together: Together, policy: str) -> Iterator[Sites]:
+    """A guardian that serves, and folders of parties that do not yet."""
+    folders = provision("fed", PARTIES, "query", root / "sites", base_port=0)
+    task = infer_task(records("a"), "columns", *map(records, PARTIES[1:]))
+    with (folders.guardian / SITE_FILE).open("a") as file:
+        file.write(f"\n[policy]\n{policy}")
+    allowed = '\n[policy]\nmechanisms = ["ttac"]\n' if together == "ttac" else ""
+    with ExitStack() as stack:
+        home = stack.enter_context(running_guardian(folders.guardian, sleep=lambda _: None))
+        for folder in (folders.admin, *folders.parties.values()):
+            _configure(folder, guardian=home)
+        for folder in folders.parties.values():
+            write_task(task, folder / "task.toml")
+            with (folder / SITE_FILE).open("a") as file:
+                file.write(allowed)
+        sites = Sites(folders, together, task)
+        try:
+            yield sites
+        finally:
+            for site in tuple(sites.serving):
+                sites.stop(site)
+
+
+def _configure(folder: Path, **addresses: Any) -> None:
+    """Change a site's addresses; what else its file says stays."""
+    tables = (folder / SITE_FILE).read_text().partition("\n[policy]")
+    write_site(load_site(folder).model_copy(update=addresses))
+    with (folder / SITE_FILE).open("a") as file:
+        file.write("".join(tables[1:]))

@@ -1,0 +1,142 @@
+"""A training from its options to its teachers, and what it is refused for."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from client.training.joining import TrainingOptions
+from common.errors import ErrorCode, OstrakaError
+from common.task import infer_task
+from tests.client.training.sites import (
+    DP_TTAC,
+    PARTIES,
+    POLICY,
+    RECORDS,
+    ROUNDS,
+    TTAC,
+    WITH_TTAC,
+    Sites,
+    records,
+    training_sites,
+)
+
+
+def refused(sites: Sites, options: TrainingOptions, **changes: Any) -> OstrakaError:
+    with pytest.raises(OstrakaError) as caught:
+        sites.lead(options, **changes)
+    return caught.value
+
+
+def test_ttac_is_algorithm_one_over_real_servers(plain: Sites) -> None:
+    report = plain.lead(TTAC)
+    state = plain.state()
+    expected = plain.expected(state.plan.mechanism)
+    np.testing.assert_array_equal(state.average.theta, expected.theta)
+    np.testing.assert_array_equal(state.average.c, expected.c)
+    assert (report.guarantee, report.rounds, report.costs) == ("none", ROUNDS, ())
+    assert report.taking_part == (3,) * (ROUNDS - 1)
+    assert {plain.teachers(site).manifest.together for site in PARTIES} == {"ttac"}
+    assert all(unit["epsilon_worst_case"] == 0 for unit in plain.units.values())
+
+
+@pytest.mark.parametrize("clip", ["record", "party"])
+def test_dp_ttac_is_charged_what_its_report_says(noisy: Sites, clip: Any) -> None:
+    report = noisy.lead(replace(DP_TTAC, clip=clip))
+    assert (report.guarantee, report.rounds) == (clip, ROUNDS)
+    charged = {site: unit["epsilon_worst_case"] for site, unit in noisy.units.items()}
+    assert {cost.site: cost.epsilon for cost in report.costs} == pytest.approx(charged)
+    assert noisy.charged == dict.fromkeys(PARTIES, ROUNDS - 1)
+    assert {noisy.teachers(site).manifest.together for site in PARTIES} == {"dp-ttac"}
+
+
+def test_dp_ttac_follows_the_mean_of_clipped_gradients(noisy: Sites) -> None:
+    noisy.lead(DP_TTAC)
+    state = noisy.state()
+    expected = noisy.expected(state.plan.mechanism)
+    moved = np.linalg.norm(expected.theta - noisy.expected(state.plan.mechanism, rounds=0).theta)
+    within = 12 * DP_TTAC.sigma / (RECORDS * len(PARTIES)) * DP_TTAC.average_rate * DP_TTAC.learning_rate
+    assert moved > 20 * within
+    np.testing.assert_allclose(state.average.theta, expected.theta, atol=within)
+
+
+def test_a_training_that_is_done_is_told_again_and_costs_nothing_more(noisy: Sites) -> None:
+    report = noisy.lead(DP_TTAC)
+    assert noisy.lead(DP_TTAC) == report
+    assert noisy.charged == dict.fromkeys(PARTIES, ROUNDS - 1)
+    assert set(noisy.stored.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [({"rounds": 9}, "queries"), ({"sigma": 0.2}, "mechanism"), ({"quorum": 3}, "quorum")],
+)
+def test_a_training_goes_on_with_its_own_options_alone(
+    noisy: Sites, changes: dict[str, Any], named: str
+) -> None:
+    noisy.lead(DP_TTAC)
+    error = refused(noisy, replace(DP_TTAC, **changes))
+    assert (error.code, f"other {named}:" in error.message) == (ErrorCode.RUN_MISMATCH, True)
+
+
+def test_a_damaged_training_says_so(noisy: Sites, tmp_path: Path) -> None:
+    noisy.lead(DP_TTAC)
+    file = noisy.folders.parties["a"] / "training" / "training.safetensors"
+    file.write_bytes(file.read_bytes()[:40])
+    assert refused(noisy, DP_TTAC).code == ErrorCode.RUN_MISMATCH
+
+
+def test_other_models_do_not_learn_together(noisy: Sites) -> None:
+    noisy.stop("b")
+    noisy.start("b", model="mlp")
+    error = refused(noisy, DP_TTAC)
+    assert error.code == ErrorCode.PLAN_INVALID
+    assert "b trains mlp with" in error.message
+    assert "give all parties the same --model" in error.message
+
+
+def test_other_tasks_do_not_learn_together(noisy: Sites) -> None:
+    noisy.stop("b")
+    noisy.start("b", infer_task(records("b"), "other", *map(records, PARTIES)))
+    error = refused(noisy, DP_TTAC)
+    assert (error.code, "Party b trains for another task" in error.message) == (ErrorCode.TASK_MISMATCH, True)
+
+
+def test_parties_that_learn_otherwise_say_so(noisy: Sites) -> None:
+    error = refused(noisy, TTAC)
+    assert error.code == ErrorCode.PLAN_INVALID
+    assert "--training" in error.message
+
+
+@pytest.mark.parametrize(("rounds", "quorum"), [(1, 2), (4, 4)])
+def test_plans_that_make_no_sense_open_nothing(noisy: Sites, rounds: int, quorum: int) -> None:
+    assert refused(noisy, replace(DP_TTAC, rounds=rounds, quorum=quorum)).code == ErrorCode.PLAN_INVALID
+    assert noisy.charged == dict.fromkeys(PARTIES, 0)
+
+
+def test_ttac_is_refused_where_the_guardian_does_not_name_it(tmp_path: Path) -> None:
+    with training_sites(tmp_path, "ttac", POLICY) as sites:
+        sites.start_all()
+        error = refused(sites, TTAC)
+    assert error.code == ErrorCode.POLICY_REFUSED
+    assert not sites.stored
+
+
+def test_a_party_that_does_not_name_ttac_takes_no_part(tmp_path: Path) -> None:
+    with training_sites(tmp_path, "ttac", WITH_TTAC) as sites:
+        file = sites.folders.parties["b"] / "site.toml"
+        file.write_text(file.read_text().partition("\n[policy]")[0])
+        sites.start_all()
+        error = refused(sites, TTAC)
+        assert sites.state().progress.taking_part == (2,) * (ROUNDS - 1)
+        assert (error.code, "b: [policy.refused]" in error.message) == (ErrorCode.PARTY_UNREACHABLE, True)
+        assert sorted(sites.stored) == ["a", "c"]
+
+
+def test_who_lists_no_parties_leads_nobody(noisy: Sites) -> None:
+    noisy.folders.parties["a"].joinpath("site.toml").write_text(
+        (noisy.folders.parties["b"] / "site.toml").read_text().replace('site = "b"', 'site = "z"')
+    )
+    assert refused(noisy, DP_TTAC).code == ErrorCode.CONFIG_INVALID
