@@ -320,3 +320,18 @@ def test_a_variant_that_cannot_be_trained_says_what_is_missing(site: Path) -> No
     error = refused(invoke("train", "--site", site))
     assert (error.code, "Unsure" in error.message) == (ErrorCode.CONFIG_INVALID, True)
     assert not (site / "teachers").exists()
+
+
+def test_ray_is_for_teachers_that_are_trained_alone(site: Path) -> None:
+    error = refused(invoke("train", "--site", site, "--on", "ray", "--training", "dp-ttac"))
+    assert error.code is ErrorCode.CONFIG_INVALID
+    assert "trains alone" in error.message
+
+
+def test_ray_that_is_not_installed_is_one_sentence(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "services.teachers.on_ray", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    error = refused(invoke("train", "--site", site, *FEW, "--on", "ray"))
+    assert error.code is ErrorCode.CONFIG_INVALID
+    assert "pip install ostraka[ray]" in error.message
+    assert not (site / "teachers").exists()

@@ -7,11 +7,14 @@ from pathlib import Path
 import psutil
 import pytest
 from ray.cluster_utils import Cluster
+from typer.testing import CliRunner
 
-from common.datasets import Dataset
+from common.config import SiteConfig, write_site
+from common.datasets import Dataset, save
 from common.errors import ErrorCode, OstrakaError
-from common.task import Task
-from services.teachers import TrainingConfig, on_ray, train
+from common.task import Task, write_task
+from services.cli import app
+from services.teachers import Ensemble, TrainingConfig, on_ray, train
 from services.teachers import resume as resuming
 from services.teachers.on_ray import ADDRESS, fit_on_ray
 from tests.services.teachers.test_resume import files
@@ -117,3 +120,23 @@ def test_no_cluster_is_one_clear_sentence(
     with pytest.raises(OstrakaError, match="No Ray cluster answers") as refused:
         train(records, task, config("mlp"), seed=3, fit_groups=fit_on_ray(tmp_path / "received"))
     assert refused.value.code is ErrorCode.RAY_UNREACHABLE
+
+
+def test_a_party_trains_on_the_cluster_that_it_names(records: Dataset, task: Task, tmp_path: Path) -> None:
+    write_site(
+        SiteConfig(
+            federation="attica",
+            site="eretria",
+            role="party",
+            listen="127.0.0.1:0",
+            guardian="127.0.0.1:1",
+            folder=tmp_path,
+        )
+    )
+    save(records, tmp_path / "records.npz")
+    write_task(task, tmp_path / "task.toml")
+    command = ["train", "--site", str(tmp_path), "--data", str(tmp_path / "records.npz"), "--seed", "3"]
+    result = CliRunner().invoke(app, [*command, "--model", "mlp", "--teachers", "3", "--on", "ray"])
+    assert result.exit_code == 0, result.exception
+    assert Ensemble.load(tmp_path / "teachers").manifest.teachers == 3
+    assert not (tmp_path / "teachers.unfinished").exists()

@@ -1,0 +1,187 @@
+"""`ostraka party train`: a party's teachers, trained alone or with others', or taken as they are."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from common.cli import write_json
+from common.errors import ErrorCode, OstrakaError
+from common.telemetry import progress
+from services.teachers.config import Progress, is_file
+from services.teachers.manifest import Together
+from services.training_input import TrainingInput
+
+if TYPE_CHECKING:
+    from services.teachers import Ensemble
+    from services.teachers.recipes import FitGroups
+
+TEACHERS = "teachers"
+UNFINISHED = "teachers.unfinished"
+"""Folder of a training that did not reach its end."""
+
+Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
+Data = Annotated[Path | None, typer.Option(help="Labelled records; else data in [training] of site.toml.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="task.toml; else the site's own.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
+
+
+class Where(StrEnum):
+    """Where teachers are trained."""
+
+    HERE = "here"
+    RAY = "ray"
+
+
+def train(
+    site: Site,
+    data: Data = None,
+    task: TaskFile = None,
+    teachers: Annotated[int | None, typer.Option(min=1, help="How many.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="logistic, mlp, cnn, random_forest, ... or module:function, or file:path."),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="A model that votes on encrypted queries too: linear, square-mlp or square-cnn."),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes of a network over its slice.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of slices and training.")] = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            help="How consent levels are used: none, upsampling, vanishing or weighting; their epsilons are "
+            "in [training.consent] of site.toml."
+        ),
+    ] = None,
+    training: Annotated[
+        Together | None,
+        typer.Option(
+            help="Learn together with the teachers of other parties, led by `ostraka lead`: with noise "
+            "on what is told of them (dp-ttac), or without any formal guarantee (ttac)."
+        ),
+    ] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="With --training: written once it serves.")] = None,
+    on: Annotated[
+        Where, typer.Option(help="Train here, or as tasks of the Ray cluster at RAY_ADDRESS: ray.")
+    ] = Where.HERE,
+    json: Json = None,
+) -> None:
+    """Train this party's teachers on slices of its records; once more after an interruption, goes on."""
+    given = TrainingInput.load(
+        site,
+        data,
+        task,
+        teachers=teachers,
+        model=model,
+        head=head,
+        epochs=epochs,
+        seed=seed,
+        variant=variant,
+    )
+    asked = given.section.model
+    exported = training is None and asked is not None and is_file(asked)
+    if on is Where.RAY and (training is not None or exported):
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "--on ray is for teachers that this party trains alone: leave it out, or the other option.",
+        )
+    if exported:
+        ensemble = _host(given)
+    elif training is not None:
+        ensemble = _together(given, training, ready_file)
+    else:
+        ensemble = _alone(given, on)
+    known = ensemble.manifest
+    done = "Took exported models as" if exported else "Trained"
+    lines = [f"{done} {known.teachers} teachers ({ensemble.training}) on {known.records} records."]
+    if json != "-":
+        typer.echo("\n".join([*lines, *together_lines(known.together)]))
+    write_json(known.model_dump(mode="json"), json)
+
+
+def together_lines(together: str) -> list[str]:
+    """What is said of teachers that learned together with those of other parties, in at most one line."""
+    if not together:
+        return []
+    guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
+    return [f"  They learned together with those of other parties by {together}{guarantee}."]
+
+
+def _host(given: TrainingInput) -> "Ensemble":
+    """Takes exported models as they are for this party's teachers."""
+    from services.teachers.exported_hosting import host
+
+    ensemble = host(given.records, given.task, given.section, folder=given.site, public=given.public)
+    ensemble.save(given.site / TEACHERS)
+    return ensemble
+
+
+def _alone(given: TrainingInput, on: Where) -> "Ensemble":
+    """Trains the teachers, and stores them."""
+    from services.teachers import train as train_teachers
+
+    unfinished = given.site / UNFINISHED
+    with _showing(f"Training {given.section.teachers} teachers") as shown:
+        ensemble = train_teachers(
+            given.records,
+            given.task,
+            given.section,
+            seed=given.section.seed,
+            progress=shown,
+            public=given.public,
+            unfinished=unfinished,
+            fit_groups=_trainer(on, unfinished / "received"),
+        )
+    ensemble.save(given.site / TEACHERS)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    return ensemble
+
+
+def _trainer(on: Where, received: Path) -> "FitGroups":
+    """What trains groups of teachers where they are to be trained."""
+    if on is Where.HERE:
+        from services.teachers.recipes import fit_here
+
+        return fit_here
+    try:
+        from services.teachers.on_ray import fit_on_ray
+    except ImportError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "--on ray needs Ray: install it with `pip install ostraka[ray]`."
+        ) from exc
+    return fit_on_ray(received)
+
+
+def _together(given: TrainingInput, training: Together, ready_file: Path | None) -> "Ensemble":
+    """Serves rounds until the teachers are trained and stored; a command that is stopped before ends here."""
+    from services.teachers.preparation import prepare
+    from services.training.server import learn
+
+    prepared = prepare(
+        given.records,
+        given.task,
+        given.section,
+        seed=given.section.seed,
+        public=given.public,
+        together=training,
+    )
+    with _showing(f"Training {given.section.teachers} teachers together, by rounds") as shown:
+        ensemble = learn(given.site, prepared, given.task, progress=shown, ready_file=ready_file)
+    if ensemble is None:
+        typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
+        raise typer.Exit(1)
+    return ensemble
+
+
+@contextmanager
+def _showing(what: str) -> Iterator[Progress]:
+    """A bar on the screen within the block."""
+    with progress() as bar:
+        step = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(step, completed=done, total=total)

@@ -1,0 +1,71 @@
+"""What a party trains its teachers on: the table [training] of its site.toml, its task and its records."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
+
+from common.config import load_section
+from common.datasets import Dataset
+from common.errors import ErrorCode, OstrakaError
+from common.task import Task, load_task
+from services.policy import PartySection
+from services.teachers.abstaining import abstained
+from services.teachers.config import TrainingSection
+
+
+@dataclass(frozen=True)
+class TrainingInput:
+    """All that a training needs to know.
+
+    Attributes:
+        site: the site folder.
+        task: what is classified.
+        section: how teachers are trained.
+        records: the party's own.
+        public: nobody's, on which thresholds are tuned; none: each teacher's own slice.
+    """
+
+    site: Path
+    task: Task
+    section: TrainingSection
+    records: Dataset
+    public: Dataset | None
+
+    @classmethod
+    def load(cls, site: Path, data: Path | None, task_file: Path | None, **given: object) -> Self:
+        """What the site folder says, with what the command line says instead: `given`, unless it is None.
+
+        Paths in [training] are relative to the site.
+
+        Raises:
+            OstrakaError: `config.invalid` naming the key or option that is off, `data.*`, `task.mismatch`.
+        """
+        section = _section(site, data, given)
+        task = load_task(task_file or site / load_section(site, "party", PartySection).task)
+        abstained(task, section.abstains)
+        public = section.threshold_data
+        return cls(
+            site=site,
+            task=task,
+            section=section,
+            records=task.load(section.required_data, ignored=section.abstains),
+            public=task.load(public, ignored=section.abstains) if public else None,
+        )
+
+
+def _section(site: Path, data: Path | None, given: dict[str, object]) -> TrainingSection:
+    section = load_section(site, "training", TrainingSection)
+    kept = {key: value for key, value in given.items() if value is not None}
+    other = dict.fromkeys(("model", "head")) if {"model", "head"} & kept.keys() else {}
+    files = {
+        "data": data or (section.data and site / section.data),
+        "threshold_data": section.threshold_data and site / section.threshold_data,
+    }
+    try:
+        return TrainingSection.model_validate(section.model_dump() | other | kept | files)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        option, problem = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"--{option}: {problem}.") from exc
