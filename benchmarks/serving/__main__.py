@@ -10,6 +10,7 @@ from rich.console import Console
 from benchmarks.serving.ensembles import CASES, ensembles, ensembles_table
 from benchmarks.serving.vote_path import vote_paths, vote_table
 from common.cli import run, write_json
+from common.telemetry import progress
 
 WIDTH = 140
 
@@ -36,7 +37,11 @@ def main(
     measured: dict[str, Any] = {}
     if only != Part.VOTES:
         cases = [case for case in CASES if model in (None, case.model)]
-        layouts = list(ensembles(teachers, repeats, cases))
+        with progress() as bar:
+            runs = bar.add_task(
+                "Training and asking", total=sum(len(case.layouts) for case in cases) * repeats
+            )
+            layouts = list(ensembles(teachers, repeats, cases, lambda: bar.advance(runs)))
         console.print(ensembles_table(teachers, layouts))
         measured["ensembles"] = [
             {**asdict(one), "times_faster": {work: one.times_faster(work) for work in one.costs}}

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,15 @@ class Case:
     layouts: Sequence[Layout]
 
 
+LINEAR: Sequence[Layout] = (LOOP, "workers", "stacked", "products")
+CONVOLUTIONAL: Sequence[Layout] = (LOOP, "workers", "stacked", "grouped")
 CASES = (
-    Case("logistic", 60, (LOOP, "workers", "stacked", "products")),
-    Case("mlp", 60, (LOOP, "workers", "stacked", "products")),
-    Case("cnn", 10, (LOOP, "workers", "stacked", "grouped")),
+    Case("logistic", 20, LINEAR),
+    Case("mlp", 12, LINEAR),
+    Case("square-mlp", 12, LINEAR),
+    Case("cnn", 3, CONVOLUTIONAL),
+    Case("square-cnn", 3, CONVOLUTIONAL),
+    Case("resnet", 1, (LOOP, "workers")),
 )
 
 
@@ -79,12 +85,20 @@ class Measured:
         return self.loop[work].wall_s / self.costs[work].wall_s
 
 
-def ensembles(teachers: int, repeats: int, cases: Sequence[Case] = CASES) -> Iterator[Measured]:
-    """Each layout of each case; runs of all layouts are taken in turns, so that all see the same load."""
+def ensembles(
+    teachers: int, repeats: int, cases: Sequence[Case], told: Callable[[], object]
+) -> Iterator[Measured]:
+    """Each layout of each case; runs of all layouts are taken in turns, so that all see the same load.
+
+    `told` hears of every run.
+    """
     device = best_device()
     for case in cases:
         slices, X = _slices(teachers), _images(QUERIES, np.random.default_rng(1))[0]
-        runs = [{layout: _run(case, slices, X, layout) for layout in case.layouts} for _ in range(repeats)]
+        runs: list[dict[Layout, dict[Work, Cost]]] = [{} for _ in range(repeats)]
+        for run, layout in product(runs, case.layouts):
+            run[layout] = _run(case, slices, X, layout)
+            told()
         best = {layout: _shortest([run[layout] for run in runs]) for layout in case.layouts}
         for layout, costs in best.items():
             chosen = [work for work in costs if fastest(case.model, device, work) == layout]
