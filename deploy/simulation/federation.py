@@ -75,12 +75,41 @@ class Federation:
 
         Budgets are set once every party is registered, and before anything is charged to them.
         """
-        parties = self._start_training()
+        parties = self.start_training()
         self.set_budgets()
         report = self._folder / "training.json"
-        self._processes.run_all([Job("lead", [*self._leading(), "--json", str(report)])], 1)
-        self._processes.wait_ended(parties)
+        self._processes.run_all([self.leading("--json", str(report))], 1)
+        self._processes.wait_ended(list(parties.values()))
         return TrainingReport.from_json(json.loads(report.read_text()))
+
+    def start_training(self) -> dict[str, Child]:
+        """Start every party's part of a training, and tell the first party at which ports they are.
+
+        Returns the processes by site, once each is registered and takes rounds.
+        """
+        ready = {site: self.site(site) / "training-ready.json" for site in self._settings.sites}
+        children = {
+            site: self._processes.start(Job(f"{site}-train", [*self._train(site), "--ready-file", str(file)]))
+            for site, file in ready.items()
+        }
+        addresses = {
+            site: self._processes.wait_ready(child, ready[site], READY_S) for site, child in children.items()
+        }
+        self._configure(self._settings.sites[0], parties=addresses)
+        return children
+
+    def leading(self, *arguments: str) -> Job:
+        """The first party's command that leads the training."""
+        settings = self._settings
+        options = {
+            "site": self.site(settings.sites[0]),
+            "training": settings.training,
+            "rounds": settings.rounds,
+            "learning-rate": settings.learning_rate,
+            "sigma": settings.training_sigma,
+            "quorum": settings.least_parties,
+        }
+        return Job("lead", ["lead", *(f"--{name}={value}" for name, value in options.items()), *arguments])
 
     def serve(self) -> dict[str, Child]:
         """Start the guardian, then the parties, and tell everybody at which ports they are.
@@ -130,35 +159,10 @@ class Federation:
         for name, records in data.items():
             save(records, self.site(site) / f"{name}.npz")
 
-    def _start_training(self) -> list[Child]:
-        """Every party's process, once it is registered and takes rounds; the leader knows where they are."""
-        ready = {site: self.site(site) / "training-ready.json" for site in self._settings.sites}
-        children = {
-            site: self._processes.start(Job(f"{site}-train", [*self._train(site), "--ready-file", str(file)]))
-            for site, file in ready.items()
-        }
-        addresses = {
-            site: self._processes.wait_ready(child, ready[site], READY_S) for site, child in children.items()
-        }
-        self._configure(self._settings.sites[0], parties=addresses)
-        return list(children.values())
-
     def _train(self, site: str) -> list[str]:
         settings = self._settings
         together = ["--training", settings.training] if settings.together else []
         return ["party", "train", "--site", str(self.site(site)), *together]
-
-    def _leading(self) -> list[str]:
-        settings = self._settings
-        options = {
-            "site": self.site(settings.sites[0]),
-            "training": settings.training,
-            "rounds": settings.rounds,
-            "learning-rate": settings.learning_rate,
-            "sigma": settings.training_sigma,
-            "quorum": settings.least_parties,
-        }
-        return ["lead", *(f"--{name}={value}" for name, value in options.items())]
 
     def _start(self, group: str, site: str) -> Child:
         ready = str(self._ready_file(site))

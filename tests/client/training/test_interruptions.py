@@ -1,0 +1,165 @@
+"""Trainings in which the lead, a party or a budget gives out in the middle."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from client import availability
+from client.guardian_peer import GuardianPeer
+from client.training.peer import TrainingPeer
+from client.training.state import Progress, TrainingStore
+from common.errors import ErrorCode, OstrakaError
+from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
+
+STEPS: tuple[tuple[type, str], ...] = (
+    *((GuardianPeer, name) for name in ("open_session", "open_batch", "prepare", "release_update")),
+    *((GuardianPeer, name) for name in ("settle", "released_update", "close_session")),
+    *((TrainingPeer, name) for name in ("join", "train", "finish")),
+    (TrainingStore, "keep"),
+)
+"""All that a lead does that others, or its next run, could tell."""
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+@contextmanager
+def killed_at(step: int | None) -> Iterator[Callable[[], int]]:
+    """Within the block a lead dies before its `step`-th step, and takes no other; gets how many it took."""
+    taken = 0
+
+    def dying(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal taken
+            if taken == step:
+                raise Killed
+            taken += 1
+            return original(*args, **kwargs)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patched:
+        for owner, name in STEPS:
+            patched.setattr(owner, name, dying(getattr(owner, name)))
+        yield lambda: taken
+
+
+def lead_after_kill(sites: Sites, options: Any, out: Path, step: int) -> bool:
+    """Lead a training that is killed before a step, then go on; whether there was such a step."""
+    with killed_at(step):
+        try:
+            sites.lead(options, out=out)
+        except Killed:
+            pass
+        else:
+            return False
+    sites.lead(options, out=out)
+    return True
+
+
+def test_a_lead_that_dies_before_any_step_moves_the_average_alike(plain: Sites, tmp_path: Path) -> None:
+    options = replace(TTAC, rounds=3)
+    plain.lead(options)
+    whole = plain.state()
+    for step in count():
+        out = tmp_path / str(step)
+        if not lead_after_kill(plain, options, out, step):
+            break
+        state = plain.state(out)
+        np.testing.assert_array_equal(state.average.theta, whole.average.theta)
+        np.testing.assert_array_equal(state.average.c, whole.average.c)
+        assert state.progress.taking_part == (3, 3)
+        assert sorted(state.progress.finished) == list(PARTIES)
+    assert step > 20
+
+
+def test_a_lead_that_dies_before_any_step_pays_for_no_round_twice(noisy: Sites, tmp_path: Path) -> None:
+    short = replace(DP_TTAC, rounds=2)
+    for step in count():
+        before = noisy.charged
+        if not lead_after_kill(noisy, short, tmp_path / str(step), step):
+            break
+        assert noisy.charged == {site: rounds + 1 for site, rounds in before.items()}
+    assert step > 10
+
+
+def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
+    plain: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(availability, "TRY_AGAIN_AFTER", 1)
+
+    def told(progress: Progress) -> None:
+        if progress.number == 2 and "b" in plain.serving:
+            plain.stop("b")
+        if progress.number == 3 and "b" not in plain.serving:
+            plain.start("b")
+
+    report = plain.lead(replace(TTAC, rounds=9), told=told)
+    assert report.taking_part == (3, 3, 2, 2, 3, 3, 3, 3)
+    progress = plain.state().progress
+    assert len(set(progress.counted.values())) == 1
+    assert plain.stored == dict.fromkeys(PARTIES, 1)
+
+
+def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> None:
+    def told(progress: Progress) -> None:
+        if progress.number == 1:
+            for site in ("b", "c"):
+                if site in noisy.serving:
+                    noisy.stop(site)
+
+    with pytest.raises(OstrakaError) as lost:
+        noisy.lead(DP_TTAC, told=told)
+    assert lost.value.code == ErrorCode.QUORUM_LOST
+    assert "run the same command again" in lost.value.message
+    for site in ("b", "c"):
+        noisy.start(site)
+    assert noisy.lead(DP_TTAC).taking_part == (3,) * (ROUNDS - 1)
+    assert noisy.charged == dict.fromkeys(PARTIES, ROUNDS - 1)
+
+
+def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
+    def told(progress: Progress) -> None:
+        if progress.number == ROUNDS - 1 and "b" in plain.serving:
+            plain.stop("b")
+
+    with pytest.raises(OstrakaError) as unfinished:
+        plain.lead(TTAC, told=told)
+    assert unfinished.value.code == ErrorCode.PARTY_UNREACHABLE
+    assert "run `ostraka party train` there again, and this command" in unfinished.value.message
+    assert plain.stored == {"a": 1, "c": 1}
+    plain.start("b")
+    plain.lead(TTAC)
+    assert plain.stored == dict.fromkeys(PARTIES, 1)
+    assert plain.teachers("b").manifest.together == "ttac"
+
+
+def test_a_budget_that_runs_out_ends_with_what_was_learnt(noisy: Sites, tmp_path: Path) -> None:
+    one = noisy.lead(replace(DP_TTAC, rounds=2)).costs[0]
+    with training_sites(tmp_path / "poor", "dp-ttac", POLICY) as sites:
+        sites.start_all(epsilon=2.5 * one.epsilon)
+        report = sites.lead(DP_TTAC)
+        assert report.stopped is not None
+        assert 2 <= report.rounds < ROUNDS
+        assert len(report.taking_part) == report.rounds - 1
+        assert sites.stored == dict.fromkeys(PARTIES, 1)
+        assert sites.charged == dict.fromkeys(PARTIES, report.rounds - 1)
+        charged = {site: unit["epsilon_worst_case"] for site, unit in sites.units.items()}
+        assert {cost.site: cost.epsilon for cost in report.costs} == pytest.approx(charged)
+        assert sites.lead(DP_TTAC) == report
+
+
+def test_a_budget_for_no_round_is_refused(tmp_path: Path) -> None:
+    with training_sites(tmp_path, "dp-ttac", POLICY) as sites:
+        sites.start_all(epsilon=1.0)
+        with pytest.raises(OstrakaError) as refused:
+            sites.lead(DP_TTAC)
+        assert refused.value.code == ErrorCode.BUDGET_TOO_SMALL
+        assert not sites.stored
