@@ -1,5 +1,7 @@
 """Small parties for tests of teachers that learn together."""
 
+from typing import Any
+
 import numpy as np
 from torch import nn
 
@@ -26,7 +28,7 @@ def parts(
     ]
 
 
-def recipe(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,), **settings: float) -> Recipe:
+def recipe(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,), **settings: Any) -> Recipe:
     given = {"steps": 3, "batch_size": 4, "learning_rate": 0.5, "decay": 0.9} | settings
     return Recipe.model_validate({"model": model, "parameters": len(first(model, shape)), **given})
 
@@ -35,11 +37,11 @@ def first(model: str = "logistic", shape: tuple[int, ...] = (FEATURES,)) -> np.n
     return untrained(model, shape, CLASSES, 7)
 
 
-def ttac(**settings: float) -> Ttac:
+def ttac(**settings: Any) -> Ttac:
     return Ttac(recipe=recipe(**settings))
 
 
-def dp_ttac(clip: str = "record", radius: float = 0.5, **settings: float) -> DpTtac:
+def dp_ttac(clip: str = "record", radius: float = 0.5, **settings: Any) -> DpTtac:
     return DpTtac.model_validate({"recipe": recipe(**settings), "clip": clip, "radius": radius, "sigma": 1.0})
 
 

@@ -38,13 +38,15 @@ def gradient(theta: Floats, X: Floats, y: NDArray[np.int64]) -> Floats:
     """Each record's gradient of the cross-entropy, (N, d): weight (classes, features), then bias."""
     weight, bias = theta[: CLASSES * FEATURES].reshape(CLASSES, FEATURES), theta[CLASSES * FEATURES :]
     logits = X @ weight.T + bias
-    share = np.exp(logits - logits.max(axis=1, keepdims=True))
+    share: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
     slope = share / share.sum(axis=1, keepdims=True) - np.eye(CLASSES)[y]
-    return np.concatenate([np.einsum("nk,nf->nkf", slope, X).reshape(len(y), -1), slope], axis=1)
+    each: Floats = np.concatenate([np.einsum("nk,nf->nkf", slope, X).reshape(len(y), -1), slope], axis=1)
+    return each
 
 
 def shorter(each: Floats, radius: float) -> Floats:
-    return each * np.minimum(1, radius / np.linalg.norm(each, axis=1, keepdims=True))
+    clipped: Floats = each * np.minimum(1, radius / np.linalg.norm(each, axis=1, keepdims=True))
+    return clipped
 
 
 def local(part: Slice, round: Round, c_i: Floats, mechanism: Ttac | DpTtac) -> Floats:
@@ -86,10 +88,10 @@ def test_a_whole_training_is_algorithm_1() -> None:
     own = np.zeros((6, len(theta)))
     for number in range(4):
         round = Round(average.theta.astype(np.float32), average.c.astype(np.float32), number)
-        updates, held = zip(
-            *(one.update(mechanism, round, c_i) for one, c_i in zip(together, held, strict=True)), strict=True
-        )
-        average = average.after(mechanism, np.sum(updates, axis=0), teachers_in=6, teachers=6, records=99)
+        told = [one.update(mechanism, round, c_i) for one, c_i in zip(together, held, strict=True)]
+        held = [after for _, after in told]
+        total = np.sum([steps for steps, _ in told], axis=0)
+        average = average.after(mechanism, total, teachers_in=6, teachers=6, records=99)
         state = Round(theta.astype(np.float32), c.astype(np.float32), number)
         slices = [part for party in parties for part in party]
         moved = np.stack(
@@ -123,7 +125,10 @@ def test_with_clip_record_a_party_sums_its_records_gradients() -> None:
     slices, mechanism = parts(), dp_ttac("record")
     round, variates = start()
     steps, after = teachers(slices, mechanism).update(mechanism, round, variates)
-    each = [shorter(gradient(round.theta.astype(np.float64), part.X, part.y), 0.5) for part in slices]
+    each = [
+        shorter(gradient(round.theta.astype(np.float64), part.X.astype(np.float64), part.y), 0.5)
+        for part in slices
+    ]
     np.testing.assert_allclose(
         steps / STEPS, sum(one.sum(axis=0) for one in each) / 0.5, atol=33 / STEPS + 1e-4
     )
@@ -136,7 +141,8 @@ def direction(theta: Floats) -> Floats:
         [theta[: CLASSES * FEATURES].reshape(CLASSES, -1), theta[CLASSES * FEATURES :, None]], axis=1
     )
     table = table - table.mean(axis=0)
-    return table / np.linalg.norm(table)
+    way: Floats = table / np.linalg.norm(table)
+    return way
 
 
 @MECHANISMS
