@@ -29,11 +29,13 @@ def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
     """The heads of all teachers of an ensemble that has a `head`, in their order.
 
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
-    whose weights are no numbers, gets a head whose logits say so whatever the query.
+    whose weights are no numbers, gets a head whose logits say so whatever the query, and all heads say no to
+    labels that they abstain from.
     """
     models = ensemble.models
     assert isinstance(models, Networks)  # noqa: S101 - training gives heads to networks alone
-    return tuple(_head(ensemble, teacher, net) for teacher, net in enumerate(models.nets))
+    heads = (_head(ensemble, teacher, net) for teacher, net in enumerate(models.nets))
+    return tuple(_abstaining(head, ensemble.manifest.abstains) for head in heads)
 
 
 def head_of(
@@ -63,6 +65,15 @@ def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
     if not manifest.multi_label:
         logits[manifest.constants.get(teacher, FALLBACK)] = LOGIT_RANGE / 2
     return _always(logits, net, manifest.shape)
+
+
+def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
+    """The same head, whose logits of these labels say no whatever the query; it takes as long."""
+    *first, last = head.layers
+    votes, weights = np.ones(last.outputs), last.weights.copy()
+    votes[list(labels)] = 0.0
+    weights.data *= np.repeat(votes, np.diff(weights.indptr))
+    return EncryptedHead((*first, Affine(weights, np.where(votes > 0, last.bias, -LOGIT_RANGE / 2))))
 
 
 def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:

@@ -41,10 +41,12 @@ def host(
     Raises:
         OstrakaError: `task.mismatch` or `data.*` for records that are not the task's, `data.too_few` for
             fewer records than models, `model.invalid` for files that are missing or cannot be hosted,
-            `config.invalid` for settings of training, and for thresholds without public records.
+            `config.invalid` for settings of training, for thresholds without public records, and as
+            `abstained` says.
     """
     _require_no_training(config, public)
     assert config.model is not None  # noqa: S101 - the caller found a file named there
+    abstains = abstained(task, config.abstains)
     encoder = load_encoder(config.encoder) if config.encoder else None
     X = features(dataset, task, encoder)[0]
     files = _files(folder / config.model.removeprefix(FILE))
@@ -68,10 +70,12 @@ def host(
         encoder_sha256=encoder.sha256.hex() if encoder else "",
         files=models.digests,
         thresholds=config.thresholds,
-        abstains=abstained(task, config.abstains),
+        abstains=abstains,
         groups=assigned.groups,
     )
-    shown = [] if public is None else [Slice(*features(public, task, encoder), entropy=())] * len(files)
+    shown = (
+        [] if public is None else [Slice(*features(public, task, encoder, abstains), entropy=())] * len(files)
+    )
     thresholds = tune(models, config, shown, shown[0]) if shown else None
     return Ensemble(manifest, models, encoder, thresholds)
 

@@ -71,8 +71,7 @@ def prepare(
     if together and abstains:
         raise _all_labels()
     encoder = load_encoder(config.encoder) if config.encoder else None
-    X, y = features(dataset, task, encoder)
-    y = unlearned(y, abstains)
+    X, y = features(dataset, task, encoder, abstains)
     assigned = assign(dataset, config, seed)
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(X.shape[1:])
@@ -108,17 +107,21 @@ def prepare(
         abstains=abstains,
         groups=assigned.groups,
     )
-    shown = None if public is None else Slice(*features(public, task, encoder), entropy=(seed,))
+    shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
     return Prepared(config, parts, manifest, encoder, shown)
 
 
 def features(
-    dataset: Dataset, task: Task, encoder: Encoder | None
+    dataset: Dataset, task: Task, encoder: Encoder | None, abstains: Sequence[int] = ()
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Records as models take them, (N, *shape), and their labels; checked against the task."""
+    """Records as models take them, (N, *shape), and their labels; checked against the task.
+
+    Labels that the party abstains from are 0.
+    """
     task.check(dataset)
     X = task.prepare(dataset.X)
-    return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape), dataset.labels()
+    y = unlearned(dataset.labels(), abstains)
+    return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape), y
 
 
 def _alone(model: str) -> OstrakaError:
