@@ -18,7 +18,7 @@ import typer
 from common.privacy import ORDERS, epsilon, worst_case
 from common.sharing.ring import Ring
 from guardian.noise import NoiseSource, OpenDpNoise
-from tests.privacy.cases import CASES, PERSONALIZED, TELLING_CHECKS, Case
+from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, TELLING_CHECKS, Case
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import exact_epsilon, outcomes
@@ -119,7 +119,7 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
 
 
 def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
-    for found in pool.map(partial(_audit, samples, OpenDpNoise), CASES + PERSONALIZED):
+    for found in pool.map(partial(_audit, samples, OpenDpNoise), CASES + PERSONALIZED + ABSTAINING):
         yield NOTHING, found
     for name, fault in FAULTS.items():
         for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES):

@@ -37,6 +37,7 @@ class Case:
         scores: for Interactive the student's probabilities (classes,).
         influence: what the unit can change.
         weights: those of the teachers' votes, (teachers,) in votes; all 1 where empty.
+        abstains: which teachers do not vote on which label, (teachers, labels); all vote where empty.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Case:
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     influence: Influence = ONE_VOTE
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    abstains: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
     def __str__(self) -> str:
         return self.name
@@ -59,6 +61,12 @@ class Case:
     def votes(self) -> NDArray[np.float64]:
         """The weight of each teacher's vote."""
         return self.weights if len(self.weights) else np.ones(self.teachers)
+
+    def totals(self, queries: int) -> NDArray[np.float64]:
+        """The weight of all votes on each query (queries,), or on each label of it where some abstain."""
+        if not len(self.abstains):
+            return np.full(queries, self.votes.sum())
+        return np.tile(self.votes @ ~self.abstains, (queries, 1))
 
     @property
     def rows(self) -> int:
@@ -213,6 +221,23 @@ PERSONALIZED: list[Case] = [
     ),
 ]
 """Neighbours of weighted PATE, whose one vote is heavier, and of upsampled PATE, who move several votes."""
+
+_LEFT_OUT = [(4, "110-"), (2, "0-1-"), (3, "-011"), (2, "-101")]
+
+
+def _left_out(name: str, mechanism: AnyMechanism) -> Case:
+    """Parties that leave out different labels: the first teacher turns all labels on which it votes."""
+    bits = [row for teachers, row in _LEFT_OUT for _ in range(teachers)]
+    mask = np.array([[bit == "-" for bit in row] for row in bits])
+    return Case(name, mechanism, 4, _scored(_LEFT_OUT, "001-"), abstains=mask)
+
+
+ABSTAINING: list[Case] = [
+    _left_out("binary, abstaining", Binary(sigma=2.0)),
+    _left_out("binary, abstaining, checked", Binary(sigma=2.0, check=CHECK)),
+    _left_out("tau, abstaining", Tau(sigma=1.5, tau=1.0)),
+    _left_out("l1, abstaining, checked", L1(sigma=1.5, tau1=1.5, check=CHECK)),
+]
 
 _TELLING = Check(sigma=0.5, threshold=6.0)
 _SIX_OF_NINE = _scored([(6, "10"), (3, "01")], "01")

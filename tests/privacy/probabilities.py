@@ -77,7 +77,9 @@ def outcomes(case: Case, votes: Votes) -> Floats:
         case Binary(check=check) | Tau(check=check) | L1(check=check):
             clipped = np.array([_weight(case.mechanism, int((row >= 0.5).sum())) for row in votes])
             positives = (case.votes * clipped) @ (votes >= 0.5)
-            return _joint([_label(v, case.votes.sum(), case.mechanism.sigma, check) for v in positives])
+            totals = np.broadcast_to(case.totals(1)[0], positives.shape)
+            labels = zip(positives, totals, strict=True)
+            return _joint([_label(v, n, case.mechanism.sigma, check) for v, n in labels])
 
 
 def _histogram(votes: Votes, case: Case) -> Floats:

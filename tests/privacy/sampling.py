@@ -52,7 +52,7 @@ def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Ring) -> NDA
         noise,
         ring,
         classes=case.classes,
-        totals=np.full(len(sums), int(case.votes.sum() * VOTE)),
+        totals=(case.totals(len(sums)) * VOTE).astype(np.int64),
         voters=case.teachers,
         scores=scores,
     )

@@ -17,7 +17,7 @@ from common.sharing.ring import Ring
 from guardian.accounting import Tally, charge
 from guardian.noise import LATTICE, OpenDpNoise
 from tests.privacy.audit import DELTA, audit, charged, promised, uncharged
-from tests.privacy.cases import CASES, PERSONALIZED, TELLING_CHECKS, Case, Votes
+from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, TELLING_CHECKS, Case, Votes
 from tests.privacy.evidence import agrees, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import divergence, exact_epsilon, outcomes
@@ -26,7 +26,7 @@ from tests.privacy.sampling import sample, tally
 DRAWS = 2_500
 FAULT_DRAWS = 8_000
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
-BOTH = pytest.mark.parametrize("case", CASES + PERSONALIZED, ids=str)
+BOTH = pytest.mark.parametrize("case", CASES + PERSONALIZED + ABSTAINING, ids=str)
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -42,7 +42,7 @@ def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Cas
     assert found.kept
 
 
-@pytest.mark.parametrize("case", CASES + PERSONALIZED + TELLING_CHECKS, ids=str)
+@pytest.mark.parametrize("case", CASES + PERSONALIZED + ABSTAINING + TELLING_CHECKS, ids=str)
 def test_the_calculated_probabilities_obey_the_worst_case(case: Case) -> None:
     p, r = (outcomes(case, votes) for votes in case.inputs)
     assert sum(p) == pytest.approx(1)
@@ -107,7 +107,7 @@ def exactly_charged(case: Case, votes: Votes, order: float) -> float:
     released = Tally(
         mechanism=case.mechanism,
         classes=case.classes,
-        total=np.array([case.votes.sum()]),
+        total=case.totals(1),
         voters=case.teachers,
         votes=decode(tally(case, votes, 1, Ring(64)), Ring(64)),
         answered=np.ones((1, case.mechanism.answers(case.classes)), dtype=np.bool_),
@@ -117,7 +117,7 @@ def exactly_charged(case: Case, votes: Votes, order: float) -> float:
 
 ONE_RELEASE = [
     case
-    for case in CASES + PERSONALIZED
+    for case in CASES + PERSONALIZED + ABSTAINING
     if case.rows == 1 and not worst_case(case.mechanism, 2.0, classes=case.classes).check
 ]
 

@@ -53,6 +53,25 @@ def test_an_offset_of_half_the_ring_on_the_votes_changes_nothing(ring: Ring) -> 
 
 
 @RINGS
+@pytest.mark.parametrize("check", [None, Check(sigma=1.0, threshold=3.0)])
+def test_each_label_is_held_against_votes_of_its_own_number(ring: Ring, check: Check | None) -> None:
+    """Three of ten, three of five, three of six with a coin, and a label on which nobody votes."""
+    totals = np.array([[10, 5, 6, 0]]) << 16
+    noise = Scripted(*([[0, 0, 0, 9]] if check else []), [[[0, 0, 0, 9]], [[0, 0, 0, 0]]], favoured=2)
+    answers = release(
+        encode(np.array([[3, 3, 3, 0]]), ring),
+        Binary(sigma=1.0, check=check),
+        noise,
+        ring,
+        classes=4,
+        totals=totals,
+        voters=TEACHERS,
+    )
+    assert answers.labels.tolist() == [[0, 1, 1, -1]]
+    assert answers.answered.tolist() == [[True, True, True, False]]
+
+
+@RINGS
 def test_labels_that_fail_their_check_are_not_answered(ring: Ring) -> None:
     sums = encode(np.array([[9, 6, 1]]), ring)
     answers = released(sums, Scripted(0, 0), ring, Check(sigma=1.0, threshold=8.0))
