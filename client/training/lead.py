@@ -182,6 +182,7 @@ class Lead:
             open=None,
             counted=counted,
             taking_part=(*progress.taking_part, len(frozen)),
+            taken=progress.taken | {one.site: progress.taken.get(one.site, 0) + 1 for one in frozen},
         )
         self._store.keep(after, average)
         self._deaths.clear()

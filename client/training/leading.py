@@ -42,7 +42,7 @@ class TrainingTable(BaseModel):
 
 @dataclass(frozen=True)
 class Cost:
-    """What all rounds cost a party's records at worst, at the order of its budget.
+    """What the rounds that it took cost a party's records at worst, at the order of its budget.
 
     `group` is the unit of which the least is left afterwards.
     """
@@ -123,25 +123,26 @@ def lead(
         permissions = Permissions(credentials, guardian_of(site), clock)
         leading = Lead.open(guardian, parties, permissions, pool, store, told)
         leading.run()
-        released = store.progress.number
         return TrainingReport(
             kind=options.kind,
             guarantee="none" if options.kind == "ttac" else options.clip,
-            rounds=released + 1,
+            rounds=store.progress.number + 1,
             taking_part=store.progress.taking_part,
-            costs=() if options.kind == "ttac" else _costs(guardian, store.plan, released),
+            costs=() if options.kind == "ttac" else _costs(guardian, store.plan, store.progress.taken),
             left_out={name: error.message for name, error in leading.left_out.items()},
             stopped=store.progress.stopped or None,
         )
 
 
-def _costs(guardian: GuardianPeer, plan: Plan, released: int) -> tuple[Cost, ...]:
-    """What so many rounds of a plan cost every party."""
-    taken = plan.model_copy(update={"queries": released})
-    return tuple(
+def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tuple[Cost, ...]:
+    """What a plan cost the parties that took rounds, by site, from how many each took."""
+    costs = [
         Cost(one.site, one.group, one.teachers, one.epsilon, one.delta, one.budget_epsilon)
-        for one in guardian.plan(taken.serialize()).parties
-    )
+        for rounds in set(taken.values())
+        for one in guardian.plan(plan.model_copy(update={"queries": rounds}).serialize()).parties
+        if taken.get(one.site) == rounds
+    ]
+    return tuple(sorted(costs, key=lambda cost: cost.site))
 
 
 def _encoder(site: SiteConfig) -> SiteEncoder:

@@ -40,6 +40,7 @@ class Progress(BaseModel):
         open: the round under way.
         counted: by site, the last batch whose sum had its update in it.
         taking_part: how many parties were in the sum of each released round.
+        taken: by site, how many sums had its update in them.
         stopped: why no further round is taken; empty unless a budget ran out before the last one.
         finished: sites that stored their teachers.
     """
@@ -53,6 +54,7 @@ class Progress(BaseModel):
     open: Open | None = None
     counted: dict[str, int] = Field(default_factory=dict)
     taking_part: tuple[int, ...] = ()
+    taken: dict[str, int] = Field(default_factory=dict)
     stopped: str = ""
     finished: tuple[str, ...] = ()
 

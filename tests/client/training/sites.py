@@ -9,7 +9,6 @@ from threading import Event
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from client.retry import Retry
 from client.training.joining import TrainingOptions
@@ -18,7 +17,6 @@ from client.training.state import Progress, TrainingStore
 from common.averaging import Average
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, from_arrays
-from common.mechanism import DpTtac, Ttac
 from common.task import Task, infer_task, write_task
 from deploy.provisioning import provision
 from deploy.provisioning.provision import Federation
@@ -30,7 +28,7 @@ from services.teachers import Ensemble
 from services.teachers.config import TrainingSection
 from services.teachers.manifest import Together
 from services.teachers.preparation import Prepared, prepare
-from services.teachers.together.algorithm import Round, TogetherTeachers
+from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
 from services.training.server import running as running_party
 
 PARTIES = ("a", "b", "c")
@@ -137,14 +135,16 @@ class Sites:
     def teachers(self, site: str) -> Ensemble:
         return Ensemble.load(self.folders.parties[site] / "teachers")
 
-    def expected(self, mechanism: Ttac | DpTtac, rounds: int = ROUNDS - 1) -> Average:
+    def expected(self, options: TrainingOptions, rounds: int = ROUNDS - 1) -> Average:
         """The average after rounds of all parties without noise, as Algorithm 1 has it in one process."""
+        mechanism = options.mechanism("logistic", (FEATURES + 1) * CLASSES)
         parties = [self.prepared(site) for site in PARTIES]
         learners = [
             TogetherTeachers(party.slices, "logistic", CLASSES, party.config, mechanism.recipe)
             for party in parties
         ]
-        average = Average.starting_at(_untrained(self))
+        seed = parties[0].manifest.seed
+        average = Average.starting_at(untrained("logistic", (FEATURES,), CLASSES, seed))
         variates = [np.zeros((TEACHERS, len(average.theta)), np.float32)] * len(parties)
         for number in range(rounds):
             now = Round(average.theta.astype(np.float32), average.c.astype(np.float32), number)
@@ -158,12 +158,6 @@ class Sites:
                 records=RECORDS * len(parties),
             )
         return average
-
-
-def _untrained(sites: Sites) -> NDArray[np.float32]:
-    from services.teachers.together.algorithm import untrained
-
-    return untrained("logistic", (FEATURES,), CLASSES, sites.prepared("a").manifest.seed)
 
 
 @contextmanager

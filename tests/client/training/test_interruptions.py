@@ -108,6 +108,20 @@ def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
     assert plain.stored == dict.fromkeys(PARTIES, 1)
 
 
+def test_a_party_pays_for_the_rounds_that_it_took(noisy: Sites) -> None:
+    def told(progress: Progress) -> None:
+        if progress.number == 1 and "b" in noisy.serving:
+            noisy.stop("b")
+        if progress.number == 2 and "b" not in noisy.serving:
+            noisy.start("b")
+
+    noisy.lead(DP_TTAC, told=told)
+    report = noisy.lead(DP_TTAC)
+    charged = {site: unit["epsilon_worst_case"] for site, unit in noisy.units.items()}
+    assert {cost.site: cost.epsilon for cost in report.costs} == pytest.approx(charged)
+    assert charged["b"] < charged["a"]
+
+
 def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> None:
     def told(progress: Progress) -> None:
         if progress.number == 1:

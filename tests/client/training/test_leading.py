@@ -33,7 +33,7 @@ def refused(sites: Sites, options: TrainingOptions, **changes: Any) -> OstrakaEr
 def test_ttac_is_algorithm_one_over_real_servers(plain: Sites) -> None:
     report = plain.lead(TTAC)
     state = plain.state()
-    expected = plain.expected(state.plan.mechanism)
+    expected = plain.expected(TTAC)
     np.testing.assert_array_equal(state.average.theta, expected.theta)
     np.testing.assert_array_equal(state.average.c, expected.c)
     assert (report.guarantee, report.rounds, report.costs) == ("none", ROUNDS, ())
@@ -55,8 +55,8 @@ def test_dp_ttac_is_charged_what_its_report_says(noisy: Sites, clip: Any) -> Non
 def test_dp_ttac_follows_the_mean_of_clipped_gradients(noisy: Sites) -> None:
     noisy.lead(DP_TTAC)
     state = noisy.state()
-    expected = noisy.expected(state.plan.mechanism)
-    moved = np.linalg.norm(expected.theta - noisy.expected(state.plan.mechanism, rounds=0).theta)
+    expected = noisy.expected(DP_TTAC)
+    moved = np.linalg.norm(expected.theta - noisy.expected(DP_TTAC, rounds=0).theta)
     within = 12 * DP_TTAC.sigma / (RECORDS * len(PARTIES)) * DP_TTAC.average_rate * DP_TTAC.learning_rate
     assert moved > 20 * within
     np.testing.assert_allclose(state.average.theta, expected.theta, atol=within)
