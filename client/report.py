@@ -88,7 +88,14 @@ def _party(party: Party, state: RunState, plan: Plan, delta: float) -> dict[str,
         for group, sensitivity in _sensitivities(clique, party, plan).items()
     ]
     costliest = max(groups, key=lambda group: float(group["epsilon_worst_case"]))
-    return {"site": party.site, "teachers": party.teachers, **costliest, "groups": groups}
+    abstains = [state.classes[label] for label in party.abstains]
+    return {
+        "site": party.site,
+        "teachers": party.teachers,
+        "abstains": abstains,
+        **costliest,
+        "groups": groups,
+    }
 
 
 def _group(

@@ -208,6 +208,7 @@ def _party(participant: common_pb2.Participant) -> Party:
         max_votes_per_person=participant.max_votes_per_person,
         cliques=tuple(_clique(clique) for clique in participant.cliques),
         together=participant.together,
+        abstains=tuple(participant.abstains),
     )
 
 

@@ -36,7 +36,8 @@ class Clique(_Value):
 class Party(_Value):
     """A party of the session as the grant names it; runs of earlier versions kept no cliques.
 
-    `together` says how its teachers learned with those of other parties, if they did.
+    `together` says how its teachers learned with those of other parties, if they did, and `abstains` on which
+    labels they do not vote, by index.
     """
 
     site: str
@@ -44,6 +45,7 @@ class Party(_Value):
     max_votes_per_person: int
     cliques: tuple[Clique, ...] = ()
     together: str = ""
+    abstains: tuple[int, ...] = ()
 
 
 class Stop(_Value):

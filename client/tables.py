@@ -32,6 +32,9 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     if figures["labels"]:
         yield _labels(figures)
     yield _parties(figures)
+    for party in figures["parties"]:
+        if party["abstains"]:
+            yield Text(f"Party {party['site']} does not vote on {', '.join(party['abstains'])}.")
     yield Text(f"Queries were sent {_ENCODINGS[figures['encoding']]}; {_TALLIES[figures['tally']]}.")
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "

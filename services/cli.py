@@ -27,7 +27,8 @@ class Checked:
     """What fits a site's task: its records, and its teachers, by group, where there are any.
 
     `head` says how they are evaluated on encrypted queries, empty where they cannot be; `encoder` is the
-    public network in front of them; `together` how they learned with those of other parties.
+    public network in front of them; `together` how they learned with those of other parties; `abstains` names
+    the labels on which they do not vote.
     """
 
     task: str
@@ -37,6 +38,7 @@ class Checked:
     head: str
     encoder: str
     together: str
+    abstains: Sequence[str]
     groups: Sequence[dict[str, Any]]
 
 
@@ -47,18 +49,29 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
 
     given = TrainingInput.load(site, data, task)
     wanted, records = given.task, given.records
-    teachers, head, encoder, together, groups = None, "", "", "", []
+    teachers, head, encoder, together, abstains, groups = None, "", "", "", [], []
     if (site / TEACHERS).is_dir():
         ensemble = Ensemble.load(site / TEACHERS)
         ensemble.require_task(wanted)
         manifest = ensemble.manifest
         teachers, head, encoder = manifest.teachers, manifest.head, manifest.encoder
         together, groups = manifest.together, [group.model_dump() for group in manifest.groups]
-    found = Checked(wanted.name, len(records), len(wanted.classes), teachers, head, encoder, together, groups)
+        abstains = [wanted.classes[label] for label in manifest.abstains]
+    found = Checked(
+        wanted.name,
+        len(records),
+        len(wanted.classes),
+        teachers,
+        head,
+        encoder,
+        together,
+        abstains,
+        groups,
+    )
     having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
     if teachers is not None:
-        lines += [_encrypted_line(head), *together_lines(together)]
+        lines += [_encrypted_line(head), *together_lines(together), *_abstains_lines(abstains)]
     _tell("\n".join(lines), asdict(found), json)
 
 
@@ -90,6 +103,10 @@ def serve(
     from services.server import serve as serve_party
 
     serve_party(site, ready_file=ready_file, insecure=insecure)
+
+
+def _abstains_lines(abstains: Sequence[str]) -> list[str]:
+    return [f"  They do not vote on {', '.join(abstains)}."] if abstains else []
 
 
 def _line(group: dict[str, Any]) -> str:

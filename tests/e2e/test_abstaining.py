@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from client.labelling import label
 from client.options import PlanOptions
+from client.report import report
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, from_arrays, save
 from common.mechanism import Tau
@@ -115,6 +116,8 @@ def clinics(tmp_path: Path) -> Iterator[Clinics]:
             configure(folder / site, training(site), guardian=guardian)
             trained = CliRunner().invoke(app, ["train", "--site", str(folder / site)])
             assert trained.exit_code == 0, trained.output
+            checked = CliRunner().invoke(app, ["check", "--site", str(folder / site)])
+            assert (f"do not vote on {UNKNOWN}" in checked.output) is (site == "athens")
             serving = party_server.running(folder / site, stop=threading.Event())
             addresses[site] = stack.enter_context(serving)
         configure(folder / "query", guardian=guardian, parties=addresses)
@@ -132,6 +135,7 @@ def test_labels_are_what_the_votes_and_the_drawn_noise_make(clinics: Clinics) ->
     options = PlanOptions(MECHANISM, quorum=2, batch_size=QUERIES)
     result = label(site, site / "pool.npz", options, site / "run")
     assert (result.answered, result.queries) == (QUERIES, QUERIES)
+    assert [party["abstains"] for party in report(site / "run")["parties"]] == [[UNKNOWN], [], []]
     X = clinics.task.prepare(clinics.task.load(site / "pool.npz").X)
     positives = VOTE * clinics.ballots(X)
     n = VOTE * TEACHERS * np.array([2 if name == UNKNOWN else 3 for name in NAMES])

@@ -134,7 +134,14 @@ def test_a_sentence_for_people_and_a_file_for_programs(site: Path, tmp_path: Pat
 def test_check_before_and_after_training(site: Path) -> None:
     before = told(invoke("check", "--site", site, "--json", "-"))
     fit = {"task": "digits", "records": 200, "classes": 10}
-    assert before == fit | {"teachers": None, "head": "", "encoder": "", "together": "", "groups": []}
+    assert before == fit | {
+        "teachers": None,
+        "head": "",
+        "encoder": "",
+        "together": "",
+        "abstains": [],
+        "groups": [],
+    }
     invoke("train", "--site", site)
     assert told(invoke("check", "--site", site, "--json", "-"))["teachers"] == 2
     assert "200 records and 2 teachers fit" in invoke("check", "--site", site).stdout
@@ -278,7 +285,7 @@ def test_teachers_of_several_labels_are_trained_and_checked(site: Path) -> None:
     found = told(invoke("check", "--site", site, "--json", "-"))
     groups = [{"name": "all", "records": 200, "teachers": 2, "copies": 1}]
     fit = {"task": "digits", "records": 200, "classes": 10, "teachers": 2}
-    assert found == fit | {"head": "", "encoder": "", "together": "", "groups": groups}
+    assert found == fit | {"head": "", "encoder": "", "together": "", "abstains": [], "groups": groups}
 
 
 def with_consent(site: Path) -> None:
