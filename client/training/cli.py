@@ -99,8 +99,10 @@ def _show(report: TrainingReport) -> None:
     if report.guarantee == "none":
         console.print("No formal guarantee: the sums of ttac tell of records, and no epsilon says how much.")
         return
-    table = Table("party", "group", "teachers", "epsilon", "delta", "budget", title="Cost of the training")
+    columns = ("party", "group", "teachers", "epsilon", "delta", "budget", "of it")
+    table = Table(*columns, title="Cost of the training")
     for cost in report.costs:
         epsilon, budget = f"{cost.epsilon:.3f}", f"{cost.budget_epsilon:g}"
-        table.add_row(cost.site, cost.group, str(cost.teachers), epsilon, f"{cost.delta:g}", budget)
+        row = (cost.site, cost.group, str(cost.teachers), epsilon, f"{cost.delta:g}", budget)
+        table.add_row(*row, f"{cost.share:.0%}")
     console.print(table)

@@ -27,7 +27,9 @@ from common.encoders import load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.plan import NONCE_BYTES, Plan
+from common.privacy import budget_rdp
 from common.rpc import open_channel
+from protos.ostraka.v1 import guardian_pb2
 
 RUN = "training"
 
@@ -44,7 +46,8 @@ class TrainingTable(BaseModel):
 class Cost:
     """What the rounds that it took cost a party's records at worst, at the order of its budget.
 
-    `group` is the unit of which the least is left afterwards.
+    `group` is the unit of which the least is left afterwards; `share` is what part of its whole budget that
+    is, which epsilons of charges do not tell, because they do not add up.
     """
 
     site: str
@@ -53,6 +56,23 @@ class Cost:
     epsilon: float
     delta: float
     budget_epsilon: float
+    share: float
+
+    @classmethod
+    def of(cls, told: guardian_pb2.PartyCost) -> Self:
+        """What the guardian says that a plan costs a party."""
+        paid, whole = (
+            budget_rdp(epsilon, told.delta, told.order) for epsilon in (told.epsilon, told.budget_epsilon)
+        )
+        return cls(
+            told.site,
+            told.group,
+            told.teachers,
+            told.epsilon,
+            told.delta,
+            told.budget_epsilon,
+            paid / whole if whole else 0.0,
+        )
 
 
 @dataclass(frozen=True)
@@ -137,7 +157,7 @@ def lead(
 def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tuple[Cost, ...]:
     """What a plan cost the parties that took rounds, by site, from how many each took."""
     costs = [
-        Cost(one.site, one.group, one.teachers, one.epsilon, one.delta, one.budget_epsilon)
+        Cost.of(one)
         for rounds in set(taken.values())
         for one in guardian.plan(plan.model_copy(update={"queries": rounds}).serialize()).parties
         if taken.get(one.site) == rounds

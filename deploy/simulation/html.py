@@ -71,7 +71,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield data_dependent_heading(report), f"{largest:.2f}"
         yield "worst-case epsilon", f"{worst:.2f}"
     if report.training is not None and report.training.costs:
-        yield "of it for training", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
+        yield "epsilon of training alone", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
     if report.training is not None and report.training.guarantee == "none":
         yield "training by ttac", "no formal guarantee"
 

@@ -60,7 +60,10 @@ class Unit(_Value):
 
 
 class TrainingCost(_Value):
-    """What training together cost one party's records at worst; it is part of what its unit was charged."""
+    """What training together cost one party's records at worst; it is part of what its unit was charged.
+
+    ``share`` is what part of the whole budget that is.
+    """
 
     site: str
     group: str
@@ -68,6 +71,7 @@ class TrainingCost(_Value):
     epsilon: float
     delta: float
     budget_epsilon: float
+    share: float
 
 
 class Together(_Value):
@@ -171,10 +175,10 @@ def training_words(training: Together) -> str:
             f"No formal guarantee: teachers of all parties learned together by ttac in {training.rounds} "
             "rounds, and one record can change every vote. Epsilons count labels as if it changed one."
         )
-    epsilon = max(cost.epsilon for cost in training.costs)
+    most = max(training.costs, key=lambda cost: cost.share)
     return (
-        f"Teachers of all parties learned together by dp-ttac in {training.rounds} rounds; of the epsilon of "
-        f"each unit, up to {epsilon:.2f} went into that, counted alone."
+        f"Teachers of all parties learned together by dp-ttac in {training.rounds} rounds, which by "
+        f"themselves cost epsilon {most.epsilon:.2f} at most, {most.share:.0%} of a budget."
     )
 
 

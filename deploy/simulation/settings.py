@@ -115,6 +115,8 @@ class Settings(BaseModel):
         clusters = isinstance(made, NoiseCluster)
         if self.adjacency == "label" and not clusters:
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
+        if self.adjacency == "label" and self.together:
+            raise ValueError(f"training {self.training} is charged to records; give adjacency record")
         if clusters and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
         return self

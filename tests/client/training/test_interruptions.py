@@ -120,6 +120,8 @@ def test_a_party_pays_for_the_rounds_that_it_took(noisy: Sites) -> None:
     charged = {site: unit["epsilon_worst_case"] for site, unit in noisy.units.items()}
     assert {cost.site: cost.epsilon for cost in report.costs} == pytest.approx(charged)
     assert charged["b"] < charged["a"]
+    shares = {cost.site: cost.share for cost in report.costs}
+    assert shares["b"] == pytest.approx(shares["a"] * noisy.state().progress.taken["b"] / (ROUNDS - 1))
 
 
 def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> None:

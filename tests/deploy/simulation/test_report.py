@@ -172,12 +172,20 @@ def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> Toge
 
 def test_a_page_says_what_training_together_cost() -> None:
     costs = tuple(
-        TrainingCost(site=site, group="all", teachers=10, epsilon=epsilon, delta=1e-5, budget_epsilon=10.0)
+        TrainingCost(
+            site=site,
+            group="all",
+            teachers=10,
+            epsilon=epsilon,
+            delta=1e-5,
+            budget_epsilon=10.0,
+            share=epsilon / 25,
+        )
         for site, epsilon in (("a", 4.1), ("b", 5.25))
     )
     page = render(report(training=together("dp_ttac", "record", costs)))
-    assert "up to 5.25 went into that" in page
-    assert "<b>5.25</b>of it for training" in page
+    assert "cost epsilon 5.25 at most, 21% of a budget" in page
+    assert "<b>5.25</b>epsilon of training alone" in page
     assert "formal guarantee" not in page
 
 
