@@ -140,7 +140,7 @@ class Estimators:
         """Votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
         read = label_scores if guard.multi_label else _classes
         votes = [
-            guard.votes(lambda model=model: read(model, X)[None], 1, len(X))  # type: ignore[misc]
+            guard.votes(lambda part, model=model: read(model, X[part])[None], 1, len(X))  # type: ignore[misc]
             for model in self._fitted[rows]
         ]
         return np.concatenate(votes)

@@ -60,9 +60,9 @@ class Exported:
         ]
         return np.concatenate(votes)
 
-    def _ask(self, model: _Model, records: Tensor, guard: Guard) -> Votes:
+    def _ask(self, model: _Model, records: Tensor, guard: Guard, part: slice) -> Votes:
         read = scores if guard.multi_label else winners
-        parts = self._micro.evaluate(lambda part: read(model(part)), records)
+        parts = self._micro.evaluate(lambda some: read(model(some)), records[part])
         return torch.cat(parts)[None].cpu().numpy()
 
     def save(self, folder: Path) -> None:

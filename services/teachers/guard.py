@@ -26,23 +26,38 @@ class Guard:
         self._classes = classes
         self._told = False
 
-    def votes(self, predict: Callable[[], NDArray[Any]], models: int, queries: int) -> Votes:
-        """What `predict` gives as votes of these models; a vote that is not whole is replaced as a whole."""
+    def votes(self, predict: Callable[[slice], NDArray[Any]], models: int, queries: int) -> Votes:
+        """What `predict` gives for all queries as votes of these models.
+
+        A vote that is not whole is replaced as a whole. Where `predict` fails, each half of the queries is
+        asked by itself: a query that a model cannot take changes its vote on no other.
+        """
+        return self._votes(predict, models, slice(0, queries))
+
+    def fallback(self, models: int, queries: int) -> Votes:
+        """Votes for `FALLBACK` of these models."""
+        return np.full(self._shape(models, queries), FALLBACK, self._kind)
+
+    def _votes(self, predict: Callable[[slice], NDArray[Any]], models: int, part: slice) -> Votes:
+        queries = part.stop - part.start
         try:
-            votes = np.asarray(predict())
+            votes = np.asarray(predict(part))
             if votes.shape != self._shape(models, queries):
                 raise ValueError("wrong number of votes")
             valid = self._valid(votes)
-        except Exception as exc:
+        except (Exception, SystemExit) as exc:
+            if queries > 1:
+                return self._by_halves(predict, models, part)
             self._tell(type(exc).__name__)
             return self.fallback(models, queries)
         if not valid.all():
             self._tell("no vote")
         return np.where(valid, votes, FALLBACK).astype(self._kind)
 
-    def fallback(self, models: int, queries: int) -> Votes:
-        """Votes for `FALLBACK` of these models."""
-        return np.full(self._shape(models, queries), FALLBACK, self._kind)
+    def _by_halves(self, predict: Callable[[slice], NDArray[Any]], models: int, part: slice) -> Votes:
+        middle = (part.start + part.stop) // 2
+        halves = slice(part.start, middle), slice(middle, part.stop)
+        return np.concatenate([self._votes(predict, models, half) for half in halves], axis=1)
 
     @property
     def _kind(self) -> type[np.float32 | np.int64]:

@@ -56,7 +56,7 @@ class Networks:
         read = scores if guard.multi_label else winners
 
         def votes(stack: tuple[Stack, int]) -> Votes:
-            return guard.votes(lambda: self._votes(stack[0], records, read), stack[1], len(X))
+            return guard.votes(lambda part: self._votes(stack[0], records[part], read), stack[1], len(X))
 
         stacks, workers = self._stacks_of(rows)
         return np.concatenate(run_each(votes, stacks, workers))

@@ -1,4 +1,5 @@
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -96,21 +97,49 @@ def test_a_teacher_without_numbers_votes_for_the_fixed_class(
     ],
 )
 def test_an_answer_that_is_no_class_is_the_fixed_class(answer: list[list[float]]) -> None:
-    assert Guard(3).votes(lambda: np.array(answer), 1, 3).tolist() == [[1, 0, 2]]
+    assert Guard(3).votes(lambda part: np.array(answer)[:, part], 1, 3).tolist() == [[1, 0, 2]]
 
 
 def test_a_failing_model_votes_for_the_fixed_class_and_is_told_of_once_without_data() -> None:
-    def fail() -> np.ndarray:
+    def fail(part: slice) -> np.ndarray:
         raise RuntimeError("secret record 17")
 
     guard = Guard(3)
     with capture_logs() as logs:
         first = guard.votes(fail, 2, 5)
         guard.votes(fail, 2, 5)
-        guard.votes(lambda: np.ones((1, 4)), 2, 5)
+        guard.votes(lambda part: np.ones((1, 4)), 2, 5)
     assert first.tolist() == [[0] * 5] * 2
     assert [entry["event"] for entry in logs] == ["teacher.failed"]
     assert "secret" not in str(logs)
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, SystemExit])
+@pytest.mark.parametrize("poisoned", [[0], [6], [2, 3], [0, 1, 2, 3, 4, 5, 6]])
+def test_a_query_that_a_model_cannot_take_costs_no_vote_on_another(
+    poisoned: list[int], failure: type[BaseException]
+) -> None:
+    answers = np.array([[1, 2, 1, 2, 1, 2, 1], [2, 2, 2, 1, 1, 1, 1]])
+
+    def predict(part: slice) -> np.ndarray:
+        if set(range(7)[part]) & set(poisoned):
+            raise failure
+        return answers[:, part]
+
+    expected = answers.copy()
+    expected[:, poisoned] = 0
+    assert np.array_equal(Guard(3).votes(predict, 2, 7), expected)
+
+
+def test_a_query_beyond_numbers_costs_no_vote_of_an_estimator_on_another(records: Dataset) -> None:
+    made = train(records, infer_task(records, "t"), config("logistic_regression"), seed=0)
+    asked = records.X[:6].astype(np.float32)
+    expected = made.predict(asked)
+    asked = np.insert(asked, 3, np.finfo(np.float32).max, axis=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "overflow", RuntimeWarning)
+        votes = made.predict(asked)
+    assert np.array_equal(np.delete(votes, 3, axis=1), expected)
 
 
 def test_an_estimator_that_cannot_be_fitted_votes_for_the_fixed_class(records: Dataset) -> None:

@@ -125,7 +125,7 @@ def test_a_network_without_numbers_votes_for_no_label() -> None:
 def test_a_vote_with_one_score_that_is_none_has_no_label(wrong: float) -> None:
     scores = np.full((2, 3, 4), 0.75)
     scores[1, 2, 3] = wrong
-    votes = Guard(4, multi_label=True).votes(lambda: scores, 2, 3)
+    votes = Guard(4, multi_label=True).votes(lambda part: scores[:, part], 2, 3)
     expected = np.full((2, 3, 4), 0.75, np.float32)
     expected[1, 2] = 0
     assert votes.dtype == np.float32
@@ -133,13 +133,13 @@ def test_a_vote_with_one_score_that_is_none_has_no_label(wrong: float) -> None:
 
 
 def test_a_failing_model_votes_for_no_label_and_is_told_of_once_without_data() -> None:
-    def fail() -> np.ndarray:
+    def fail(part: slice) -> np.ndarray:
         raise RuntimeError("secret record 17")
 
     guard = Guard(3, multi_label=True)
     with capture_logs() as logs:
         first = guard.votes(fail, 2, 5)
-        guard.votes(lambda: np.ones((2, 5)), 2, 5)
+        guard.votes(lambda part: np.ones((2, 5)), 2, 5)
     assert first.shape == (2, 5, 3)
     assert not first.any()
     assert [entry["event"] for entry in logs] == ["teacher.failed"]
