@@ -19,7 +19,7 @@ LINES = {Training.CONVENTIONAL: "--", Training.TTAC: "-", Training.DP_TTAC: ":"}
 
 def plot(cells: Sequence[Cell], split: Split, target: Path) -> None:
     """Draws a line for each ensemble, all public records labelled once; writes an image."""
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(8, 4.2), layout="constrained")
     axes = figure.subplots()
     for cell in cells:
         accuracies = [100 * _accuracy(cell, split, gamma) for gamma in GAMMAS]
@@ -32,7 +32,7 @@ def plot(cells: Sequence[Cell], split: Split, target: Path) -> None:
             label=f"{cell.training.value}, s = {cell.similarity}%",
         )
     axes.set(xlabel="gamma", ylabel="labels right, %", ylim=(0, 100))
-    axes.legend(frameon=False)
+    figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(target, dpi=120)
 
 
