@@ -46,11 +46,15 @@ def gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
 
 
 def _clipped(each: Tensor, radius: float) -> Tensor:
-    """Gradients (N, d) in whole steps of radii, still float32; `each` is used up."""
+    """Gradients (N, d) in whole steps of radii, still float32; `each` is used up.
+
+    Where a tiny radius and a tiny gradient make a factor that float32 does not hold, the gradient is 0.
+    """
     norms = torch.linalg.vector_norm(each, dim=1, keepdim=True, dtype=torch.float64)
     factors = WITHIN * STEPS * torch.minimum(1 / norms, torch.full_like(norms, 1 / radius))
-    each.mul_(factors.to(each.dtype)).trunc_()
-    return each.masked_fill_(~norms.isfinite(), 0.0)
+    factors = factors.to(each.dtype)
+    each.mul_(factors).trunc_()
+    return each.masked_fill_(~(norms.isfinite() & factors.isfinite()), 0.0)
 
 
 def _layers(net: nn.Module) -> Iterable[nn.Module]:
@@ -67,6 +71,9 @@ def _is_chain(layers: list[nn.Module]) -> bool:
 
 
 def _is_plain(layer: nn.Module) -> bool:
+    """Whether it passes values on; one that changes them in place would hide what came before it."""
+    if getattr(layer, "inplace", False):
+        return False
     return type(layer) in PLAIN or (type(layer) is nn.GroupNorm and not layer.affine)
 
 

@@ -29,8 +29,8 @@ def clipped(update: Floats, radius: float) -> Steps:
     Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
     """
     norm = float(np.linalg.norm(update))
-    if not np.isfinite(norm):
+    if not 0 < norm < np.inf:
         return np.zeros(len(update), np.int64)
-    factor = WITHIN * min(1 / radius, 1 / norm if norm > 0 else np.inf)
+    factor = WITHIN * min(1 / radius, 1 / norm)
     steps: Steps = np.trunc(update * factor * STEPS).astype(np.int64)
     return steps

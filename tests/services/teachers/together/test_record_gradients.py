@@ -86,3 +86,22 @@ def test_a_record_whose_gradient_is_no_number_adds_nothing(value: float) -> None
     broken[3] = value
     others = [0, 1, 2, 4, 5, 6]
     assert torch.equal(sum_of_clipped(net, broken, y, 0.5), sum_of_clipped(net, X[others], y[others], 0.5))
+
+
+@pytest.mark.parametrize("radius", [1e-33, 1e-35, 1e-300])
+def test_no_radius_is_too_small_to_clip_to(radius: float) -> None:
+    net = first("logistic", (5,), CLASSES, seed=1)
+    with torch.no_grad():
+        net[1][1].bias.copy_(torch.tensor([300.0, 0.0, 0.0]))
+    X, _ = records((5,), count=2)
+    for label in range(CLASSES):
+        steps = sum_of_clipped(net, X[:1], torch.tensor([label]), radius)
+        assert sum(int(one) ** 2 for one in steps) <= STEPS**2
+    certain = torch.tensor([0])
+    assert not sum_of_clipped(net, X[:1], certain, radius).any()
+
+
+def test_layers_that_change_values_in_place_leave_gradients_right() -> None:
+    net = nn.Sequential(nn.Flatten(), nn.Linear(5, 6), nn.ReLU(inplace=True), nn.Linear(6, CLASSES))
+    X, y = records((5,))
+    torch.testing.assert_close(gradients(net, X, y), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)

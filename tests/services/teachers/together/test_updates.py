@@ -33,5 +33,10 @@ def test_what_is_no_number_is_nothing(value: float) -> None:
     assert plain(update).tolist() == [2**24, 0]
 
 
+@pytest.mark.parametrize("radius", [1e-30, 1e-310])
+def test_an_update_of_nothing_stays_nothing(radius: float) -> None:
+    assert clipped(np.zeros(3), radius).tolist() == [0, 0, 0]
+
+
 def test_sums_of_a_million_plain_updates_fit_the_ring() -> None:
     assert int(plain(np.array([1e300]))[0]) * 2**20 < 2**63
