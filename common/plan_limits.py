@@ -17,6 +17,7 @@ from common.mechanism import (
     Interactive,
     NoiseCluster,
     Powerset,
+    Recipe,
     Tau,
     Ttac,
     invalid_plan,
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
+MOST_SHOWN = 2**18
+"""Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
 
 def check_mechanism(plan: Plan) -> None:
     """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
     if isinstance(plan.mechanism, Ttac | DpTtac):
-        _check_training(plan)
+        _check_training(plan, plan.mechanism.recipe)
     elif plan.mechanism.multi_label != plan.multi_label:
         fitting = [kind for kind, known in LABELLING.items() if known.multi_label == plan.multi_label]
         raise invalid_plan(
@@ -56,8 +59,13 @@ def check_mechanism(plan: Plan) -> None:
     _check_share(plan)
 
 
-def _check_training(plan: Plan) -> None:
+def _check_training(plan: Plan, recipe: Recipe) -> None:
     """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
+    if recipe.steps * recipe.batch_size > MOST_SHOWN:
+        raise invalid_plan(
+            f"a teacher is shown {recipe.steps * recipe.batch_size} records a round and takes {MOST_SHOWN}; "
+            "choose fewer steps or a smaller batch_size"
+        )
     wanted: dict[str, str | int] = {
         "variant": "none",
         "tally": "aggregate",

@@ -29,8 +29,8 @@ RECIPES = st.builds(
     Recipe,
     model=st.sampled_from(["mlp", "logistic"]),
     parameters=COUNT,
-    steps=COUNT,
-    batch_size=COUNT,
+    steps=st.integers(1, 2**9),
+    batch_size=st.integers(1, 2**9),
     learning_rate=POSITIVE,
     decay=st.floats(0, 1, exclude_min=True),
     average_rate=POSITIVE,
@@ -82,6 +82,13 @@ def test_less_noise_than_a_step_and_models_larger_than_a_share_are_refused() -> 
     assert "ask for more noise" in refusal(mechanism=DpTtac(recipe=RECIPE, radius=1.0, sigma=2.0**-17))
     large = RECIPE.model_copy(update={"parameters": 2**24 + 1})
     assert "choose a smaller model" in refusal(mechanism=Ttac(recipe=large))
+
+
+@pytest.mark.parametrize("changes", [{"steps": 2**16}, {"steps": 2**32 - 1, "batch_size": 2**32 - 1}])
+def test_rounds_that_fill_a_partys_memory_are_refused(changes: dict[str, int]) -> None:
+    assert "fewer steps" in refusal(mechanism=Ttac(recipe=RECIPE.model_copy(update=changes)))
+    within = RECIPE.model_copy(update={"steps": 2**15})
+    assert Plan(**FIELDS | {"mechanism": Ttac(recipe=within)}).queries == 39
 
 
 @pytest.mark.parametrize(
