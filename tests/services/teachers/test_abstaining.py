@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from common.datasets import Dataset, digits, from_arrays
@@ -11,9 +12,11 @@ from common.errors import ErrorCode, OstrakaError
 from common.task import Task, infer_task
 from services.declared import declaration
 from services.teachers import Ensemble, TrainingConfig, train
+from services.teachers.exported_hosting import host
 from services.teachers.manifest import TeachersManifest
 from services.teachers.preparation import prepare
 from tests.services.conftest import symptoms
+from tests.services.teachers.test_exported import write
 
 LEFT_OUT = ("label4", "label2")
 """Two of five labels; everybody has label 2."""
@@ -105,3 +108,15 @@ def test_teachers_that_learn_together_learn_all_labels(records: Dataset, task: T
     with pytest.raises(OstrakaError, match="learn all labels") as refused:
         prepare(records, task, config(), seed=0, together="dp-ttac")
     assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_models_trained_elsewhere_are_not_heard_on_them(
+    records: Dataset, task: Task, asked: NDArray[np.float32], tmp_path: Path
+) -> None:
+    net = torch.nn.Linear(6, 5)
+    torch.nn.init.ones_(net.bias)
+    torch.nn.init.zeros_(net.weight)
+    write(net, tmp_path / "one.pt2", shape=(6,))
+    ensemble = host(records, task, config("file:one.pt2", teachers=1), folder=tmp_path)
+    assert ensemble.manifest.abstains == (2, 4)
+    assert ((ensemble.predict(asked) >= 0.5) == [True, True, False, True, False]).all()
