@@ -19,19 +19,20 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 
 TOGETHER_MODEL = "logistic"
 """What teachers learn together where nobody says: of few parameters, each of which has its own noise."""
-AGREEMENT = 2.0
-"""By how much more noise votes bear on a class where their teachers learned together, and mostly agree."""
+AGREEING = 25
+"""Votes on one class that outweigh default noise. Teachers that learned together mostly agree: where they are
+more than that, noise grows with them, and labels cost less."""
 
 BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED_BATCH_SIZE}}
 """Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
 
 
-def default_parameters(mechanism: str, votes: int, agreement: float = 1.0) -> Mapping[str, float]:
+def default_parameters(mechanism: str, votes: int, *, together: bool = False) -> Mapping[str, float]:
     """Parameters of a mechanism that suit the default budget, in votes.
 
-    `votes` are all teachers'; `agreement` is by how much more noise their votes on a class bear than those of
-    teachers that learned apart.
+    `votes` are all teachers', who learned `together` or each alone.
     """
+    agreement = max(1.0, votes / AGREEING) if together else 1.0
     known: Mapping[str, Mapping[str, float]] = {
         "gnmax": {"sigma": 10.0 * agreement},
         "confident": {"sigma1": 10.0 * agreement, "sigma2": 5.0 * agreement, "threshold": votes / 2},

@@ -13,7 +13,6 @@ from common.mechanism.arguments import make_mechanism
 from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import (
-    AGREEMENT,
     BY_ENCODING,
     BY_TASK,
     TOGETHER_MODEL,
@@ -188,8 +187,8 @@ class Settings(BaseModel):
         """
         given = {name: getattr(self, name) for name in PARAMETERS if getattr(self, name) is not None}
         check = {} if given else default_check(self.mechanism, self.votes)
-        agreement = AGREEMENT if self.together else 1.0
-        defaults = {**default_parameters(self.mechanism, self.votes, agreement), **check}
+        suiting = default_parameters(self.mechanism, self.votes, together=self.together)
+        defaults = {**suiting, **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
 
     @property

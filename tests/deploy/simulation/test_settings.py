@@ -42,6 +42,8 @@ def test_teachers_that_learn_together_have_a_model_and_bear_more_noise() -> None
     settings = Settings(training="dp-ttac")
     assert settings.teachers_model == "logistic"
     assert settings.plan_mechanism == Confident(sigma1=20.0, sigma2=10.0, threshold=25.0)
+    few = Settings(training="dp-ttac", parties=2, teachers=5).plan_mechanism
+    assert few == Confident(sigma1=10.0, sigma2=5.0, threshold=5.0)
     assert Settings(training="ttac", model="mlp").teachers_model == "mlp"
     assert Settings(training="dp-ttac", head="linear").teachers_model is None
     assert Settings().teachers_model is None
