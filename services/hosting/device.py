@@ -120,15 +120,19 @@ class OnDevice:
 
 
 def _answer(together: Sequence[_Asked]) -> None:
-    """Predict for all at once; where that fails each alone, so that nobody fails for another's queries."""
+    """Predict for all at once; where that fails each alone, so that nobody fails for another's queries.
+
+    Whatever a model raises, the thread goes on: without it nobody would get an answer again.
+    """
     try:
         parts = _votes(together)
-    except Exception as exc:
+    except BaseException as exc:
         if len(together) > 1:
             for asked in together:
                 _answer([asked])
         else:
-            together[0].votes.set_exception(exc)
+            error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
+            together[0].votes.set_exception(error)
         return
     for asked, votes in zip(together, parts, strict=True):
         asked.votes.set_result(votes)

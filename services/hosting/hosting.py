@@ -80,7 +80,7 @@ class Hosting(Generic[H]):
             found = self._load()
             if found.manifest != self._current.manifest:
                 self._link.register(found.manifest)
-        except Exception as exc:
+        except (Exception, SystemExit) as exc:
             problem = exc.message if isinstance(exc, OstrakaError) else type(exc).__name__
             structlog.get_logger().error("party.not_reloaded", problem=problem)
             return

@@ -93,7 +93,7 @@ def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     try:
         with torch.no_grad():
             found = tuple(net(torch.zeros(2, *shape)).shape)
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise invalid_model(model, f"cannot take records of shape {shape} ({type(exc).__name__})") from exc
     if found != (2, classes):
         raise invalid_model(model, f"gives shape {found} for 2 records, which should be (2, {classes})")

@@ -17,9 +17,9 @@ Batch = tuple[Tensor, Tensor]
 class Stopping:
     """Keeps every network as it was when its loss on records held out of its own slice was lowest.
 
-    A network whose loss did not fall in `patience` passes keeps those weights for good, whatever the networks
-    beside it do: no slice decides over another's teacher. Where nothing is held out, networks stay as they
-    end.
+    Where no loss is a number, that is as it was at the first look. A network whose loss did not fall in
+    `patience` passes keeps those weights for good, whatever the networks beside it do: no slice decides over
+    another's teacher. Where nothing is held out, networks stay as they end.
 
     Attributes:
         shown: how many steps were trained.
@@ -57,7 +57,7 @@ class Stopping:
         """Looks at every network once; whether one may still improve."""
         self._stack.unstack()
         for row in range(len(self._nets)):
-            if self._waiting(row):
+            if len(self._held[row].y) and self._waiting(row):
                 self._look(row)
         return any(self._waiting(row) for row in range(len(self._nets)))
 
@@ -69,14 +69,13 @@ class Stopping:
         self._waited[row] += 1
         if loss < self._lowest[row]:
             self._lowest[row], self._waited[row] = loss, 0
+        if self._waited[row] == 0 or row not in self._best:
             self._best[row] = {name: value.clone() for name, value in self._nets[row].state_dict().items()}
 
     @torch.no_grad()
     def _loss_of(self, row: int) -> float:
-        """The loss on what is held out; infinite where nothing is."""
+        """The loss on what is held out."""
         net, part = self._nets[row], self._held[row]
-        if len(part.y) == 0:
-            return math.inf
         device = next(net.parameters()).device
         X, y = torch.from_numpy(part.X).to(device), torch.from_numpy(part.y).to(device)
         net.eval()

@@ -20,8 +20,9 @@ POISON = -1.0
 class Sums:
     """Teachers that vote a query's number times their own, plus one; poisoned queries make them fail."""
 
-    def __init__(self) -> None:
+    def __init__(self, failure: BaseException | None = None) -> None:
         self.sizes: list[int] = []
+        self.failure = failure or RuntimeError("poisoned")
         self.entered, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 
@@ -30,7 +31,7 @@ class Sums:
         self.go_on.wait()
         self.sizes.append(len(X))
         if (X == POISON).any():
-            raise RuntimeError("poisoned")
+            raise self.failure
         return np.outer(np.arange(1, TEACHERS + 1)[rows], X[:, 0]).astype(np.int64)
 
 
@@ -95,6 +96,13 @@ def test_queries_that_make_a_model_fail_fail_alone(device: Device) -> None:
     assert fine.result().shape == (TEACHERS, 1)
     with pytest.raises(RuntimeError, match="poisoned"):
         bad.result()
+    assert device.predict(model, numbered(7, 1), slice(0, 1)).tolist() == [[7]]
+
+
+def test_a_model_that_ends_its_thread_ends_no_other_answers(device: Device) -> None:
+    model = Sums(SystemExit(0))
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        device.predict(model, numbered(-1, 1), slice(None))
     assert device.predict(model, numbered(7, 1), slice(0, 1)).tolist() == [[7]]
 
 

@@ -109,8 +109,10 @@ def test_a_changed_manifest_is_registered_before_its_teachers_serve(loader: Load
     assert link.manifests == [versions[1].manifest]
 
 
-@pytest.mark.parametrize("error", [OstrakaError(ErrorCode.MANIFEST_INVALID, "Refused."), RuntimeError()])
-def test_teachers_that_the_guardian_refuses_do_not_serve(loader: Loader, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [OstrakaError(ErrorCode.MANIFEST_INVALID, "Refused."), RuntimeError(), SystemExit(0)]
+)
+def test_teachers_that_the_guardian_refuses_do_not_serve(loader: Loader, error: BaseException) -> None:
     first = loader.load()
     link = Link(refusal=error)  # type: ignore[arg-type]
     hosting = Hosting(iter([first, retrained(first)]).__next__, link)

@@ -45,6 +45,11 @@ def set_logit(net: nn.Linear, value: float) -> None:
     net.bias[1] = value
 
 
+@torch.no_grad()
+def set_weight(net: nn.Linear, value: float) -> None:
+    net.weight[0] = value
+
+
 @given(st.integers(1, 60), st.sampled_from([0.0, 0.1, 0.3, 0.5]))
 def test_a_slice_is_shown_and_held_out_without_overlap_and_never_all_held_out(
     records: int, share: float
@@ -95,6 +100,33 @@ def test_without_anything_held_out_networks_stay_as_they_end() -> None:
     assert steps(net, [3.0, 2.0, 1.0], stopping.watch(iter([STEP] * 3), pace=1)) == 3
     stopping.restore()
     assert net.bias[1].item() == 1.0
+
+
+def test_a_network_whose_loss_is_never_a_number_does_not_follow_the_one_beside_it() -> None:
+    kept = []
+    for steps_of_the_other in ([1.0, 0.0], [1.0, 2.0, 3.0, 4.0]):
+        nets = [constant(0.0), constant(0.0)]
+        stopping = Stopping(nets, Alone(nets[0]), [of_class_one()] * 2, Loss(), patience=1)
+        watched = stopping.watch(iter([STEP] * 4), pace=1)
+        for done, (_, value) in enumerate(zip(watched, steps_of_the_other, strict=False)):
+            set_logit(nets[0], -float("inf"))
+            set_weight(nets[0], float(done))
+            set_logit(nets[1], value)
+        stopping.restore()
+        kept.append(nets[0].weight[0].item())
+    assert kept == [0.0, 0.0]
+
+
+def test_a_network_of_which_nothing_is_held_out_stays_as_it_ends_beside_one_that_is_looked_at() -> None:
+    nets = [constant(0.0), constant(0.0)]
+    empty = Slice(np.zeros((0, 1), np.float32), np.zeros(0, np.int64), (0,))
+    stopping = Stopping(nets, Alone(nets[0]), [empty, of_class_one()], Loss(), patience=1)
+    watched = stopping.watch(iter([STEP] * 3), pace=1)
+    for _, values in zip(watched, [(3.0, 1.0), (2.0, 4.0), (1.0, 3.0)], strict=True):
+        for net, value in zip(nets, values, strict=True):
+            set_logit(net, value)
+    stopping.restore()
+    assert [net.bias[1].item() for net in nets] == [1.0, 4.0]
 
 
 def test_losses_that_are_no_numbers_end_a_training() -> None:
