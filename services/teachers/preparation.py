@@ -20,7 +20,7 @@ from services.teachers.ensemble import Ensemble, Models
 from services.teachers.factory import build
 from services.teachers.manifest import TeachersManifest, Together
 from services.teachers.slices import Slice
-from services.teachers.tuning import tune
+from services.teachers.tuning import require_labels, tune
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ def prepare(
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
             records than teachers, `data.missing` or `config.invalid` for consent as `assign` says,
             `model.invalid` where the model cannot be built, `config.invalid` where it cannot learn together,
-            or as `abstained` says.
+            for thresholds in a single-label task, or as `abstained` says.
     """
+    require_labels(config, multi_label=task.multi_label)
     abstains = abstained(task, config.abstains)
     if together and abstains:
         raise _all_labels()

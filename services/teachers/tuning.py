@@ -23,14 +23,9 @@ def tune(
     Raises:
         OstrakaError: `config.invalid` for thresholds in a single-label task.
     """
+    require_labels(config, multi_label=slices[0].y.ndim > 1)
     if config.thresholds == "none":
         return None
-    if slices[0].y.ndim == 1:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f'Thresholds "{config.thresholds}" are for multi-label tasks, and this one has one class for a '
-            'record: set thresholds to "none" in [training] of site.toml.',
-        )
     labels = slices[0].y.shape[1]
     guard = Guard(labels, multi_label=True)
     values = []
@@ -40,6 +35,16 @@ def tune(
         (scores,) = models.predict(records, guard, slice(teacher, teacher + 1))
         values.append(tuned(config.thresholds, scores, part.y))
     return Thresholds(np.stack(values))
+
+
+def require_labels(config: TrainingConfig, *, multi_label: bool) -> None:
+    """Raises `config.invalid` for thresholds in a single-label task."""
+    if config.thresholds != "none" and not multi_label:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f'Thresholds "{config.thresholds}" are for multi-label tasks, and this one has one class for a '
+            'record: set thresholds to "none" in [training] of site.toml.',
+        )
 
 
 def _unseen(part: Slice, share: float) -> Slice:

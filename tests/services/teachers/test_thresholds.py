@@ -20,6 +20,7 @@ from common.task import Task, infer_task
 from services.encrypted.heads import encrypted_heads
 from services.teachers import Ensemble, TrainingConfig, train
 from services.teachers.config import TrainingSection, Tuning
+from services.teachers.preparation import prepare
 from services.teachers.slices import slices
 from services.teachers.thresholds import FILE, LEAST, Thresholds, tuned
 from tests.services.conftest import symptoms
@@ -204,6 +205,13 @@ def test_thresholds_are_for_labels() -> None:
         train(
             data, infer_task(data, "t"), TrainingConfig(teachers=2, thresholds="global", model="mlp"), seed=0
         )
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_thresholds_that_are_for_labels_are_refused_before_anything_is_learned() -> None:
+    data, config = blobs(60), TrainingConfig(teachers=2, thresholds="global", model="mlp")
+    with pytest.raises(OstrakaError) as refused:
+        prepare(data, infer_task(data, "t"), config, seed=0, together="dp-ttac")
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
