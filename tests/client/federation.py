@@ -179,6 +179,9 @@ class FakeGuardian(Tallying):
         self.closed.append(request.session_id)
         return guardian_pb2.CloseSessionReply()
 
+    def ReleasedUpdate(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def Register(self, request: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 

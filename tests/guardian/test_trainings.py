@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -238,8 +239,8 @@ def test_only_the_lead_goes_on_with_its_training(lead: Lead) -> None:
     assert refusal(lambda: list(query.ReleasedUpdate(named))) == "identity.wrong_role"
     for stub in (other, query):
         opened = guardian_pb2.OpenBatchRequest(session_id=session, batch_id=2, size=1)
-        assert refusal(lambda stub=stub, opened=opened: stub.OpenBatch(opened)) == "session.unknown"
-        assert refusal(lambda stub=stub: stub.SettleBatch(named)) == "session.unknown"
+        assert refusal(partial(stub.OpenBatch, opened)) == "session.unknown"
+        assert refusal(partial(stub.SettleBatch, named)) == "session.unknown"
 
 
 @pytest.mark.parametrize("mechanisms", ["", 'mechanisms = ["dp_ttac", "gnmax"]\n'])

@@ -1,6 +1,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -305,7 +306,7 @@ def test_noise_too_narrow_for_the_lattice_is_charged_the_worst_case() -> None:
     clip=st.sampled_from(["record", "party"]),
 )
 def test_rounds_of_a_training_cost_the_worst_case_under_every_bound(
-    influence: Influence, bound: BOUND, clip: str
+    influence: Influence, bound: BOUND, clip: Literal["record", "party"]
 ) -> None:
     recipe = Recipe(model="mlp", parameters=2, steps=1, batch_size=1, learning_rate=0.1)
     for mechanism in (Ttac(recipe=recipe), DpTtac(recipe=recipe, clip=clip, radius=1.0, sigma=5.0)):

@@ -92,7 +92,7 @@ def test_a_record_whose_gradient_is_no_number_adds_nothing(value: float) -> None
 def test_no_radius_is_too_small_to_clip_to(radius: float) -> None:
     net = first("logistic", (5,), CLASSES, seed=1)
     with torch.no_grad():
-        net[1][1].bias.copy_(torch.tensor([300.0, 0.0, 0.0]))
+        net.get_submodule("1.1").get_parameter("bias").copy_(torch.tensor([300.0, 0.0, 0.0]))
     X, _ = records((5,), count=2)
     for label in range(CLASSES):
         steps = sum_of_clipped(net, X[:1], torch.tensor([label]), radius)
