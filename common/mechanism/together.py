@@ -24,7 +24,7 @@ class Recipe(Value):
         average_rate: step size of the average, eta_theta.
     """
 
-    model: Annotated[str, StringConstraints(min_length=1)]
+    model: Annotated[str, StringConstraints(pattern=r"^[\w.:-]+$", max_length=256)]
     parameters: Count
     steps: Count
     batch_size: Count

@@ -101,6 +101,18 @@ def test_recipes_that_train_nothing_are_refused(changes: dict[str, Any]) -> None
     assert caught.value.code is ErrorCode.PLAN_INVALID
 
 
+@pytest.mark.parametrize("model", ["mlp\nEnforced: nothing", "mlp\x1b[2K", "mlp, sigma 40", "m" * 257])
+def test_a_models_name_says_nothing_else_to_who_reads_a_session(model: str) -> None:
+    with pytest.raises(OstrakaError) as caught:
+        Recipe(**RECIPE.model_dump() | {"model": model})
+    assert caught.value.code is ErrorCode.PLAN_INVALID
+
+
+@pytest.mark.parametrize("model", ["square-mlp", "package.nets:build_2"])
+def test_models_are_built_in_or_of_a_module(model: str) -> None:
+    assert Recipe(**RECIPE.model_dump() | {"model": model}).model == model
+
+
 def test_a_ring_holds_the_gradients_of_many_records() -> None:
     plan = Plan(**FIELDS)
     check_ring(plan, 2**40)
