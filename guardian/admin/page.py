@@ -49,11 +49,10 @@ def _summary(report: Report) -> str:
 
 def _unguaranteed(report: Report) -> str:
     """What no epsilon of the page covers, as a paragraph; nothing where there is nothing."""
-    found = [charge for charge in report.charges if charge.unguaranteed]
-    if not found:
+    if not report.unguaranteed:
         return ""
-    sessions = ", ".join(sorted({charge.session_id for charge in found}))
-    units = ", ".join(sorted({_name(charge.unit) for charge in found}))
+    sessions = ", ".join(sorted({session for _, session in report.unguaranteed}))
+    units = ", ".join(sorted({_name(unit) for unit, _ in report.unguaranteed}))
     return (
         f'<p class="note"><b>No formal guarantee</b> covers {escape(units)}: in sessions {escape(sessions)}'
         " their records went into sums of updates that were released without noise (ttac), or into votes of"

@@ -50,7 +50,11 @@ class Break:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything on the page; times are unix milliseconds, `to_unix_ms` is not included, zero is open."""
+    """Everything on the page; times are unix milliseconds, `to_unix_ms` is not included, zero is open.
+
+    `unguaranteed` are all units and sessions until then, also before `from_unix_ms`, that no epsilon covers
+    (ttac): a unit's budget says what its records spent in all that time.
+    """
 
     federation: str
     made_unix_ms: int
@@ -60,6 +64,7 @@ class Report:
     budgets: Sequence[admin_pb2.Budget]
     breaks: Sequence[Break]
     charges: Sequence[SessionCharge]
+    unguaranteed: Sequence[tuple[UnitName, str]]
     head: common_pb2.AuditHead
 
 
@@ -69,6 +74,8 @@ def read_report(
     """Read a report from a guardian; its head is read last, so that it vouches for everything before."""
     asked = admin_pb2.ListChargesRequest(from_unix_ms=from_unix_ms, to_unix_ms=to_unix_ms)
     rows = list(stub.ListCharges(asked))
+    earlier = admin_pb2.ListChargesRequest(to_unix_ms=from_unix_ms)
+    known = [*stub.ListCharges(earlier), *rows] if from_unix_ms else rows
     budgets = list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets)
     return Report(
         federation=federation,
@@ -79,6 +86,7 @@ def read_report(
         budgets=budgets,
         breaks=[found for budget in budgets if budget.broken_unix_s for found in _breaks(stub, budget)],
         charges=by_session(rows, {name_of(budget): budget for budget in budgets}),
+        unguaranteed=sorted({(name_of(row), row.session_id) for row in known if row.unguaranteed}),
         head=stub.Head(admin_pb2.HeadRequest()),
     )
 

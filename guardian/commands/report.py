@@ -58,5 +58,6 @@ def _values(report: "Report") -> dict[str, Any]:
         "budgets": [plain(budget) for budget in report.budgets],
         "breaks": [{"unit": found.unit, **plain(found.event)} for found in report.breaks],
         "charges": [asdict(charge) for charge in report.charges],
+        "unguaranteed": [{"unit": unit, "session_id": session} for unit, session in report.unguaranteed],
         "audit_head": plain(report.head),
     }

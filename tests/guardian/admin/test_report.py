@@ -1,6 +1,7 @@
 """The page that a data-protection officer files."""
 
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -111,7 +112,7 @@ def test_what_has_no_formal_guarantee_is_told_first(federation: Federation) -> N
         session = lead.begin(training(TTAC))
         lead.round(session, 1, updates())
         lead.close()
-        report = read(calls)
+        report, later = read(calls), read(calls, first=int(time.time() * 1000) + 3_600_000)
         parties = calls.admin.ListParties(admin_pb2.ListPartiesRequest(party="a")).parties
     assert {charge.unguaranteed for charge in report.charges} == {True}
     assert {charge.epsilon for charge in report.charges} == {0.0}
@@ -119,6 +120,8 @@ def test_what_has_no_formal_guarantee_is_told_first(federation: Federation) -> N
     text = " ".join(Tags(render(report)).texts)
     assert f"covers a/all (record), b/all (record), c/all (record): in sessions {session}" in text
     assert "No formal guarantee" in text
+    assert later.charges == []
+    assert f"in sessions {session}" in render(later)
 
 
 def test_a_report_of_guaranteed_sessions_marks_none(guardian: Calls) -> None:
