@@ -83,7 +83,8 @@ class ChargeRows(AdminPart):
     def _spent_by(self, charge: RecordedCharge) -> int:
         """What a unit had spent when a charge of nothing was made, in amounts."""
         events = self._ledger.history(charge.unit)
-        return [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms][-1]
+        before = [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms]
+        return before[-1] if before else 0
 
 
 def _moment(event: UnitEvent) -> Moment:

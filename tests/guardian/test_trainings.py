@@ -82,6 +82,17 @@ def test_a_sum_without_noise_is_exact_costs_nothing_and_is_marked(open_lead: Lea
     assert open_lead.admin.ShowSession(admin_pb2.ShowSessionRequest(session_id=session)).unguaranteed
 
 
+def test_a_sum_is_listed_though_the_clock_went_back_before_it(tmp_path: Path) -> None:
+    clock = ManualClock(SystemClock().now())
+    with leading(Federation(tmp_path, clock, policy=ALLOWING)) as lead:
+        lead.join_all("ttac")
+        session = lead.begin(training(TTAC))
+        clock.advance(-10)
+        lead.round(session, 1, updates())
+        rows = list(lead.admin.ListCharges(admin_pb2.ListChargesRequest()))
+    assert [(row.epsilon_worst_case, row.unguaranteed) for row in rows] == [(0, True)] * len(PARTIES)
+
+
 @pytest.mark.parametrize("mechanism", [DP, BY_PARTY], ids=["record", "party"])
 def test_a_sum_gets_the_noise_that_was_drawn_and_is_charged_whole(tmp_path: Path, mechanism: DpTtac) -> None:
     noise, sent = Recording(), updates()
