@@ -64,7 +64,7 @@ def load_encoder(name: str) -> Encoder:
     """The encoder of a factory "module:function", which takes nothing and gives a torch module.
 
     Raises `model.invalid` where the module cannot be imported, or the factory is missing, fails, or gives
-    something else.
+    something else, or a network whose features of one record depend on others.
     """
     from torch import nn
 
@@ -76,7 +76,16 @@ def load_encoder(name: str) -> Encoder:
         raise _invalid(name, f"cannot be made ({type(exc).__name__})") from exc
     if encoder is None:
         raise _invalid(name, "gives no torch module")
+    if any(map(_takes_batch_statistics, network.modules())):
+        raise _invalid(name, "takes statistics of the records that are encoded together")
     return encoder
+
+
+def _takes_batch_statistics(layer: "nn.Module") -> bool:
+    """Whether a record's features would say something of other records, also in evaluation mode."""
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    return isinstance(layer, _BatchNorm) and layer.running_mean is None
 
 
 def _digest(weights: Mapping[str, "Tensor"]) -> bytes:

@@ -37,6 +37,14 @@ def nothing() -> None:
     return None
 
 
+def of_batches() -> nn.Module:
+    return nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4, track_running_stats=False))
+
+
+def of_known_statistics() -> nn.Module:
+    return nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4))
+
+
 class Flattened(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         return X.flatten()
@@ -88,3 +96,10 @@ def test_a_network_that_gives_no_features_is_refused(network: nn.Module) -> None
     with pytest.raises(OstrakaError) as refused:
         Encoder("any:encoder", network).encode(records(3))
     assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
+def test_a_network_whose_features_of_a_record_depend_on_others_is_refused() -> None:
+    with pytest.raises(OstrakaError, match="statistics of the records") as refused:
+        load_encoder(f"{HERE}:of_batches")
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+    assert load_encoder(f"{HERE}:of_known_statistics").width(8) == 4
