@@ -57,7 +57,7 @@ class Permissions:
             raise OstrakaError(
                 ErrorCode.GRANT_EXPIRED,
                 f"The session's grant ended {round(now - grant.expires_unix_s)} s ago by this site's clock: "
-                "label the rest of the pool in a new run, or check the clocks.",
+                "do what is left in a new run, under another --out, or check the clocks.",
             )
         if now < grant.not_before_unix_s - skew:
             raise OstrakaError(

@@ -15,6 +15,7 @@ from client.training.joining import TrainingOptions
 from client.training.leading import TrainingReport, lead
 from client.training.state import Progress, TrainingStore
 from common.averaging import Average
+from common.clock import Clock
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, from_arrays
 from common.task import Task, infer_task, write_task
@@ -69,6 +70,7 @@ class Sites:
     folders: Federation
     together: Together
     task: Task
+    guardian: ExitStack
     serving: dict[str, ExitStack] = field(default_factory=dict)
     stored: dict[str, int] = field(default_factory=dict)
 
@@ -94,6 +96,12 @@ class Sites:
         leader = self.folders.parties["a"]
         _configure(leader, parties={**load_site(leader).parties, site: address})
 
+    def restart_guardian(self) -> None:
+        """Stop the guardian, and serve its next incarnation where it was reached before."""
+        _configure(self.folders.guardian, listen=load_site(self.folders.admin).guardian)
+        self.guardian.close()
+        self.guardian.enter_context(running_guardian(self.folders.guardian, sleep=lambda _: None))
+
     def start_all(self, epsilon: float = 1e9) -> None:
         for site in PARTIES:
             self.start(site)
@@ -114,8 +122,9 @@ class Sites:
         *,
         out: Path | None = None,
         told: Callable[[Progress], None] = lambda _: None,
+        clock: Clock | None = None,
     ) -> TrainingReport:
-        return lead(self.folders.parties["a"], options, out=out, told=told, retry=SOON)
+        return lead(self.folders.parties["a"], options, out=out, told=told, clock=clock, retry=SOON)
 
     def state(self, out: Path | None = None) -> TrainingStore:
         found = TrainingStore.load(out or self.folders.parties["a"] / "training")
@@ -176,7 +185,7 @@ def training_sites(root: Path, together: Together, policy: str) -> Iterator[Site
             write_task(task, folder / "task.toml")
             with (folder / SITE_FILE).open("a") as file:
                 file.write(allowed)
-        sites = Sites(folders, together, task)
+        sites = Sites(folders, together, task, stack)
         try:
             yield sites
         finally:

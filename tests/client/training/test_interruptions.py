@@ -14,6 +14,7 @@ from client import availability
 from client.guardian_peer import GuardianPeer
 from client.training.peer import TrainingPeer
 from client.training.state import Progress, TrainingStore
+from common.clock import ManualClock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
 
@@ -155,6 +156,32 @@ def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
     plain.lead(TTAC)
     assert plain.stored == dict.fromkeys(PARTIES, 1)
     assert plain.teachers("b").manifest.together == "ttac"
+
+
+def test_a_guardian_that_restarts_in_the_middle_counts_every_round_once(plain: Sites) -> None:
+    def told(progress: Progress) -> None:
+        if progress.number in (1, 2) and progress.number not in restarts:
+            restarts.append(progress.number)
+            plain.restart_guardian()
+
+    restarts: list[int] = []
+    assert plain.lead(TTAC, told=told).taking_part == (3,) * (ROUNDS - 1)
+    assert restarts == [1, 2]
+    np.testing.assert_array_equal(plain.state().average.theta, plain.expected(TTAC).theta)
+
+
+def test_a_training_that_took_longer_than_its_grant_says_how_to_go_on(noisy: Sites) -> None:
+    clock = ManualClock(SystemClock().now())
+
+    def told(progress: Progress) -> None:
+        if progress.number == 1:
+            clock.advance(2 * 86_400)
+
+    with pytest.raises(OstrakaError) as expired:
+        noisy.lead(DP_TTAC, told=told, clock=clock)
+    assert expired.value.code == ErrorCode.GRANT_EXPIRED
+    assert "another --out" in expired.value.message
+    assert noisy.charged == dict.fromkeys(PARTIES, 1)
 
 
 def test_a_budget_that_runs_out_ends_with_what_was_learnt(noisy: Sites, tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ def test_every_site_gets_what_it_needs(tmp_path: Path) -> None:
         assert not (folder / "ca.key").exists()
     assert load_site(made.guardian).listen == "127.0.0.1:7000"
     assert load_site(made.parties["b"]).listen == "127.0.0.1:7002"
-    assert load_site(made.query).parties == {"a": "127.0.0.1:7001", "b": "127.0.0.1:7002"}
+    everyone = {"a": "127.0.0.1:7001", "b": "127.0.0.1:7002"}
+    assert load_site(made.query).parties == everyone
+    assert load_site(made.parties["b"]).parties == everyone
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "admin", "b", "ca", "hub", "q"]
 
 
