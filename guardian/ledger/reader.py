@@ -214,8 +214,9 @@ class LedgerReader:
         """
         charged_ms = func.coalesce(batch_table.c.released_unix_ms, batch_table.c.checked_unix_ms)
         statement = (
-            select(batch_table, charge_table, unit_table.c.party, unit_table.c.group_name)
-            .add_columns(unit_table.c.adjacency, charge_table.c.data_dependent.label("sealed"))
+            select(batch_table.c.session_id, batch_table.c.batch_id, charge_table.c.worst_case)
+            .add_columns(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+            .add_columns(charge_table.c.data_dependent.label("sealed"))
             .join(charge_table, charge_table.c.batch == batch_table.c.id)
             .join(unit_table, unit_table.c.id == charge_table.c.unit)
             .add_columns(charged_ms.label("charged_unix_ms"))

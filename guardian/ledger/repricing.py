@@ -44,13 +44,16 @@ def spent_at(connection: Connection, party: str, adjacency: str, order: float) -
 
 
 def _batches_of(party: str) -> Select[Any]:
-    """Batches that were charged to a party, and all that are under way."""
+    """Batches that were charged to a party, and all that are under way; without their answers, which of a
+    training are as large as its network.
+    """
     paid = exists().where(
         charges.c.batch == batches.c.id, charges.c.unit == units.c.id, units.c.party == party
     )
     charged = (batches.c.state == "released") | batches.c.check_digest.is_not(None)
     counted = (batches.c.state == "ticketed") | (charged & paid)
-    return select(batches, sessions.c.plan).join(sessions).where(counted)
+    columns = (batches.c.size, batches.c.state, batches.c.answered, batches.c.ticket, sessions.c.plan)
+    return select(*columns).select_from(batches.join(sessions)).where(counted)
 
 
 class _Prices:

@@ -1,0 +1,37 @@
+"""Sums of trainings are stored as answers as large as networks: what lists batches does not read them."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from guardian.ledger import Charge, Ledger
+from guardian.ledger.repricing import spent_at
+from tests.guardian.ledger.places import Place
+from tests.guardian.ledger.support import ATHENS, release
+from tests.guardian.ledger.support import with_budgets as begun
+
+
+def costed(ledger: Ledger) -> None:
+    with ledger.snapshot() as connection:
+        spent_at(connection, "athens", "record", 8.0)
+
+
+@pytest.mark.parametrize("look", [Ledger.charges, costed])
+def test_listing_and_costing_batches_reads_no_answers(place: Place, look: Callable[[Ledger], object]) -> None:
+    statements: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    ledger = begun(place.open())
+    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+    release(ledger, 1, Charge(ATHENS, 60, 30))
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        look(ledger)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert any("FROM batches" in statement for statement in statements)
+    assert not any("batches.answers" in statement for statement in statements)
