@@ -11,6 +11,7 @@ from client.training.joining import TrainingOptions
 from common.errors import ErrorCode, OstrakaError
 from common.task import infer_task
 from tests.client.training.sites import (
+    CLASSES,
     DP_TTAC,
     PARTIES,
     POLICY,
@@ -60,6 +61,20 @@ def test_dp_ttac_follows_the_mean_of_clipped_gradients(noisy: Sites) -> None:
     within = 12 * DP_TTAC.sigma / (RECORDS * len(PARTIES)) * DP_TTAC.average_rate * DP_TTAC.learning_rate
     assert moved > 20 * within
     np.testing.assert_allclose(state.average.theta, expected.theta, atol=within)
+
+
+def test_teachers_behind_an_encoder_learn_behind_it(tmp_path: Path) -> None:
+    encoder = "tests.client.training.encoders:pairs"
+    with training_sites(tmp_path, "dp-ttac", POLICY) as sites:
+        for site in PARTIES:
+            sites.start(site, encoder=encoder)
+            sites.budget(site, 1e9)
+        assert refused(sites, DP_TTAC, out=tmp_path / "without").code == ErrorCode.TASK_MISMATCH
+        with (sites.folders.parties["a"] / "site.toml").open("a") as file:
+            file.write(f'\n[training]\nencoder = "{encoder}"\n')
+        assert sites.lead(DP_TTAC).rounds == ROUNDS
+        assert sites.teachers("b").manifest.encoder == encoder
+        assert sites.state().plan.mechanism.width(CLASSES) == (2 + 1) * CLASSES
 
 
 def test_a_training_that_is_done_is_told_again_and_costs_nothing_more(noisy: Sites) -> None:
