@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,9 +12,6 @@ from common.errors import ErrorCode, OstrakaError
 from services import admin_cli
 from services.train_cli import TEACHERS, Data, Json, Site, TaskFile, together_lines, train
 from services.training_input import TrainingInput
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
 app.command()(train)
