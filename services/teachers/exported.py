@@ -25,6 +25,8 @@ from services.teachers.nets import scores, winners
 
 TRIED = (1, 2, 3)
 """Records that a model must take at a time: one size alone would tell nothing of others."""
+ROUNDING = 0.05
+"""Part of the largest logit by which a record's may differ with how many are asked together."""
 _Model = Callable[[Tensor], Tensor]
 
 
@@ -40,7 +42,7 @@ class Exported:
 
         Raises:
             OstrakaError: `model.invalid` for a file that is none, that may not be loaded, or whose model does
-                not turn any number of records into logits.
+                not turn any number of records into logits, each by itself.
         """
         self._files = files
         self._shape = shape
@@ -79,16 +81,27 @@ class Exported:
                 raise unreadable(file)
         return cls(files, manifest.shape, manifest.classes)
 
-    @torch.inference_mode()
     def _try(self, file: Path, model: _Model, classes: int) -> None:
-        for records in TRIED:
-            try:
-                found = tuple(model(torch.zeros(records, *self._shape, device=self._device)).shape)
-            except Exception as exc:
-                problem = f"cannot take {records} records of shape {self._shape} ({type(exc).__name__})"
-                raise not_hosted(file, problem) from exc
-            if found != (records, classes):
-                raise not_hosted(file, f"gives shape {found} for {records} records and {classes} classes")
+        """Asks about a record of zeros, alone and beside others: a vote may not depend on these."""
+        alone, *beside = [self._first_logits(file, model, classes, records) for records in TRIED]
+        allowed = ROUNDING * alone.abs().max()
+        if any(bool(((logits - alone).abs() > allowed).any()) for logits in beside):
+            raise not_hosted(file, "gives a record other logits each time, or beside other records")
+
+    @torch.inference_mode()
+    def _first_logits(self, file: Path, model: _Model, classes: int, records: int) -> Tensor:
+        """Logits (classes,) of zeros, asked before ones, zeros, ... until they are so many records."""
+        values = torch.arange(records, device=self._device) % 2
+        asked = values.float().reshape(-1, *[1] * len(self._shape)).expand(-1, *self._shape).contiguous()
+        try:
+            logits = model(asked)
+            found = tuple(logits.shape)
+        except Exception as exc:
+            problem = f"cannot take {records} records of shape {self._shape} ({type(exc).__name__})"
+            raise not_hosted(file, problem) from exc
+        if found != (records, classes):
+            raise not_hosted(file, f"gives shape {found} for {records} records and {classes} classes")
+        return logits[0].float()
 
 
 def not_hosted(file: Path, problem: str) -> OstrakaError:

@@ -29,17 +29,25 @@ SHAPE, CLASSES = (8, 8), 3
 KINDS = ("export", "script", "trace")
 
 
-def write(net: nn.Module, path: Path, kind: str = "export", shape: tuple[int, ...] = SHAPE) -> Path:
+def write(
+    net: nn.Module,
+    path: Path,
+    kind: str = "export",
+    shape: tuple[int, ...] = SHAPE,
+    *,
+    training: bool = False,
+) -> Path:
     """A file as other programs write it."""
+    net.train(training)
     example = torch.zeros(2, *shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if kind == "export":
             some = ({0: torch.export.Dim.DYNAMIC},)
-            torch.export.save(torch.export.export(net.eval(), (example,), dynamic_shapes=some), path)
+            torch.export.save(torch.export.export(net, (example,), dynamic_shapes=some), path)
         else:
             jit: Any = torch.jit
-            script = jit.script(net.eval()) if kind == "script" else jit.trace(net.eval(), example)
+            script = jit.script(net) if kind == "script" else jit.trace(net, example, check_trace=False)
             jit.save(script, path)
     return path
 
@@ -204,6 +212,16 @@ def test_one_size_of_batch_is_not_enough(tmp_path: Path) -> None:
     program = torch.export.export(mlp(SHAPE, CLASSES).eval(), (torch.zeros(2, *SHAPE),))
     torch.export.save(program, tmp_path / "two.pt2")
     assert "dynamic" in refusal(lambda: Exported([tmp_path / "two.pt2"], SHAPE, CLASSES))
+
+
+@pytest.mark.parametrize("kind", ["export", "trace"])
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(256), nn.Dropout(0.5)])
+def test_models_left_in_training_mode_are_refused(layer: nn.Module, kind: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 256), layer, nn.ReLU(), nn.Linear(256, CLASSES))
+    Exported([write(net, tmp_path / "ready.pt2", kind)], SHAPE, CLASSES)
+    path = write(net, tmp_path / "model.pt2", kind, training=True)
+    assert "other logits" in refusal(lambda: Exported([path], SHAPE, CLASSES))
 
 
 @pytest.mark.parametrize("kind", ["export", "script"])
