@@ -75,6 +75,25 @@ def unlucky(shape: tuple[int, ...], classes: int) -> nn.Module:
     return Exploding(int(np.prod(shape)), classes, factor)
 
 
+class Mortal(nn.Module):
+    """Kills the process that trains it, once, where the file KILL_ONCE is there."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, X: Tensor) -> Tensor:
+        order = os.environ.get("KILL_ONCE")
+        if self.training and order and Path(order).exists():
+            Path(order).unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.net(X)  # type: ignore[no-any-return]
+
+
+def mortal(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return Mortal(dropout(shape, classes))
+
+
 def counted(shape: tuple[int, ...], classes: int) -> Any:
     """Notes every call in a file, and at the call asked for ends the process as a kill does."""
     with Path(os.environ["CALLS"]).open("a") as calls:

@@ -1,10 +1,7 @@
-import os
-import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 from ray.cluster_utils import Cluster
 from typer.testing import CliRunner
@@ -17,14 +14,27 @@ from services.cli import app
 from services.teachers import Ensemble, TrainingConfig, on_ray, train
 from services.teachers import resume as resuming
 from services.teachers.on_ray import ADDRESS, fit_on_ray
+from tests.services.teachers.factories import HERE
 from tests.services.teachers.test_resume import files
 
 TEACHERS, GROUP = 8, 2
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
+def kill_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a file kills the first worker that trains a `mortal` network."""
+    return tmp_path_factory.mktemp("kill") / "once"
+
+
+@pytest.fixture(scope="module")
+def cluster(kill_once: Path) -> Iterator[str]:
     """A Ray cluster on this machine that outlives what connects to it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KILL_ONCE", str(kill_once))
+        yield from _running()
+
+
+def _running() -> Iterator[str]:
     running = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
     yield running.address
     running.shutdown()  # type: ignore[no-untyped-call]
@@ -36,27 +46,8 @@ def _on_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resuming, "GROUP", GROUP)
 
 
-def config(model: str, epochs: int = 2) -> TrainingConfig:
-    return TrainingConfig.model_validate({"teachers": TEACHERS, "model": model, "epochs": epochs})
-
-
-class WorkerKiller:
-    """Kills, once a group of several is done, a worker that is in the middle of another."""
-
-    def __init__(self) -> None:
-        self.killed = False
-
-    def __call__(self, done: int, total: int) -> None:
-        while done < total and not self.killed:
-            for process in _training():
-                os.kill(process, signal.SIGKILL)
-                self.killed = True
-
-
-def _training() -> list[int]:
-    """Processes of workers that train."""
-    running = psutil.process_iter(["cmdline"])
-    return [known.pid for known in running if "ray::_train" in "".join(known.info["cmdline"] or ())]
+def config(model: str) -> TrainingConfig:
+    return TrainingConfig.model_validate({"teachers": TEACHERS, "model": model, "epochs": 2})
 
 
 @pytest.mark.parametrize("model", ["mlp", "random_forest"])
@@ -73,14 +64,14 @@ def test_teachers_are_the_same_wherever_they_are_trained(
         assert there == here
 
 
-def test_a_killed_worker_changes_nothing(records: Dataset, task: Task, tmp_path: Path) -> None:
-    longer = config("mlp", epochs=1500)
-    train(records, task, longer, seed=3).save(tmp_path / "here")
-    killer = WorkerKiller()
-    train(records, task, longer, seed=3, fit_groups=fit_on_ray(tmp_path / "received"), progress=killer).save(
-        tmp_path / "ray"
-    )
-    assert killer.killed
+def test_a_killed_worker_changes_nothing(
+    records: Dataset, task: Task, tmp_path: Path, kill_once: Path
+) -> None:
+    mortal = config(f"{HERE}:mortal")
+    train(records, task, mortal, seed=3).save(tmp_path / "here")
+    kill_once.touch()
+    train(records, task, mortal, seed=3, fit_groups=fit_on_ray(tmp_path / "received")).save(tmp_path / "ray")
+    assert not kill_once.exists()
     assert files(tmp_path / "ray") == files(tmp_path / "here")
 
 
