@@ -14,6 +14,7 @@ from client.guardian_peer import GuardianPeer
 from client.permissions import Permissions
 from client.session import ASKED_AGAIN
 from client.settling import NEVER_RELEASED
+from client.training.finishing import finish, unfinished
 from client.training.peer import TrainingPeer, Work
 from client.training.rounds import Learning, Summing, read_update
 from client.training.state import Open, Progress, TrainingStore
@@ -191,19 +192,10 @@ class Lead:
     def _finish(self) -> None:
         """Have every party store its teachers that did not; raises where some cannot be reached."""
         work = Work(self._granted.plan_bytes, self._granted.signed, self._store.average)
-        missing = [site for site in self._known if site not in self._store.progress.finished]
-        counted = self._store.progress.counted
-
-        def finish(site: str) -> OstrakaError | None:
-            try:
-                self._parties[site].probe()
-                self._parties[site].finish(work, counted.get(site))
-            except OstrakaError as error:
-                return error
-            return None
-
+        counted, done = self._store.progress.counted, self._store.progress.finished
+        missing = {site: self._parties[site] for site in self._known if site not in done}
         failures: dict[str, OstrakaError] = {}
-        for site, error in zip(missing, self._pool.map(finish, missing), strict=True):
+        for site, error in finish(missing, work, counted, self._pool):
             if error is not None:
                 failures[site] = error
                 continue
@@ -211,7 +203,7 @@ class Lead:
             self._store.keep(self._store.progress.changed(finished=finished))
         self._told(self._store.progress)
         if failures:
-            raise _unfinished(failures)
+            raise unfinished(failures)
 
     def _close(self) -> None:
         try:
@@ -227,13 +219,4 @@ def _records(participant: common_pb2.Participant) -> int:
         copies * records
         for clique in participant.cliques
         for copies, records in zip(clique.copies, clique.records, strict=True)
-    )
-
-
-def _unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
-    reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
-    return OstrakaError(
-        ErrorCode.PARTY_UNREACHABLE,
-        "All rounds are done, and some parties did not store their teachers: run `ostraka party train`"
-        f" there again, and this command. {reasons}",
     )

@@ -11,7 +11,8 @@ from rich.table import Table
 from client import meter
 from client.bars import Bars
 from client.labelling import LabelResult
-from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words, training_words
+from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words
+from deploy.simulation.together import training_words
 
 
 class ProgressSteps:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 from client.training.leading import TrainingReport
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, save
-from common.identity import Role
 from common.task import Task, infer_task, write_task
 from deploy.provisioning import provision
 from deploy.simulation.processes import Child, Job, Supervisor
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split
+from deploy.simulation.tables import tables
 from guardian.admin.client import admin_call
 from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
@@ -181,48 +180,10 @@ class Federation:
         config = load_site(self.site(site)).model_copy(update=addresses)
         write_site(config)
         lines = []
-        for name, table in self._tables(config.role).items():
+        for name, table in tables(config.role, self._settings).items():
             lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
         with (self.site(site) / SITE_FILE).open("a") as file:
             file.write("\n".join([*lines, ""]))
-
-    def _tables(self, role: str) -> Mapping[str, Mapping[str, Any]]:
-        if role == Role.GUARDIAN:
-            return self._guardian_tables()
-        return self._party_tables() if role == Role.PARTY else {}
-
-    def _guardian_tables(self) -> Mapping[str, Mapping[str, Any]]:
-        settings = self._settings
-        policy = {
-            "enforce": settings.enforce,
-            "bound": settings.bound,
-            "on_exhaustion": settings.on_exhaustion,
-            "delta": settings.delta,
-            "max_batch": settings.batch,
-            **self._allowed(),
-        }
-        levels = {"policy.consent": settings.level_epsilons} if settings.consent else {}
-        return {"policy": policy, **levels}
-
-    def _party_tables(self) -> Mapping[str, Mapping[str, Any]]:
-        settings = self._settings
-        training = {
-            "data": "data.npz",
-            "teachers": settings.teachers,
-            "seed": settings.seed,
-            "variant": settings.variant,
-        }
-        chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
-        model = {name: value for name, value in chosen.items() if value}
-        levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
-        counts = {"label_counts": True} if settings.mechanism == "noise_cluster" else {}
-        policy = {**counts, **self._allowed()}
-        return {**({"policy": policy} if policy else {}), "training": training | model, **levels}
-
-    def _allowed(self) -> Mapping[str, Any]:
-        """The mechanisms that a policy must name for ttac, which leaves no formal guarantee."""
-        settings = self._settings
-        return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
 
 
 def _set_consent(

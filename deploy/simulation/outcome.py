@@ -21,7 +21,6 @@ from deploy.simulation.report import (
     Charge,
     Report,
     Throughput,
-    Together,
     Unit,
     balanced_accuracy,
     count_classes,
@@ -31,6 +30,7 @@ from deploy.simulation.report import (
 )
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split
+from deploy.simulation.together import Together
 from guardian.admin.confidential import UnitReport
 
 LABEL_THE_POOL = "label the pool"

@@ -12,6 +12,7 @@ from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.defaults import TaskKind
 from deploy.simulation.holdings import Holding
 from deploy.simulation.settings import Head, Settings
+from deploy.simulation.together import Together
 
 WHOLE = "all"
 """The group of a party whose records share one budget."""
@@ -57,37 +58,6 @@ class Unit(_Value):
     def name(self) -> str:
         """The party, with its group of records where it has several."""
         return self.party if self.group == WHOLE else f"{self.party}/{self.group}"
-
-
-class TrainingCost(_Value):
-    """What training together cost one party's records at worst; it is part of what its unit was charged.
-
-    ``share`` is what part of the whole budget that is.
-    """
-
-    site: str
-    group: str
-    teachers: int
-    epsilon: float
-    delta: float
-    budget_epsilon: float
-    share: float
-
-
-class Together(_Value):
-    """How teachers learned together.
-
-    ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party".
-    ``taking_part`` is the number of parties in the sum of each released round.
-    """
-
-    kind: Literal["ttac", "dp_ttac"]
-    guarantee: Literal["none", "record", "party"]
-    rounds: int
-    taking_part: tuple[int, ...]
-    costs: tuple[TrainingCost, ...]
-    left_out: dict[str, str]
-    stopped: str | None
 
 
 class ClassCount(_Value):
@@ -166,20 +136,6 @@ def switch_words(encoding: ENCODING, tally: TALLY, head: Head | None) -> str:
     queries = f"encrypted (ckks, head {head})" if encoding == "ckks" else "seen by the parties (plain)"
     histograms = "seen by nobody (blind)" if tally == "blind" else "seen by the guardian (aggregate)"
     return f"queries {queries}, histograms {histograms}"
-
-
-def training_words(training: Together) -> str:
-    """How teachers learned together, and what that promises."""
-    if training.guarantee == "none":
-        return (
-            f"No formal guarantee: teachers of all parties learned together by ttac in {training.rounds} "
-            "rounds, and one record can change every vote. Epsilons count labels as if it changed one."
-        )
-    most = max(training.costs, key=lambda cost: cost.share)
-    return (
-        f"Teachers of all parties learned together by dp-ttac in {training.rounds} rounds, which by "
-        f"themselves cost epsilon {most.epsilon:.2f} at most, {most.share:.0%} of a budget."
-    )
 
 
 def notion(bound: BOUND) -> str:

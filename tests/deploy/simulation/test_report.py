@@ -14,8 +14,6 @@ from deploy.simulation.report import (
     Charge,
     Report,
     Throughput,
-    Together,
-    TrainingCost,
     Unit,
     balanced_accuracy,
     count_classes,
@@ -24,6 +22,7 @@ from deploy.simulation.report import (
     notions,
 )
 from deploy.simulation.settings import Settings
+from deploy.simulation.together import Together, TrainingCost
 
 TRUTH = np.array([0, 0, 1, 1, 2, 2])
 LABELS = np.array([0, -1, 1, 2, -1, -1])

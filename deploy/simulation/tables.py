@@ -1,0 +1,49 @@
+"""What the site.toml files of a simulation say beside names and addresses."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from common.identity import Role
+from deploy.simulation.settings import Settings
+
+Tables = Mapping[str, Mapping[str, Any]]
+
+
+def tables(role: str, settings: Settings) -> Tables:
+    """The tables of a site's role, by name."""
+    if role == Role.GUARDIAN:
+        return _of_guardian(settings)
+    return _of_party(settings) if role == Role.PARTY else {}
+
+
+def _of_guardian(settings: Settings) -> Tables:
+    policy = {
+        "enforce": settings.enforce,
+        "bound": settings.bound,
+        "on_exhaustion": settings.on_exhaustion,
+        "delta": settings.delta,
+        "max_batch": settings.batch,
+        **_allowed(settings),
+    }
+    levels = {"policy.consent": settings.level_epsilons} if settings.consent else {}
+    return {"policy": policy, **levels}
+
+
+def _of_party(settings: Settings) -> Tables:
+    training = {
+        "data": "data.npz",
+        "teachers": settings.teachers,
+        "seed": settings.seed,
+        "variant": settings.variant,
+    }
+    chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
+    model = {name: value for name, value in chosen.items() if value}
+    levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
+    counts = {"label_counts": True} if settings.mechanism == "noise_cluster" else {}
+    policy = {**counts, **_allowed(settings)}
+    return {**({"policy": policy} if policy else {}), "training": training | model, **levels}
+
+
+def _allowed(settings: Settings) -> Mapping[str, Any]:
+    """The mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
+    return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
