@@ -92,14 +92,16 @@ class Checker:
     guardian: Identity
     clock: Clock
 
-    def session(self, request: Request, peer: Identity) -> Session:
+    def session(self, request: Request, peer: Identity, *, may_be_over: bool = False) -> Session:
         """Returns what the plan and grant of a request permit to `peer`, batch by batch.
+
+        `may_be_over` takes a grant that has expired too, for requests that release nothing.
 
         Raises `plan.invalid`, `grant.*` or `identity.*`.
         """
         plan, plan_digest = Plan.parse(request.plan), digest(request.plan)
         grant = self._read(request.grant, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
-        self._check_time(grant)
+        self._check_time(grant, may_be_over=may_be_over)
         self._check_grant(request.grant, grant, plan, plan_digest, peer)
         (participant,) = _named(self.credentials.identity.site, grant)
         return Session(plan, plan_digest, grant, participant)
@@ -146,7 +148,7 @@ class Checker:
             invalid=code,
         )
 
-    def _check_time(self, grant: common_pb2.Grant) -> None:
+    def _check_time(self, grant: common_pb2.Grant, *, may_be_over: bool) -> None:
         now, skew = self.clock.now(), grant.allowed_skew_s
         if now < grant.not_before_unix_s - skew:
             early = round(grant.not_before_unix_s - now)
@@ -155,7 +157,7 @@ class Checker:
                 f"The grant begins {early} s from now by this party's clock, more than the {skew} s allowed: "
                 "check the clocks of the guardian and of this party.",
             )
-        if now > grant.expires_unix_s + skew:
+        if now > grant.expires_unix_s + skew and not may_be_over:
             late = round(now - grant.expires_unix_s)
             raise OstrakaError(
                 ErrorCode.GRANT_EXPIRED,

@@ -77,7 +77,10 @@ class Trainer:
         charges = self._learning.terms.declared.charges(permission)
         asked = permission.digest(_content(header), querier)
         return self._answers.answer(
-            permission, asked, charges, lambda: self._update(permission, mechanism, round, _counted(header))
+            permission,
+            asked,
+            charges,
+            lambda: self._update(permission, mechanism, round, querier.site, _counted(header)),
         )
 
     def finish(
@@ -86,14 +89,15 @@ class Trainer:
         mechanism: Ttac | DpTtac,
         header: training_pb2.TrainHeader,
         average: bytes,
+        querier: Identity,
     ) -> None:
         """Stores the teachers after their last local steps; the same again stores the same.
 
-        Raises `data.nan`, or `batch.out_of_order` as `KeptVariates.settle` does.
+        Raises `data.nan`, or what `KeptVariates.settle` raises.
         """
         round = _round(header, average)
         with self._one_at_a_time:
-            variates = self._kept.settle(session.grant.session_id, _counted(header))
+            variates = self._kept.settle(session.grant.session_id, querier.site, _counted(header))
             nets = self._learning.teachers(mechanism.recipe).finish(mechanism, round, variates)
             ensemble = self._learning.ensemble(nets)
             ensemble.save(self._folder)
@@ -101,14 +105,19 @@ class Trainer:
         self._finished(ensemble)
 
     def _update(
-        self, permission: Permission, mechanism: Ttac | DpTtac, round: Round, counted: int | None
+        self,
+        permission: Permission,
+        mechanism: Ttac | DpTtac,
+        round: Round,
+        lead: str,
+        counted: int | None,
     ) -> NDArray[np.float64]:
         """The party's update as one ballot, (1, d); the variates that go with it are durable."""
         session_id, batch_id = permission.key
         with self._one_at_a_time:
-            variates = self._kept.settle(session_id, counted)
+            variates = self._kept.settle(session_id, lead, counted)
             steps, after = self._learning.teachers(mechanism.recipe).update(mechanism, round, variates)
-            self._kept.propose(session_id, batch_id, after)
+            self._kept.propose(session_id, lead, batch_id, after)
         self._progress(round.number + 1, permission.plan.queries + 1)
         return np.ldexp(steps.astype(np.float64), -FRACTION_BITS)[None]
 

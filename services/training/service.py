@@ -61,11 +61,11 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     ) -> training_pb2.FinishReply:
         """Stores the teachers after their last local steps, then the party stops serving."""
         header, lead = _header(request_iterator), peer_identity(context)
-        session = self._checker.session(header, lead)
+        session = self._checker.session(header, lead, may_be_over=True)
         mechanism = self._learning.check(session, lead)
         with self._admission.place(self._average_bytes):
             average = self._average(header, request_iterator)
-            self._trainer.finish(session, mechanism, header, average)
+            self._trainer.finish(session, mechanism, header, average, lead)
         return training_pb2.FinishReply()
 
     @property

@@ -20,7 +20,8 @@ class _State(BaseModel):
     """Which batches the kept variates are of.
 
     Attributes:
-        session: whose training.
+        session: of the training.
+        lead: the site that leads it.
         counted: the last batch whose update counted; none before the first, when variates are 0.
         proposed: the batch after that, of which is not known yet whether its update counts.
     """
@@ -28,6 +29,7 @@ class _State(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     session: str
+    lead: str
     counted: int | None = None
     proposed: int | None = None
 
@@ -57,17 +59,20 @@ class KeptVariates:
             self.folder.mkdir(parents=True, mode=0o700)
             self.manifest.save(self.folder)
 
-    def settle(self, session: str, counted: int | None) -> Variates:
+    def settle(self, session: str, lead: str, counted: int | None) -> Variates:
         """The variates (teachers, d) after batch `counted`, the last that counted this party's update.
 
-        Raises `batch.out_of_order` where that is neither the last proposed nor the one before.
+        Raises `policy.refused` where another site led these teachers so far, or `batch.out_of_order` where
+        the batch is neither the last proposed nor the one before.
         """
         state = self._state()
+        if state is not None and state.lead != lead:
+            raise self._led_by(state.lead)
         if state is None or (state.session != session and counted is None):
-            state = _State(session=session)
+            state = _State(session=session, lead=lead)
             self._write(state)
         elif state.session == session and counted is not None and counted == state.proposed:
-            state = _State(session=session, counted=counted)
+            state = _State(session=session, lead=lead, counted=counted)
             self._write(state)
         if (state.session, state.counted) != (session, counted):
             raise OstrakaError(
@@ -77,12 +82,12 @@ class KeptVariates:
             )
         return self._read(state)
 
-    def propose(self, session: str, batch: int, variates: Variates) -> None:
+    def propose(self, session: str, lead: str, batch: int, variates: Variates) -> None:
         """Keeps variates that hold from then on where the update of this batch counts."""
         state = self._state()
         counted = state.counted if state is not None else None
         self._write_file(_file(batch), variates.astype("<f4").tobytes())
-        self._write(_State(session=session, counted=counted, proposed=batch))
+        self._write(_State(session=session, lead=lead, counted=counted, proposed=batch))
 
     def _state(self) -> _State | None:
         try:
@@ -123,6 +128,13 @@ class KeptVariates:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+    def _led_by(self, lead: str) -> OstrakaError:
+        return OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"This party's training is led by {lead}: let {lead} go on, or have this party's operator stop it, "
+            f"remove {self.folder.name} and start it again to begin another.",
+        )
 
     def _damaged(self) -> OstrakaError:
         return OstrakaError(

@@ -153,3 +153,52 @@ def test_votes_are_not_asked_for_rounds(noisy: Training) -> None:
         with pytest.raises(OstrakaError, match="ask for updates with Train") as refused:
             caller.vote(ask)
     assert refused.value.code is ErrorCode.PLAN_INVALID
+
+
+def test_another_party_does_not_end_or_restart_a_training_under_way(plain: Training) -> None:
+    sparta = plain.made.issue("sparta", Role.PARTY)
+    with plain.serving() as lead, plain.made.calling(lead.caller.address, sparta) as caller:
+        other = Lead(caller, "ttac")
+        lead.update(1)
+        theirs = other.grant(session_id="other", querier=sparta.identity.uri)
+        sent, last = other.round(2, "other"), other.last("other")
+        sent.grant = last.grant = theirs
+        assert refusals(other, sent, last) == {ErrorCode.POLICY_REFUSED}
+        with pytest.raises(OstrakaError, match="is led by thebes: .* remove teachers.together"):
+            other.finish(last)
+        assert (plain.journaled(), plain.trained) == (1, [])
+        lead.update(3, round=1, counted=1)
+        lead.finish(lead.last("new"))
+    assert len(plain.trained) == 1
+
+
+def test_a_training_ends_though_its_grant_has_expired(noisy: Training) -> None:
+    with noisy.serving() as lead:
+        lead.update(1)
+        last, late = lead.last(round=1, counted=1), lead.round(2, round=1, counted=1)
+        last.grant = late.grant = lead.grant(not_before_unix_s=0, expires_unix_s=1)
+        with pytest.raises(OstrakaError) as refused:
+            lead.train(late)
+        assert refused.value.code is ErrorCode.GRANT_EXPIRED
+        lead.finish(last)
+    assert len(noisy.trained) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"not_before_unix_s": 2**40, "expires_unix_s": 2**41}, ErrorCode.GRANT_NOT_YET_VALID),
+        ({"expires_unix_s": 1, "plan_digest": bytes(32)}, ErrorCode.GRANT_INVALID),
+        ({"expires_unix_s": 1, "querier": "ostraka://attica/sparta/party"}, ErrorCode.GRANT_INVALID),
+    ],
+)
+def test_the_end_of_no_such_grant_is_refused(
+    noisy: Training, changes: dict[str, Any], code: ErrorCode
+) -> None:
+    with noisy.serving() as lead:
+        last = lead.last()
+        last.grant = lead.grant(**changes)
+        with pytest.raises(OstrakaError) as refused:
+            lead.finish(last)
+    assert refused.value.code is code
+    assert not noisy.trained
