@@ -46,8 +46,9 @@ class TrainingTable(BaseModel):
 class Cost:
     """What the rounds that it took cost a party's records at worst, at the order of its budget.
 
-    `group` is the unit of which the least is left afterwards; `share` is what part of its whole budget that
-    is, which epsilons of charges do not tell, because they do not add up.
+    `group` is the unit that pays for the fewest such rounds, from what is left of this site's own budgets and
+    from the whole budgets of others; `share` is what part of its whole budget that is, which epsilons of
+    charges do not tell, because they do not add up.
     """
 
     site: str

@@ -100,10 +100,13 @@ class Coordinator:
         return common_pb2.Signed.FromString(record.grant)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
-        """What a plan would cost each party at worst; it is refused as `open_session` refuses it."""
+        """What a plan would cost each party at worst; it is refused as `open_session` refuses it.
+
+        A party is told of no balance but its own.
+        """
         plan, policy = Plan.parse(plan_bytes), self._policies.current()
         check_caller(plan, querier)
-        return plan_reply(plan, admit(self._ledger, policy, plan, digest(plan_bytes)), policy)
+        return plan_reply(plan, admit(self._ledger, policy, plan, digest(plan_bytes)), policy, querier)
 
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from common.identity import Identity, Role
 from common.plan import Plan
 from common.privacy import AMOUNT_UNIT, Influence, epsilon
 from guardian.ledger import Budget
@@ -23,11 +24,12 @@ class _Unit:
     frequency: Fraction
 
 
-def plan_reply(plan: Plan, admitted: Admitted, policy: Policy) -> guardian_pb2.PlanReply:
+def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) -> guardian_pb2.PlanReply:
     """The cost of an admitted plan to each party, by site.
 
     Under `worst_case` enforcement the reply says what fits; under `data_dependent` the remainder depends on
-    votes, and nothing here depends on it.
+    votes, and nothing here depends on it. Nor does what a party is told of others, whose balances are not
+    its business.
     """
     frequencies = often(plan, admitted.cliques, admitted.budgets)
     units = [
@@ -44,7 +46,12 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy) -> guardian_pb2.P
         enforce=policy.enforce,
         bound=policy.bound_of(plan),
         parties=[
-            _cost(plan, participants[site], [u for u in units if u.budget.key.party == site], policy)
+            _cost(
+                plan,
+                participants[site],
+                [u for u in units if u.budget.key.party == site],
+                shown=policy.enforce == "worst_case" and (asker.role is not Role.PARTY or asker.site == site),
+            )
             for site in sorted(participants)
         ],
         teachers=teachers,
@@ -61,10 +68,12 @@ def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
 
 
 def _cost(
-    plan: Plan, party: common_pb2.Participant, units: list[_Unit], policy: Policy
+    plan: Plan, party: common_pb2.Participant, units: list[_Unit], *, shown: bool
 ) -> guardian_pb2.PartyCost:
-    """The cost to the unit of a party that pays for the fewest queries of the session."""
-    shown = policy.enforce == "worst_case"
+    """The cost to the unit of a party that pays for the fewest queries of the session.
+
+    That is by what is left of budgets where balances are `shown`, else by whole budgets.
+    """
     fitting = [_fits(plan, u, u.budget.available if shown else whole_budget(u.budget)) for u in units]
     fits, tightest = min(zip(fitting, units, strict=True), key=lambda found: found[0])
     return guardian_pb2.PartyCost(

@@ -134,7 +134,7 @@ def test_a_budget_pays_for_the_rounds_that_were_planned_and_for_none_more(tmp_pa
         assert rounds > 1
         asked = training(queries=rounds + 1)
         reply = lead.query.Plan(guardian_pb2.PlanRequest(plan=asked.serialize()))
-        assert [party.fits for party in reply.parties] == [rounds] * len(PARTIES)
+        assert reply.parties[0].fits == rounds
         session = lead.begin(asked)
         for batch in range(1, rounds + 1):
             lead.round(session, batch, updates())
@@ -144,6 +144,24 @@ def test_a_budget_pays_for_the_rounds_that_were_planned_and_for_none_more(tmp_pa
         assert (error.code, error.details["fits"]) == (ErrorCode.BUDGET_TOO_SMALL, "0")
         assert lead.spent() == cost_of(lead, DP, rounds) <= 1.0
         assert lead.budgets("a")["all"].epsilon_reserved == 0
+
+
+def test_a_party_learns_no_balance_of_others_from_what_a_training_would_cost(lead: Lead) -> None:
+    lead.register("b", together="dp-ttac", groups=[group("x"), group("y")])
+    lead.budget("b", 50.0, group="x")
+    lead.budget("b", 40.0, group="y")
+    session = lead.begin(training())
+
+    def told() -> list[guardian_pb2.PartyCost]:
+        return list(lead.query.Plan(guardian_pb2.PlanRequest(plan=training().serialize())).parties)
+
+    before = told()
+    lead.round(session, 1, updates())
+    after = told()
+    assert after[0].fits < before[0].fits
+    assert after[1:] == before[1:]
+    assert [party.HasField("fits") for party in after] == [True, False, False]
+    assert [party.group for party in after] == ["all", "y", "all"]
 
 
 def test_a_party_that_cannot_be_reached_is_left_out_and_pays_nothing(lead: Lead) -> None:
