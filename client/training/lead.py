@@ -23,7 +23,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import DpTtac, Ttac
 from protos.ostraka.v1 import common_pb2
 
-STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.SESSION_ENDED})
+STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
 """What ends the rounds before the last one, with what teachers have learnt by then kept."""
 
 Told = Callable[[Progress], None]
