@@ -41,7 +41,7 @@ class Progress(BaseModel):
         counted: by site, the last batch whose sum had its update in it.
         taking_part: how many parties were in the sum of each released round.
         taken: by site, how many sums had its update in them.
-        stopped: why no further round is taken; empty unless a budget ran out before the last one.
+        stopped: why no further round is taken; empty unless a budget or the grant ended before the last one.
         finished: sites that stored their teachers.
     """
 
