@@ -1,8 +1,11 @@
 """What every part of the admin service works with."""
 
+from functools import cache
+
 from common.clock import Clock
 from common.identity import Credentials
-from guardian.ledger import Ledger
+from guardian.admin.terms import Terms
+from guardian.ledger import Ledger, LedgerReader, UnitKey
 from guardian.policy import Policies
 from protos.ostraka.v1 import admin_pb2_grpc
 
@@ -16,3 +19,16 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         self._policies = policies
         self._credentials = credentials
         self._clock = clock
+
+    def _terms(self, session_id: str) -> Terms:
+        """The terms of a session, whichever replica of the guardian it is pinned to."""
+        return Terms.of(LedgerReader.session(self._ledger, session_id))
+
+    def _unguaranteed(self, party: str | None) -> set[UnitKey]:
+        """Units of which something was released that no epsilon covers; of one party or all."""
+        terms = cache(self._terms)
+        known = self._ledger.charged_sessions(party)
+        forgotten = self._ledger.reconciled_charges(party)
+        return {unit for unit, session_id in known if terms(session_id).unguaranteed} | {
+            charge.unit for charge in forgotten if Terms.of_receipts(charge.worst_case).unguaranteed
+        }

@@ -20,7 +20,10 @@ class Budgets(AdminPart):
     ) -> admin_pb2.ListBudgetsReply:
         """Every unit's budget, or one party's."""
         party = requests.party_name(request.party) if request.party else None
-        return admin_pb2.ListBudgetsReply(budgets=[to_message(b) for b in self._ledger.budgets(party)])
+        marked = self._unguaranteed(party)
+        return admin_pb2.ListBudgetsReply(
+            budgets=[to_message(b, b.key in marked) for b in self._ledger.budgets(party)]
+        )
 
     def SetBudget(
         self, request: admin_pb2.SetBudgetRequest, context: grpc.ServicerContext
@@ -31,7 +34,7 @@ class Budgets(AdminPart):
             requests.epsilon(request.epsilon),
         )
         delta, order = requests.delta(request.delta), requests.order(request.order)
-        return admin_pb2.SetBudgetReply(budget=to_message(self._set_budget(key, epsilon, delta, order)))
+        return admin_pb2.SetBudgetReply(budget=self._shown(self._set_budget(key, epsilon, delta, order)))
 
     def GrantBudget(
         self, request: admin_pb2.GrantBudgetRequest, context: grpc.ServicerContext
@@ -54,7 +57,7 @@ class Budgets(AdminPart):
             )
         else:
             budget = self._ledger.consent_again(key, number=agreed.number, agreement=signed, reason=reason)
-        return admin_pb2.SetBudgetReply(budget=to_message(budget))
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
     def FreezeBudget(
         self, request: admin_pb2.FreezeBudgetRequest, context: grpc.ServicerContext
@@ -65,7 +68,7 @@ class Budgets(AdminPart):
             requests.reason(request.reason),
         )
         budget = self._ledger.freeze(key, frozen=request.frozen, reason=reason)
-        return admin_pb2.SetBudgetReply(budget=to_message(budget))
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
     def BudgetHistory(
         self, request: admin_pb2.BudgetHistoryRequest, context: grpc.ServicerContext
@@ -74,6 +77,10 @@ class Budgets(AdminPart):
         key = requests.unit_key(request.party, request.group, request.adjacency)
         (budget,) = self._ledger.budgets_of([key])
         return admin_pb2.BudgetHistoryReply(events=[_event(e, budget) for e in self._ledger.history(key)])
+
+    def _shown(self, budget: Budget) -> admin_pb2.Budget:
+        """One budget with its mark."""
+        return to_message(budget, budget.key in self._unguaranteed(budget.key.party))
 
     def _set_budget(
         self, key: UnitKey, epsilon: float, delta: float | None, order: float | None, level: str | None = None
@@ -93,8 +100,8 @@ class Budgets(AdminPart):
         )
 
 
-def to_message(budget: Budget) -> admin_pb2.Budget:
-    """A budget as administrators see it."""
+def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
+    """A budget as administrators see it, marked where it does not tell all."""
     return admin_pb2.Budget(
         party=budget.key.party,
         group=budget.key.group,
@@ -110,6 +117,7 @@ def to_message(budget: Budget) -> admin_pb2.Budget:
         broken_unix_s=(budget.broken_unix_ms or 0) // 1000,
         epsilon_lifetime=budget.epsilon_lifetime,
         agreements=budget.agreements,
+        unguaranteed=unguaranteed,
     )
 
 

@@ -12,7 +12,7 @@ from common.privacy import AMOUNT_UNIT, epsilon
 from guardian.admin import requests
 from guardian.admin.base import AdminPart
 from guardian.admin.terms import Terms
-from guardian.ledger import Budget, LedgerReader, RecordedCharge, UnitEvent, UnitKey
+from guardian.ledger import Budget, RecordedCharge, UnitEvent, UnitKey
 from protos.ostraka.v1 import admin_pb2
 
 Moment: TypeAlias = tuple[str, int]
@@ -49,7 +49,7 @@ class ChargeRows(AdminPart):
         spent = cache(self._spent_after)
         terms = cache(self._terms)
         for charge in charges:
-            under = Terms.of_receipts() if reconciled else terms(charge.session_id)
+            under = Terms.of_receipts(charge.worst_case) if reconciled else terms(charge.session_id)
             if not (charge.worst_case or under.unguaranteed):
                 continue
             budget = budgets[charge.unit]
@@ -71,10 +71,6 @@ class ChargeRows(AdminPart):
                 tally=under.tally,
                 unguaranteed=under.unguaranteed,
             )
-
-    def _terms(self, session_id: str) -> Terms:
-        """The terms of a session, whichever replica of the guardian it is pinned to."""
-        return Terms.of(LedgerReader.session(self._ledger, session_id))
 
     def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
         """What a unit had spent after each of its charges, in amounts."""

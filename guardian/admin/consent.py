@@ -5,7 +5,7 @@ import grpc
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.admin import requests
-from guardian.admin.budgets import Budgets, to_message
+from guardian.admin.budgets import Budgets
 from guardian.ledger import UnitKey
 from protos.ostraka.v1 import admin_pb2
 
@@ -24,7 +24,7 @@ class Consent(Budgets):
         if kept is not None and kept.state == "withdrawn":
             raise _withdrawn(key)
         return admin_pb2.SetBudgetReply(
-            budget=to_message(self._set_budget(key, epsilon, None, order, request.level))
+            budget=self._shown(self._set_budget(key, epsilon, None, order, request.level))
         )
 
     def WithdrawConsent(
@@ -33,7 +33,7 @@ class Consent(Budgets):
         """End a group's participation from the next batch on."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         budget = self._ledger.withdraw(key, reason=requests.reason(request.reason))
-        return admin_pb2.SetBudgetReply(budget=to_message(budget))
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
 
 def _withdrawn(key: UnitKey) -> OstrakaError:

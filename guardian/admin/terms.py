@@ -43,8 +43,11 @@ class Terms:
         )
 
     @classmethod
-    def of_receipts(cls) -> Self:
-        """The terms of what a restored ledger had forgotten, and charged at its worst case."""
+    def of_receipts(cls, worst_case: int) -> Self:
+        """The terms of what a restored ledger had forgotten, and charged at its worst case, an amount.
+
+        Nothing but a round of ttac has a worst case of 0 (`common.privacy.worst_case`).
+        """
         return cls(
             querier="",
             mechanism="what a restored ledger had forgotten, from the party's receipts",
@@ -54,6 +57,7 @@ class Terms:
             bound="worst_case",
             tally="",
             encoding="",
+            unguaranteed=not worst_case,
         )
 
 

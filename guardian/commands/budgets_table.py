@@ -19,6 +19,7 @@ COLUMNS = (
     "level",
     "agreements",
     "broken since",
+    "guarantee",
 )
 
 
@@ -42,4 +43,5 @@ def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         budget.level,
         str(budget.agreements),
         day(budget.broken_unix_s),
+        "no formal guarantee" if budget.unguaranteed else "",
     )

@@ -242,6 +242,21 @@ class LedgerReader:
                 for row in connection.execute(statement)
             ]
 
+    def charged_sessions(self, party: str | None = None) -> set[tuple[UnitKey, str]]:
+        """Which sessions released something of which units, charged or for nothing; of one party or all."""
+        statement = (
+            select(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+            .add_columns(batch_table.c.session_id)
+            .join(charge_table, charge_table.c.unit == unit_table.c.id)
+            .join(batch_table, batch_table.c.id == charge_table.c.batch)
+            .where(batch_table.c.released_unix_ms.is_not(None))
+            .distinct()
+        )
+        if party is not None:
+            statement = statement.where(unit_table.c.party == party)
+        with self._read() as connection:
+            return {(units.key_of(row), row.session_id) for row in connection.execute(statement)}
+
     def reconciled_charges(self, party: str | None = None) -> list[RecordedCharge]:
         """What a restored ledger had forgotten and charged from receipts, oldest first."""
         with self._read() as connection:

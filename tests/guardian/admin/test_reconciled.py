@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from common.identity import Role
+from common.mechanism import AnyMechanism
 from common.mechanism.message import mechanism_message
 from common.protocol import RECEIPTS_CONTEXT
 from guardian.admin.page import render
@@ -10,19 +11,22 @@ from guardian.admin.report import read_report
 from guardian.admin.upkeep import back_up, restore
 from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.admin.support import UNIT, budget, label
-from tests.guardian.federation import Calls, Federation, plan
+from tests.guardian.federation import PARTIES, Calls, Federation, plan
+from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates
 
 
-def reconcile(guardian: Calls, federation: Federation, session: str, batch: int) -> int:
+def reconcile(
+    guardian: Calls, federation: Federation, session: str, batch: int, mechanism: AnyMechanism, queries: int
+) -> int:
     """Send a's receipt of a batch; how many charges it made good."""
     receipt = common_pb2.Receipt(
         session_id=session,
         batch_id=batch,
         group="all",
-        mechanism=mechanism_message(plan().mechanism),
+        mechanism=mechanism_message(mechanism),
         classes=4,
         adjacency="record",
-        queries=20,
+        queries=queries,
         sensitivity=1.0,
     )
     receipts = common_pb2.Receipts(site="a", receipts=[receipt]).SerializeToString()
@@ -43,7 +47,7 @@ def test_what_was_forgotten_is_listed_with_what_was_not(federation: Federation, 
     restore(folder, backup)
     with federation.guardian() as guardian:
         assert guardian.spent() < spent
-        assert reconcile(guardian, federation, session, 2) == 1
+        assert reconcile(guardian, federation, session, 2, plan().mechanism, 20) == 1
         request = admin_pb2.ListChargesRequest(party="a")
         known, forgotten = guardian.admin.ListCharges(request)
         history = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
@@ -57,3 +61,27 @@ def test_what_was_forgotten_is_listed_with_what_was_not(federation: Federation, 
     of_a = [charge for charge in report.charges if charge.unit[0] == "a"]
     assert [charge.batches for charge in of_a] == [1, 1]
     assert "not known any more" in render(report)
+    assert not report.unguaranteed
+
+
+def test_what_was_forgotten_of_a_training_without_guarantee_is_marked(tmp_path: Path) -> None:
+    federation, backup = Federation(tmp_path, policy=ALLOWING), tmp_path / "backup.db"
+    folder = federation.guardian_folder
+    with federation.guardian() as guardian:
+        lead = Lead(federation, guardian.address)
+        lead.join_all("ttac")
+        back_up(folder, backup)
+        session = lead.begin(training(TTAC))
+        lead.round(session, 1, updates())
+        lead.close()
+    (folder / "ledger.db").unlink()
+    restore(folder, backup)
+    with federation.guardian() as guardian:
+        assert not read_report(guardian.admin, "test", 1, 0, 0).unguaranteed
+        assert reconcile(guardian, federation, session, 1, TTAC, 1) == 1
+        report = read_report(guardian.admin, "test", 1, 0, 0)
+        budgets = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets
+    assert report.unguaranteed == [(("a", "all", "record"), session)]
+    assert "No formal guarantee" in render(report)
+    assert [budget.party for budget in budgets if budget.unguaranteed] == ["a"]
+    assert len(budgets) == len(PARTIES)

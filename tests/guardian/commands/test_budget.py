@@ -10,7 +10,8 @@ from common.config import SiteConfig, write_site
 from services.cli import app as party_app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
-from tests.guardian.federation import FEDERATION, Federation
+from tests.guardian.federation import FEDERATION, PARTIES, Federation
+from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates
 
 WHY = ("--reason", "a new study")
 UNIT = ("--party", "a", "--group", "all")
@@ -101,3 +102,20 @@ def test_the_table_says_what_a_raise_needs(admin: Admin) -> None:
     text = admin.text("budget", "show")
     for word in ("epsilon", "agreements", "state", "level", "broken since", "worst-case epsilon"):
         assert word in text
+
+
+def test_budgets_of_records_that_went_into_ttac_are_marked(admin: Admin, federation: Federation) -> None:
+    assert "no formal guarantee" not in admin.text("budget", "show")
+    lead = Lead(federation, admin.calls.address)
+    for site in PARTIES:
+        lead.register(site, together="ttac")
+    lead.apply_policy(ALLOWING)
+    session = lead.begin(training(TTAC, parties=("a", "b")))
+    lead.ticket(session, 1, 1)
+    lead.sum(session, 1, lead.trained(session, 1, updates(2), "ab"))
+    lead.close()
+    shown = admin.json("budget", "show")["budgets"]
+    assert {unit["party"]: unit["unguaranteed"] for unit in shown} == {"a": True, "b": True, "c": False}
+    assert admin.text("budget", "show").count("no formal guarantee") == 2
+    frozen = admin.json("budget", "freeze", *UNIT, *WHY)["budgets"]
+    assert [unit["unguaranteed"] for unit in frozen] == [True]
