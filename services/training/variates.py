@@ -132,7 +132,7 @@ class KeptVariates:
     def _led_by(self, lead: str) -> OstrakaError:
         return OstrakaError(
             ErrorCode.POLICY_REFUSED,
-            f"This party's training is led by {lead}: let {lead} go on, or have this party's operator stop it, "
+            f"This party's training is led by {lead}: let {lead} go on, or have the party's operator stop it, "
             f"remove {self.folder.name} and start it again to begin another.",
         )
 

@@ -164,7 +164,7 @@ def test_another_party_does_not_end_or_restart_a_training_under_way(plain: Train
         sent, last = other.round(2, "other"), other.last("other")
         sent.grant = last.grant = theirs
         assert refusals(other, sent, last) == {ErrorCode.POLICY_REFUSED}
-        with pytest.raises(OstrakaError, match="is led by thebes: .* remove teachers.together"):
+        with pytest.raises(OstrakaError, match=r"is led by thebes: .* remove teachers.together"):
             other.finish(last)
         assert (plain.journaled(), plain.trained) == (1, [])
         lead.update(3, round=1, counted=1)
