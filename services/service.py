@@ -55,7 +55,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         hosted = self._hosting.current
         hosted.terms.check_plain(permission, querier, header.columns)
         size = header.rows * header.columns * FEATURE_BYTES
-        with self._admission.place(size):
+        with self._admission.place(size, querier.site):
             features = join(
                 (message.chunk for message in request_iterator), expected=size, sha256=header.sha256
             )
@@ -70,7 +70,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         permission = self._checker.check(request, querier)
         hosted = self._hosting.current
         hosted.terms.check_encrypted(permission, querier)
-        with self._admission.place(len(request.point)):
+        with self._admission.place(len(request.point), querier.site):
             points = self._encrypted.begin(hosted, permission, request.point, querier)
         return party_pb2.BeginReply(points=points)
 

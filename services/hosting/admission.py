@@ -1,6 +1,7 @@
 """How many batches are under way at once: more are refused, for their sender to ask again."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,6 +9,8 @@ from common.errors import ErrorCode, OstrakaError
 
 PLACES = 24
 """Batches under way at once, fewer than the server has threads, so that other calls are still answered."""
+OF_ONE_SITE = 18
+"""Of these, those that one site may have, so that whoever never ends its batches leaves room for others."""
 HELD_BYTES = 2**30
 """Memory for the queries of all batches under way."""
 
@@ -15,27 +18,30 @@ HELD_BYTES = 2**30
 class Admission:
     """Places for batches, from their header to their reply; safe to use from many threads."""
 
-    def __init__(self, places: int = PLACES, held_bytes: int = HELD_BYTES) -> None:
+    def __init__(
+        self, places: int = PLACES, held_bytes: int = HELD_BYTES, of_one_site: int = OF_ONE_SITE
+    ) -> None:
         """All places are free; a batch larger than `held_bytes` is taken when it is the only one."""
         self._places = places
+        self._of_one_site = of_one_site
         self._held_bytes = held_bytes
-        self._under_way = 0
+        self._under_way: Counter[str] = Counter()
         self._held = 0
         self._stopping = False
         self._changed = threading.Condition()
 
     @contextmanager
-    def place(self, size: int) -> Iterator[None]:
-        """A place for a batch of `size` bytes within the block.
+    def place(self, size: int, site: str) -> Iterator[None]:
+        """A place for a batch of `size` bytes that `site` asks for, within the block.
 
         Raises:
             OstrakaError: `server.busy` where there is none, `server.stopping` after `close`.
         """
-        self._enter(size)
+        self._enter(size, site)
         try:
             yield
         finally:
-            self._leave(size)
+            self._leave(size, site)
 
     def close(self) -> None:
         """Take no more batches."""
@@ -45,24 +51,25 @@ class Admission:
     def wait_until_empty(self, timeout_s: float) -> None:
         """Return when no batch is under way, or after `timeout_s` seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: self._under_way == 0, timeout_s)
+            self._changed.wait_for(lambda: self._under_way.total() == 0, timeout_s)
 
-    def _enter(self, size: int) -> None:
+    def _enter(self, size: int, site: str) -> None:
         with self._changed:
             if self._stopping:
                 raise stopping()
-            full = self._under_way >= self._places or self._held + size > self._held_bytes
-            if self._under_way and full:
+            under_way = self._under_way.total()
+            full = under_way >= self._places or self._held + size > self._held_bytes
+            if (under_way and full) or self._under_way[site] >= self._of_one_site:
                 raise OstrakaError(
                     ErrorCode.SERVER_BUSY,
                     "This party has as many batches under way as it can hold: ask again in a moment.",
                 )
-            self._under_way += 1
+            self._under_way[site] += 1
             self._held += size
 
-    def _leave(self, size: int) -> None:
+    def _leave(self, size: int, site: str) -> None:
         with self._changed:
-            self._under_way -= 1
+            self._under_way[site] -= 1
             self._held -= size
             self._changed.notify_all()
 

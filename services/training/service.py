@@ -52,7 +52,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         header, lead = _header(request_iterator), peer_identity(context)
         permission = self._checker.check(header, lead, rows=1)
         mechanism = self._learning.check(permission, lead)
-        with self._admission.place(self._average_bytes):
+        with self._admission.place(self._average_bytes, lead.site):
             average = self._average(header, request_iterator)
             return self._trainer.train(permission, mechanism, header, average, lead)
 
@@ -63,7 +63,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
         header, lead = _header(request_iterator), peer_identity(context)
         session = self._checker.session(header, lead, may_be_over=True)
         mechanism = self._learning.check(session, lead)
-        with self._admission.place(self._average_bytes):
+        with self._admission.place(self._average_bytes, lead.site):
             average = self._average(header, request_iterator)
             self._trainer.finish(session, mechanism, header, average, lead)
         return training_pb2.FinishReply()

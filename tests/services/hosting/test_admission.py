@@ -9,7 +9,7 @@ from services.hosting.admission import Admission
 
 
 def refusal(admission: Admission, size: int = 1) -> ErrorCode:
-    with pytest.raises(OstrakaError) as refused, admission.place(size):
+    with pytest.raises(OstrakaError) as refused, admission.place(size, "chalkis"):
         pass
     return refused.value.code
 
@@ -18,40 +18,50 @@ def test_only_so_many_batches_are_under_way() -> None:
     admission = Admission(places=2)
     with ExitStack() as stack:
         for _ in range(2):
-            stack.enter_context(admission.place(1))
+            stack.enter_context(admission.place(1, "chalkis"))
         assert refusal(admission) is ErrorCode.SERVER_BUSY
-    with admission.place(1), admission.place(1):
+    with admission.place(1, "chalkis"), admission.place(1, "chalkis"):
+        pass
+
+
+def test_one_site_leaves_places_for_others() -> None:
+    admission = Admission(places=3, of_one_site=2)
+    with admission.place(1, "chalkis"), admission.place(1, "chalkis"):
+        assert refusal(admission) is ErrorCode.SERVER_BUSY
+        with admission.place(1, "delphi"):
+            pass
+    with admission.place(1, "chalkis"):
         pass
 
 
 def test_only_so_much_is_held() -> None:
     admission = Admission(held_bytes=100)
-    with admission.place(60):
+    with admission.place(60, "chalkis"):
         assert refusal(admission, 41) is ErrorCode.SERVER_BUSY
-        with admission.place(40):
+        with admission.place(40, "chalkis"):
             pass
 
 
 def test_a_batch_larger_than_what_is_held_has_its_turn_alone() -> None:
     admission = Admission(held_bytes=100)
-    with admission.place(1):
+    with admission.place(1, "chalkis"):
         assert refusal(admission, 101) is ErrorCode.SERVER_BUSY
-    with admission.place(101):
+    with admission.place(101, "chalkis"):
         assert refusal(admission) is ErrorCode.SERVER_BUSY
 
 
 def test_a_batch_that_fails_leaves_its_place() -> None:
     admission = Admission(places=1, held_bytes=10)
-    with pytest.raises(ZeroDivisionError), admission.place(10):
+    with pytest.raises(ZeroDivisionError), admission.place(10, "chalkis"):
         _ = 1 / 0
-    with admission.place(10):
+    with admission.place(10, "chalkis"):
         pass
 
 
 def test_after_closing_what_is_under_way_is_waited_for_and_nothing_begins() -> None:
     admission = Admission()
     waited = threading.Thread(target=admission.wait_until_empty, args=(30,))
-    with admission.place(1):
+    with admission.place(1, "chalkis"):
         admission.close()
         assert refusal(admission) is ErrorCode.SERVER_STOPPING
         waited.start()
@@ -62,7 +72,7 @@ def test_after_closing_what_is_under_way_is_waited_for_and_nothing_begins() -> N
 
 def test_waiting_has_an_end() -> None:
     admission = Admission()
-    with admission.place(1):
+    with admission.place(1, "chalkis"):
         admission.wait_until_empty(0)
 
 
