@@ -15,9 +15,10 @@ from services.teachers.bounds import bound_logits
 from services.teachers.config import HEAD_OF_MODEL, TrainingConfig
 from services.teachers.layouts import best_device
 from services.teachers.slices import Slice
+from services.teachers.together.failures import FAILURES, tell
 from services.teachers.together.local_steps import drawn, step_on
 from services.teachers.together.networks import Vector, first, set_vector, vector
-from services.teachers.together.record_gradients import sum_of_clipped
+from services.teachers.together.record_gradients import require_gradients, sum_of_clipped
 from services.teachers.together.updates import STEPS, Floats, clipped, plain
 from services.teachers.workers import THREADS, run_each
 
@@ -103,7 +104,9 @@ class TogetherTeachers:
 
         def work(part: Slice) -> NDArray[np.int64]:
             X, y = (torch.from_numpy(array).to(self._device) for array in (part.X, part.y))
-            steps: NDArray[np.int64] = sum_of_clipped(self._at(round.theta), X, y, radius).cpu().numpy()
+            net = self._at(round.theta)
+            require_gradients(net, X, y, self._model)
+            steps: NDArray[np.int64] = sum_of_clipped(net, X, y, radius).cpu().numpy()
             return steps
 
         sums = run_each(work, self._parts, self._workers)
@@ -111,10 +114,22 @@ class TogetherTeachers:
         return np.sum(sums, axis=0), np.stack(means).astype(np.float32)
 
     def _learnt(self, mechanism: Ttac | DpTtac, round: Round, variates: Vector) -> list[Floats]:
-        """Each teacher's parameters (d,) after its local steps; where they are no numbers, the average's."""
+        """Each teacher's parameters (d,) after its local steps; the average's where that fails.
+
+        That is where they are no numbers, or the network raises: whether a party takes part must not depend
+        on a record.
+        """
         radius = _radius_of_records(mechanism)
 
         def work(teacher: int) -> Floats:
+            try:
+                theta = learnt(teacher)
+            except FAILURES as exc:
+                tell(exc)
+                theta = round.theta
+            return (theta if np.isfinite(theta).all() else round.theta).astype(np.float64)
+
+        def learnt(teacher: int) -> Vector:
             part, net = self._parts[teacher], self._at(round.theta)
             correction = torch.from_numpy(round.c - variates[teacher]).to(self._device)
             shown = drawn(
@@ -127,8 +142,7 @@ class TogetherTeachers:
                 moved=radius is None,
             )
             step_on(net, shown, self._rate(round), correction, radius)
-            theta = vector(net)
-            return (theta if np.isfinite(theta).all() else round.theta).astype(np.float64)
+            return vector(net)
 
         return run_each(work, range(len(self._parts)), self._workers)
 

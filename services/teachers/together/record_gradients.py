@@ -8,8 +8,10 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad
 from torch.nn import functional
 
+from services.teachers.factory import invalid_model
 from services.teachers.losses import Loss
 from services.teachers.networks import AsImages, Scaler, Square
+from services.teachers.together.failures import FAILURES, tell
 from services.teachers.together.updates import STEPS, WITHIN
 
 TOGETHER = 64
@@ -23,7 +25,8 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tenso
 
     Each is rounded towards zero to whole steps before it is added: a record adds a vector of norm at most
     `STEPS`, whatever the other records are, and sums of whole numbers are exact (own derivation:
-    docs/accounting.md, Training together). A gradient that is no number is 0.
+    docs/accounting.md, Training together). A gradient that is no number is 0, and so is that of a record for
+    which the network raises.
 
     Args:
         net: a network of records to logits, its parameters in the order of `parameters()`.
@@ -33,7 +36,7 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tenso
     """
     total = torch.zeros(sum(part.numel() for part in net.parameters()), dtype=torch.int64, device=X.device)
     for records, labels in zip(torch.split(X, TOGETHER), torch.split(y, TOGETHER), strict=True):
-        total += _clipped(gradients(net, records, labels), radius).sum(dim=0).to(torch.int64)
+        total += _clipped(_of_all(net, records, labels), radius).sum(dim=0).to(torch.int64)
     return total
 
 
@@ -43,6 +46,43 @@ def gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
     if _is_chain(layers):
         return _of_chain(layers, X, y)
     return _mapped(net, X, y)
+
+
+def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str) -> None:
+    """Raises `model.invalid` unless gradients can be taken of the network at all: at zeros, like X and y."""
+    try:
+        gradients(net, torch.zeros_like(X[:1]), torch.zeros_like(y[:1]))
+    except FAILURES as exc:
+        problem = f"has no gradients by record ({type(exc).__name__}); choose --clip party"
+        raise invalid_model(model, problem) from exc
+
+
+def _of_all(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
+    """Gradients (N, d), 0 for records for which the network raises.
+
+    Those are replaced by zeros, so that the others are computed just as if nothing had failed.
+    """
+    try:
+        return gradients(net, X, y)
+    except FAILURES:
+        failed = torch.tensor([_fails(net, X[row : row + 1], y[row : row + 1]) for row in range(len(y))])
+        failed = failed.to(X.device)
+        each = gradients(net, _without(X, failed), _without(y, failed))
+        return _without(each, failed)
+
+
+def _fails(net: nn.Module, x: Tensor, y: Tensor) -> bool:
+    try:
+        gradients(net, x, y)
+    except FAILURES as exc:
+        tell(exc)
+        return True
+    return False
+
+
+def _without(rows: Tensor, failed: Tensor) -> Tensor:
+    """The same rows, those that failed all 0."""
+    return rows.masked_fill(failed.view(-1, *[1] * (rows.dim() - 1)), 0)
 
 
 def _clipped(each: Tensor, radius: float) -> Tensor:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from common.mechanism import DpTtac, Recipe, Ttac
@@ -59,3 +60,59 @@ def start(number: int = 0, seed: int = 3) -> tuple[Round, np.ndarray]:
 
 def with_buffers(shape: tuple[int, ...], classes: int) -> nn.Module:
     return nn.Sequential(nn.Linear(shape[0], 4), nn.BatchNorm1d(4), nn.Linear(4, classes))
+
+
+class Picky(nn.Module):
+    """A linear layer that raises for a record that holds its forbidden value."""
+
+    FORBIDDEN = 7777.0
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(features, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.layer(_Checked.apply(x))  # type: ignore[no-untyped-call]
+        return logits
+
+
+class _Checked(torch.autograd.Function):
+    """Looks at values, where torch.vmap hides them, too."""
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        if (x == Picky.FORBIDDEN).any():
+            raise ValueError(f"a record of {x.shape}")
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Nothing is kept."""
+
+    @staticmethod
+    def backward(ctx: Any, slope: torch.Tensor) -> torch.Tensor:
+        return slope
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, x: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        return _Checked.apply(x), dims[0]  # type: ignore[no-untyped-call]
+
+
+def picky(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return Picky(shape[0], classes)
+
+
+class Curious(nn.Module):
+    """Takes another way for some records, of which no gradients by record are known."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(features, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.layer(x if x.sum() > 0 else -x)
+        return logits
+
+
+def curious(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return Curious(shape[0], classes)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import structlog
 import torch
 from numpy.typing import NDArray
 
@@ -13,6 +14,7 @@ from common.mechanism.together import UPDATE_UNITS
 from services.teachers.config import TrainingConfig
 from services.teachers.slices import Slice
 from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from services.teachers.together.failures import _tell as _failures
 from services.teachers.together.local_steps import drawn
 from services.teachers.together.networks import vector
 from services.teachers.together.updates import STEPS
@@ -21,6 +23,7 @@ from tests.services.teachers.together.examples import (
     CONFIG,
     FEATURES,
     TEACHERS,
+    Picky,
     dp_ttac,
     first,
     parts,
@@ -218,3 +221,54 @@ def test_settings_of_teachers_that_learn_apart_are_refused(settings: dict[str, f
     with pytest.raises(OstrakaError) as error:
         TogetherTeachers(parts(), "logistic", CLASSES, TrainingConfig(teachers=2, **settings), recipe())
     assert error.value.code == ErrorCode.CONFIG_INVALID
+
+
+EXAMPLES = "tests.services.teachers.together.examples:"
+
+
+def with_one_that_fails() -> list[Slice]:
+    """The usual parts, one record of which makes `picky` raise."""
+    slices = parts()
+    slices[0].X[3] = Picky.FORBIDDEN
+    return slices
+
+
+def test_a_record_for_which_a_network_raises_adds_nothing_and_changes_nothing_else() -> None:
+    mechanism = dp_ttac("record", model=f"{EXAMPLES}picky")
+    round, variates = start()
+    _failures.cache_clear()
+    with structlog.testing.capture_logs() as logs:
+        steps, after = teachers(with_one_that_fails(), mechanism).update(mechanism, round, variates)
+    assert logs == [
+        {"event": "teacher.failed", "log_level": "warning", "problem": "ValueError", "adds": "nothing"}
+    ]
+    others = parts()
+    gone = Slice(others[0].X[3:4], others[0].y[3:4], others[0].entropy)
+    whole, _ = teachers(others, mechanism).update(mechanism, round, variates)
+    alone, _ = teachers([gone], mechanism).update(mechanism, round, variates[:1])
+    np.testing.assert_array_equal(steps, whole - alone)
+    assert np.isfinite(after).all()
+
+
+@pytest.mark.parametrize("clip", ["record", "party", None])
+def test_a_teacher_whose_network_raises_takes_part_all_the_same(clip: str | None) -> None:
+    model = f"{EXAMPLES}picky"
+    mechanism = ttac(model=model, steps=8) if clip is None else dp_ttac(clip, model=model, steps=8)
+    round, variates = start()
+    failing = teachers(with_one_that_fails(), mechanism).finish(mechanism, round, variates)
+    usual = teachers(parts(), mechanism).finish(mechanism, round, variates)
+    np.testing.assert_array_equal(vector(failing[1]), vector(usual[1]))
+    if clip != "record":
+        np.testing.assert_array_equal(vector(failing[0]), round.theta)
+        steps, _ = teachers(with_one_that_fails(), mechanism).update(mechanism, round, variates)
+        assert steps.any()
+
+
+def test_a_network_without_gradients_by_record_is_refused_whatever_the_records() -> None:
+    model = f"{EXAMPLES}curious"
+    round, variates = start()
+    by_record, by_party = dp_ttac("record", model=model), dp_ttac("party", model=model)
+    with pytest.raises(OstrakaError, match="choose --clip party") as refused:
+        teachers(parts(), by_record).update(by_record, round, variates)
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+    assert teachers(parts(), by_party).update(by_party, round, variates)[0].any()
