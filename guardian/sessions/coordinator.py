@@ -22,6 +22,7 @@ from guardian.policy import Policies
 from guardian.sessions.admission import admit
 from guardian.sessions.batch import Batch, Share
 from guardian.sessions.blind import BlindTallies
+from guardian.sessions.checks import check_still_allowed
 from guardian.sessions.opening import Asked, Opened, Opening
 from guardian.sessions.outcome import Outcome
 from guardian.sessions.payers import payers
@@ -31,7 +32,7 @@ from guardian.sessions.registry import OpenBatches, Session, load_session, load_
 from guardian.sessions.schedule import Schedule
 from guardian.sessions.tickets import sign_grant
 from guardian.sessions.timed_tally import TimedTally
-from guardian.sessions.trainings import check_caller
+from guardian.sessions.trainings import check_caller, is_training
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
@@ -171,7 +172,8 @@ class Coordinator:
 
         Raises:
             OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order` where the
-                tally is blind, `session.ended`.
+                tally is blind, `session.ended`, `policy.refused` for a round of a training that the policy
+                has forbidden since its ticket.
         """
         session = self._session(querier, session_id)
         if session.plan.tally == "blind":
@@ -183,10 +185,20 @@ class Coordinator:
         session.check_open(self._clock.now())
         if batch is None:
             raise not_open()
+        if is_training(session.plan):
+            self._check_still_allowed(querier, session, batch_id)
         with self._batches.forgetting(session_id, batch_id):
             answers = self._release(session, batch, request)
         self._batches.drop(session_id, batch_id)
         return answers
+
+    def _check_still_allowed(self, querier: Identity, session: Session, batch_id: int) -> None:
+        """Raise for a round that a policy forbids which was applied after its ticket; it is dead then."""
+        try:
+            check_still_allowed(session.plan, session.grant, self._policies.current())
+        except OstrakaError:
+            self.settle(querier, session.session_id, batch_id)
+            raise
 
     def _release(self, session: Session, batch: Batch, request: Share) -> bytes:
         with batch.lock:

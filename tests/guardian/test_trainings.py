@@ -283,6 +283,19 @@ def test_ttac_is_refused_unless_the_policy_names_it(tmp_path: Path, mechanisms: 
         assert refusal(lambda: lead.ticket(session, 1, 1)) == "policy.refused"
 
 
+def test_a_round_that_is_forbidden_after_its_ticket_is_dead(open_lead: Lead) -> None:
+    session = open_lead.begin(training(TTAC))
+    first = open_lead.round(session, 1, updates())
+    open_lead.ticket(session, 2, 1)
+    total = open_lead.trained(session, 2, updates())
+    open_lead.apply_policy("min_sigma = 0.5\n")
+    assert refusal(lambda: open_lead.sum(session, 2, total)) == "policy.refused"
+    np.testing.assert_array_equal(open_lead.released(session, 1), first)
+    open_lead.apply_policy(ALLOWING)
+    assert refusal(lambda: open_lead.sum(session, 2, total)) == "batch.dead"
+    assert not open_lead.settle(session, 2).released
+
+
 def test_teachers_of_ttac_label_only_where_the_policy_names_it(tmp_path: Path) -> None:
     federation = Federation(tmp_path)
     with federation.guardian() as querier:
