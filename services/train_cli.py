@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from common.cli import write_json
+from common.config import load_section
 from common.errors import ErrorCode, OstrakaError
 from common.telemetry import progress
+from services.policy import PartySection
 from services.teachers.config import Progress, is_file
 from services.teachers.manifest import Together
 from services.training_input import TrainingInput
@@ -163,6 +165,8 @@ def _together(given: TrainingInput, training: Together, ready_file: Path | None)
     from services.teachers.preparation import prepare
     from services.training.server import learn
 
+    if training == "dp-ttac":
+        typer.echo(_protected_line(load_section(given.site, "party", PartySection)), err=True)
     prepared = prepare(
         given.records,
         given.task,
@@ -177,6 +181,16 @@ def _together(given: TrainingInput, training: Together, ready_file: Path | None)
         typer.echo("Stopped before the last round: run the same command again to go on.", err=True)
         raise typer.Exit(1)
     return ensemble
+
+
+def _protected_line(party: PartySection) -> str:
+    """Whom noise on sums of clipped gradients protects."""
+    votes = party.max_votes_per_person
+    return (
+        f"With --clip record, noise protects {'single records' if votes == 1 else f'any {votes} records'}: "
+        f"a person only if max_votes_per_person in [party] of site.toml, now {votes}, is at least the "
+        "number of that person's records here."
+    )
 
 
 @contextmanager

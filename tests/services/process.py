@@ -30,7 +30,12 @@ def process(made: Federation) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
             started.kill()
 
 
-def wait_for(started: "subprocess.Popen[str]", event: str) -> None:
-    """Returns when the process has logged `event`."""
+def wait_for(started: "subprocess.Popen[str]", event: str) -> str:
+    """Returns when the process has logged `event`, with what it said until then."""
     assert started.stdout is not None
-    assert any(event in line for line in started.stdout)
+    said = ""
+    for line in started.stdout:
+        said += line
+        if event in line:
+            return said
+    raise AssertionError(f"{event} was not logged: {said}")

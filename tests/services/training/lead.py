@@ -179,6 +179,7 @@ class Training:
     trained: list[Ensemble] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
     steps: list[tuple[int, int]] = field(default_factory=list)
+    said: str = ""
 
     @property
     def mechanism(self) -> Ttac | DpTtac:
@@ -263,7 +264,7 @@ class Training:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as started:
             try:
-                wait_for(started, "party.learning")
+                self.said = wait_for(started, "party.learning")
                 with self.made.calling(json.loads(ready.read_text())["address"]) as caller:
                     yield started, Lead(caller, self.together)
             finally:

@@ -159,6 +159,7 @@ def test_a_party_that_is_stopped_before_the_end_says_so(noisy: Training) -> None
         lead.update(1)
         started.terminate()
         assert started.stdout is not None
+        assert "protects single records: a person only if max_votes_per_person" in noisy.said
         assert "run the same command again to go on" in started.stdout.read()
         assert started.wait() == 1
     assert not (noisy.made.party / "teachers").exists()
