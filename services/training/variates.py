@@ -132,8 +132,8 @@ class KeptVariates:
     def _led_by(self, lead: str) -> OstrakaError:
         return OstrakaError(
             ErrorCode.POLICY_REFUSED,
-            f"This party's training is led by {lead}: let {lead} go on, or have the party's operator stop it, "
-            f"remove {self.folder.name} and start it again to begin another.",
+            f"This party's training is led by {lead}: let {lead} go on, or have the party's operator stop "
+            f"it, remove {self.folder.name} and start it again to begin another.",
         )
 
     def _damaged(self) -> OstrakaError:
