@@ -23,6 +23,7 @@ from guardian.admin.confidential import totals
 from services.teachers.ensemble import Ensemble
 from tests.e2e.sites import POLICY, QUIET, SOON, until
 
+pytestmark = pytest.mark.heavy
 APART = {
     "parties": 3,
     "teachers": 3,

@@ -17,6 +17,7 @@ from services.teachers.on_ray import ADDRESS, fit_on_ray
 from tests.services.teachers.factories import HERE
 from tests.services.teachers.test_resume import files
 
+pytestmark = pytest.mark.heavy
 TEACHERS, GROUP = 8, 2
 
 
