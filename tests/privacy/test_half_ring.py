@@ -194,7 +194,7 @@ def test_a_label_check_sees_the_circular_distances_and_the_noise_decides(
 
     def passed(votes: list[int]) -> Counts:
         sums = offset_sums(votes, offset_votes * VOTE, ring)[:, :1]
-        passed = passes_per_label(sums, np.full(len(sums), TEACHERS * VOTE), rule, OpenDpNoise(), ring)
+        passed = passes_per_label(sums, np.full(sums.shape, TEACHERS * VOTE), rule, OpenDpNoise(), ring)
         return np.bincount(passed[:, 0], minlength=2)
 
     expected = passing(distances[0] - threshold + 3), passing(distances[1] - threshold + 3)
