@@ -32,11 +32,7 @@ def cluster(kill_once: Path) -> Iterator[str]:
     """A Ray cluster on this machine that outlives what connects to it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KILL_ONCE", str(kill_once))
-        yield from _running()
-
-
-def _running() -> Iterator[str]:
-    running = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        running = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
     yield running.address
     running.shutdown()  # type: ignore[no-untyped-call]
 
