@@ -10,11 +10,12 @@ import numpy as np
 from client.answers import label_matrix
 from client.run_folder import pool_digest
 from client.site import load_query_site, load_site_task
-from client.state import load_state, write_atomic
+from client.state import load_state
 from client.students.evaluation import Features, Labels, Trainer, cross_validate
 from client.students.metrics import Metrics, measure
 from client.students.models import predict, train
 from common.errors import ErrorCode, OstrakaError
+from common.files import write_atomic
 from common.task import Task
 
 STUDENT_FILE = "student.json"

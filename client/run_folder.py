@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.answers import label_matrix
-from client.state import STATE_FILE, RunState, RunStore, Student, load_state, write_atomic
+from client.state import STATE_FILE, RunState, RunStore, Student, load_state
 from common.errors import ErrorCode, OstrakaError
+from common.files import write_atomic
 from common.plan import Plan
 from common.task import Task
 

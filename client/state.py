@@ -1,6 +1,5 @@
 """What a run knows durably: its plan, its batches, and the answers that came."""
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, Self
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from client.answers import Answer
 from common.errors import ErrorCode, OstrakaError
+from common.files import write_atomic
 from common.mechanism import Ttac
 from common.plan import Plan
 
@@ -249,23 +249,3 @@ def load_state(folder: Path) -> RunState:
             ErrorCode.RUN_MISMATCH,
             f"{path} cannot be read as the state of a run: restore it, or label into a new folder.",
         ) from exc
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Replace a file's text as `replace_durably` does."""
-    replace_durably(path, text.encode())
-
-
-def replace_durably(path: Path, content: bytes) -> None:
-    """Replace a file's content so that it is the old or the new whatever happens, durable on return."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from client.state import replace_durably
 from common.averaging import Average
 from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
 from common.plan import Plan
 
 FILE = "training.safetensors"

@@ -1,6 +1,5 @@
 """Control variates of a party's teachers from round to round, on disk, so that a restarted party goes on."""
 
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
 from services.teachers.manifest import TeachersManifest
 
 Variates = NDArray[np.float32]
@@ -86,7 +86,7 @@ class KeptVariates:
         """Keeps variates that hold from then on where the update of this batch counts."""
         state = self._state()
         counted = state.counted if state is not None else None
-        self._write_file(_file(batch), variates.astype("<f4").tobytes())
+        replace_durably(self.folder / _file(batch), variates.astype("<f4").tobytes())
         self._write(_State(session=session, lead=lead, counted=counted, proposed=batch))
 
     def _state(self) -> _State | None:
@@ -109,25 +109,11 @@ class KeptVariates:
 
     def _write(self, state: _State) -> None:
         """Makes the state hold, and removes what it has no use for."""
-        self._write_file(_STATE, state.model_dump_json().encode())
+        replace_durably(self.folder / _STATE, state.model_dump_json().encode())
         used = {_file(batch) for batch in (state.counted, state.proposed) if batch is not None}
         for path in self.folder.glob("*.f4"):
             if path.name not in used:
                 path.unlink()
-
-    def _write_file(self, name: str, data: bytes) -> None:
-        """Writes a file that is there whole, and durable, or not at all."""
-        partial = self.folder / (name + ".partial")
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.folder / name)
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _led_by(self, lead: str) -> OstrakaError:
         return OstrakaError(

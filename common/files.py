@@ -1,0 +1,24 @@
+"""Files that are there whole, the old one or the new, whatever happens."""
+
+import os
+from pathlib import Path
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Replace a file's text as `replace_durably` does."""
+    replace_durably(path, text.encode())
+
+
+def replace_durably(path: Path, content: bytes) -> None:
+    """Replace a file's content so that it is the old or the new whatever happens, durable on return."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
