@@ -7,7 +7,7 @@ from client.availability import Availability
 from client.batch import Granted, Peers, Queries, Ticketed
 from client.batch_round import BatchRound
 from client.deaths import Deaths
-from client.settling import NEVER_RELEASED, settle
+from client.settling import close, settle
 from client.state import Batch, Clique, Party, RunState, RunStore
 from client.switches import Switches
 from common.errors import ErrorCode, OstrakaError
@@ -193,11 +193,7 @@ class Session:
         self._on_progress(self._store.state)
 
     def _close(self) -> None:
-        try:
-            self._peers.guardian.close_session(self._store.state.session_id)
-        except OstrakaError as error:
-            if error.code not in NEVER_RELEASED:
-                raise
+        close(self._peers.guardian, self._store.state.session_id)
         self._store.close()
 
 

@@ -6,6 +6,7 @@ from client.state import Batch, RunStore
 from common.crypto.tally_circuits import check_of
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
+from protos.ostraka.v1 import guardian_pb2
 
 NEVER_RELEASED = frozenset(
     {
@@ -25,7 +26,8 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) ->
     charged all the same, or may have been, is kept as lost with what it cost.
     """
     known = store.batch(batch.id)
-    answers = _stored(guardian, store.state.session_id, known, plan)
+    stored = released(guardian, store.state.session_id, known.id)
+    answers = None if stored is None else read_answers(stored, len(known.queries), plan)
     if plan.tally == "aggregate":
         if answers is None:
             store.dead(known)
@@ -40,11 +42,20 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) ->
     return None
 
 
-def _stored(guardian: GuardianPeer, session_id: str, batch: Batch, plan: Plan) -> list[Answer] | None:
+def released(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
+    """The answers stored for a batch, or None: it was not released, and never will be."""
     try:
-        answers = guardian.settle(session_id, batch.id)
+        return guardian.settle(session_id, batch_id)
     except OstrakaError as error:
         if error.code not in NEVER_RELEASED:
             raise
         return None
-    return None if answers is None else read_answers(answers, len(batch.queries), plan)
+
+
+def close(guardian: GuardianPeer, session_id: str) -> None:
+    """End a session, also one that has ended."""
+    try:
+        guardian.close_session(session_id)
+    except OstrakaError as error:
+        if error.code not in NEVER_RELEASED:
+            raise

@@ -1,14 +1,15 @@
 """A querying site's folder: who it is, whom it calls, which task it has."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from client.batch import Peers
 from client.guardian_peer import GuardianPeer
-from client.party_peer import PartyPeer
+from client.party_peer import PartyPeer, Peer
 from client.permissions import Permissions
 from client.retry import Retry
 from common.clock import Clock
@@ -21,6 +22,7 @@ from common.rpc.redirect import Replicas
 from common.task import Task, load_task
 
 TASK_FILE = "task.toml"
+P = TypeVar("P", bound=Peer)
 
 
 def load_query_site(folder: Path) -> SiteConfig:
@@ -52,9 +54,25 @@ def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[G
 @contextmanager
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
     """The guardian and the parties `sites` over mTLS; calls under way end when the block is left."""
+    with ExitStack() as stack:
+        connected = connect_parties(site, sites, PartyPeer, clock, retry, threads=len(sites) + len(HEADS))
+        parties, pool = stack.enter_context(connected)
+        yield Peers(
+            guardian=stack.enter_context(connect_guardian(site, clock, retry)),
+            parties=parties,
+            permissions=Permissions(Credentials.load(site.folder), guardian_of(site), clock),
+            pool=pool,
+        )
+
+
+@contextmanager
+def connect_parties(
+    site: SiteConfig, sites: Collection[str], kind: type[P], clock: Clock, retry: Retry, *, threads: int
+) -> Iterator[tuple[dict[str, P], ThreadPoolExecutor]]:
+    """The parties `sites` over mTLS, and a pool to call them by; calls under way end with the block."""
     credentials = Credentials.load(site.folder)
     parties = {
-        name: PartyPeer(
+        name: kind(
             name,
             partial(
                 open_channel,
@@ -68,17 +86,11 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         for name in sites
     }
     with ExitStack() as stack:
-        threads = len(sites) + len(HEADS)
         pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="party")
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for peer in parties.values():
             stack.callback(peer.close)
-        yield Peers(
-            guardian=stack.enter_context(connect_guardian(site, clock, retry)),
-            parties=parties,
-            permissions=Permissions(credentials, guardian_of(site), clock),
-            pool=pool,
-        )
+        yield parties, pool
 
 
 def guardian_of(site: SiteConfig) -> Identity:

@@ -13,7 +13,7 @@ from client.deaths import Deaths
 from client.guardian_peer import GuardianPeer
 from client.permissions import Permissions
 from client.session import ASKED_AGAIN
-from client.settling import NEVER_RELEASED
+from client.settling import close, released
 from client.training.finishing import finish, unfinished
 from client.training.peer import TrainingPeer, Work
 from client.training.rounds import Learning, Summing, read_update
@@ -96,7 +96,7 @@ class Lead:
                 raise
             self._store.keep(self._store.progress.changed(stopped=error.message))
         self._finish()
-        self._close()
+        close(self._guardian, self._granted.grant.session_id)
 
     def _rounds(self) -> None:
         while not self._store.progress.stopped and self._store.progress.number < self._granted.plan.queries:
@@ -110,7 +110,7 @@ class Lead:
         try:
             ticket = self._ticket(batch_id, unavailable)
             self._deaths.asked(ticket.voters)
-            released = self._batch_round().run(
+            answered = self._batch_round().run(
                 ticket,
                 self._store.average,
                 patient=not self._deaths.next_is_last,
@@ -122,7 +122,7 @@ class Lead:
             if error.code not in ASKED_AGAIN or self._deaths.too_many:
                 raise
             return
-        self._released(released.answers)
+        self._released(answered.answers)
 
     def _ticket(self, batch_id: int, unavailable: Sequence[str]) -> Ticketed:
         granted = self._granted
@@ -152,13 +152,7 @@ class Lead:
         progress = self._store.progress
         assert progress.open is not None  # noqa: S101 - settled only then
         session_id, batch_id = self._granted.grant.session_id, progress.open.batch
-        try:
-            released = self._guardian.settle(session_id, batch_id) is not None
-        except OstrakaError as error:
-            if error.code not in NEVER_RELEASED:
-                raise
-            released = False
-        if released:
+        if released(self._guardian, session_id, batch_id) is not None:
             update = self._guardian.released_update(session_id, batch_id)
             self._released(read_update(update, len(self._store.average.theta)))
         else:
@@ -204,13 +198,6 @@ class Lead:
         self._told(self._store.progress)
         if failures:
             raise unfinished(failures)
-
-    def _close(self) -> None:
-        try:
-            self._guardian.close_session(self._granted.grant.session_id)
-        except OstrakaError as error:
-            if error.code not in NEVER_RELEASED:
-                raise
 
 
 def _records(participant: common_pb2.Participant) -> int:
