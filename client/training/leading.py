@@ -1,11 +1,9 @@
 """A training from its options to its report."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +14,7 @@ from client.guardian_peer import GuardianPeer
 from client.permissions import Permissions
 from client.retry import Retry
 from client.run_folder import held
-from client.site import connect_guardian, guardian_of, load_site_task
+from client.site import connect_guardian, connect_parties, guardian_of, load_site_task
 from client.training.joining import TrainingOptions, open_training
 from client.training.lead import Lead
 from client.training.peer import TrainingPeer
@@ -25,10 +23,9 @@ from common.clock import Clock, SystemClock
 from common.config import SiteConfig, load_section, load_site
 from common.encoders import load_encoder
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
+from common.identity import Credentials
 from common.plan import NONCE_BYTES, Plan
 from common.privacy import budget_rdp
-from common.rpc import open_channel
 from protos.ostraka.v1 import guardian_pb2
 
 RUN = "training"
@@ -102,12 +99,6 @@ class TrainingReport:
         """The report as JSON values."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The report that `to_json` gave."""
-        costs = tuple(Cost(**cost) for cost in values["costs"])
-        return cls(**{**values, "taking_part": tuple(values["taking_part"]), "costs": costs})
-
 
 def lead(
     folder: Path,
@@ -138,7 +129,8 @@ def lead(
     run = out or folder / RUN
     with held(run), ExitStack() as stack:
         guardian = stack.enter_context(connect_guardian(site, clock, retry))
-        parties, pool = stack.enter_context(_parties(site, credentials, clock, retry))
+        connected = connect_parties(site, site.parties, TrainingPeer, clock, retry, threads=len(site.parties))
+        parties, pool = stack.enter_context(connected)
         nonce = secrets.token_bytes(NONCE_BYTES)
         store = open_training(run, site.site, parties, pool, options, task, _encoder(site), nonce)
         permissions = Permissions(credentials, guardian_of(site), clock)
@@ -181,26 +173,3 @@ def _site(folder: Path) -> SiteConfig:
             " part, itself too, with their addresses under [parties].",
         )
     return site
-
-
-@contextmanager
-def _parties(
-    site: SiteConfig, credentials: Credentials, clock: Clock, retry: Retry
-) -> Iterator[tuple[dict[str, TrainingPeer], ThreadPoolExecutor]]:
-    """All parties over mTLS, and a thread for each; calls under way end when the block is left."""
-    parties = {
-        name: TrainingPeer(
-            name,
-            partial(
-                open_channel, credentials, address, Identity(site.federation, name, Role.PARTY), clock=clock
-            ),
-            retry,
-        )
-        for name, address in site.parties.items()
-    }
-    with ExitStack() as stack:
-        pool = ThreadPoolExecutor(max_workers=len(parties), thread_name_prefix="party")
-        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-        for peer in parties.values():
-            stack.callback(peer.close)
-        yield parties, pool

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from client.training.leading import TrainingReport
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, save
 from common.task import Task, infer_task, write_task
@@ -16,6 +15,7 @@ from deploy.simulation.processes import Child, Job, Supervisor
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split
 from deploy.simulation.tables import tables
+from deploy.simulation.together import Together
 from guardian.admin.client import admin_call
 from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
@@ -69,7 +69,7 @@ class Federation:
         jobs = [Job(f"{site}-train", self._train(site)) for site in self._settings.sites]
         self._processes.run_all(jobs, CORES)
 
-    def learn_together(self) -> TrainingReport:
+    def learn_together(self) -> Together:
         """Train every party's teachers together, led by the first party, under a guardian that runs.
 
         Budgets are set once every party is registered, and before anything is charged to them.
@@ -79,7 +79,7 @@ class Federation:
         report = self._folder / "training.json"
         self._processes.run_all([self.leading("--json", str(report))], 1)
         self._processes.wait_ended(list(parties.values()))
-        return TrainingReport.from_json(json.loads(report.read_text()))
+        return Together.model_validate_json(report.read_text())
 
     def start_training(self) -> dict[str, Child]:
         """Start every party's part of a training, and tell the first party at which ports they are.

@@ -14,7 +14,6 @@ from client.labelling import LabelResult
 from client.retraining import StudentResult
 from client.state import load_state
 from client.students.metrics import Metrics
-from client.training.leading import TrainingReport
 from common.task import Task
 from deploy.simulation.holdings import count_holdings
 from deploy.simulation.report import (
@@ -52,7 +51,7 @@ class Outcome:
 
     started_unix_s: float
     asked: NDArray[np.int64]
-    training: TrainingReport | None
+    training: Together | None
     labelling: LabelResult
     retraining: StudentResult
     units: Sequence[UnitReport]
@@ -96,7 +95,7 @@ def report_on(
         student_accuracy_after=after.accuracy,
         student_balanced_accuracy_before=before.balanced_accuracy,
         student_balanced_accuracy_after=after.balanced_accuracy,
-        training=None if outcome.training is None else Together.model_validate(outcome.training.to_json()),
+        training=outcome.training,
         holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
         classes=classes,
         labels=labels,

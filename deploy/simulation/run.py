@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from client import meter
 from client.labelling import LabelResult, label
 from client.retraining import retrain
-from client.training.leading import TrainingReport
 from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import LABELLING
@@ -26,6 +25,7 @@ from deploy.simulation.processes import Supervisor, exit_on_signals
 from deploy.simulation.report import Report
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split, split_data
+from deploy.simulation.together import Together
 from guardian.admin.confidential import totals
 
 RUN = "run"
@@ -98,7 +98,7 @@ def _claim(folder: Path) -> None:
 
 def _prepare(
     federation: Federation, settings: Settings, split: Split, watch: Stopwatch
-) -> tuple[Task, TrainingReport | None]:
+) -> tuple[Task, Together | None]:
     """The task, and how teachers learned together if they did; afterwards all sites serve."""
     with watch.step("provision the sites"):
         federation.provision()
@@ -143,7 +143,7 @@ def _ask(
     settings: Settings,
     split: Split,
     task: Task,
-    training: TrainingReport | None,
+    training: Together | None,
     watch: Stopwatch,
     on_progress: Progress,
     on_step: StepProgress,
