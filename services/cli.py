@@ -10,7 +10,8 @@ import typer
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
 from services import admin_cli
-from services.train_cli import TEACHERS, Data, Json, Site, TaskFile, together_lines, train
+from services.teachers.config import TEACHERS
+from services.train_cli import Data, Json, Site, TaskFile, together_lines, train
 from services.training_input import TrainingInput
 
 app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)

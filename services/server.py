@@ -15,6 +15,7 @@ from common.rpc import BoundServer, make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
 from common.task import load_task
 from protos.ostraka.v1 import party_pb2_grpc
+from services.answers import Answers
 from services.encrypted.answering import EncryptedVoter
 from services.grants import Checker
 from services.hosting.admission import Admission
@@ -89,7 +90,7 @@ def running(
             Checker(credentials, guardian, clock),
             hosting,
             admission,
-            Voter(journal, link, clock),
+            Voter(Answers(journal, link, clock)),
             EncryptedVoter(journal, link, clock),
         )
         bound = make_server(

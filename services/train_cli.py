@@ -14,7 +14,7 @@ from common.config import load_section
 from common.errors import ErrorCode, OstrakaError
 from common.telemetry import progress
 from services.policy import PartySection
-from services.teachers.config import Progress, is_file
+from services.teachers.config import TEACHERS, Progress, is_file
 from services.teachers.manifest import Together
 from services.training_input import TrainingInput
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from services.teachers import Ensemble
     from services.teachers.recipes import FitGroups
 
-TEACHERS = "teachers"
 UNFINISHED = "teachers.unfinished"
 """Folder of a training that did not reach its end."""
 

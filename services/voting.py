@@ -1,36 +1,25 @@
 """One batch voted on: features checked, teachers asked, ballots formed."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clock import Clock
 from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.mechanism import NoiseCluster
-from common.sharing.expansion import fresh_seed
 from common.task import Task
 from protos.ostraka.v1 import party_pb2
-from services.answers import Answers, Submitter
+from services.answers import Answers
 from services.grants import Permission
 from services.hosting.hosted import Hosted
-from services.journal import Journal
 
 
 class Voter:
     """Answers permitted batches, each once; safe to call from many threads."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        guardian: Submitter,
-        clock: Clock,
-        seed: Callable[[], bytes] = fresh_seed,
-    ) -> None:
-        """Takes where answered batches and their shares go; `seed` gives 32 fresh random bytes a batch."""
-        self._answers = Answers(journal, guardian, clock, seed)
+    def __init__(self, answers: Answers) -> None:
+        """Takes what makes each reply once."""
+        self._answers = answers
 
     def answer(
         self, hosted: Hosted, permission: Permission, features: bytes, querier: Identity

@@ -15,7 +15,7 @@ from services.ballots import Records, Teachers
 from services.declared import declaration
 from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
 from services.policy import Policy
-from services.teachers.config import TrainingSection
+from services.teachers.config import TEACHERS, TrainingSection
 from services.terms import Terms
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Loader:
         from services.encrypted.heads import encrypted_heads
         from services.teachers import Ensemble
 
-        ensemble = Ensemble.load(self.folder / "teachers")
+        ensemble = Ensemble.load(self.folder / TEACHERS)
         ensemble.require_task(self.task)
         manifest = declaration(ensemble.manifest, self.site, self.votes_per_person)
         most = _micro_batch(ensemble)

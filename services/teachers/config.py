@@ -11,6 +11,8 @@ from common.crypto.ckks.parameters import Head
 from common.datasets.consent import Level
 from common.errors import ErrorCode, OstrakaError
 
+TEACHERS = "teachers"
+"""Folder of a site in which its teachers are stored."""
 Progress = Callable[[int, int], None]
 """Told how many steps of training are done, and of how many."""
 Network = Literal["logistic", "mlp", "cnn", "resnet", "square-mlp", "square-cnn"]

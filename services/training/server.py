@@ -22,7 +22,7 @@ from services.journal import Journal
 from services.policy import PartySection, Policy
 from services.server import AGAIN_S, drain
 from services.submission import GuardianLink
-from services.teachers.config import Progress
+from services.teachers.config import TEACHERS, Progress
 from services.teachers.ensemble import Ensemble
 from services.teachers.preparation import Prepared
 from services.training.learning import Learning
@@ -30,7 +30,6 @@ from services.training.rounds import Trainer
 from services.training.service import ROLES, TrainingService
 from services.training.variates import KeptVariates
 
-TEACHERS = "teachers"
 UNFINISHED = "teachers.together"
 """Folder of what a party keeps between rounds."""
 
