@@ -170,7 +170,7 @@ def test_a_crash_while_saving_keeps_the_old_state(
         raise OSError("power cut")
 
     store = RunStore(run_of(federation), before)
-    monkeypatch.setattr("client.state.os.replace", crash)
+    monkeypatch.setattr("common.files.os.replace", crash)
     with pytest.raises(OSError, match="power cut"):
         store.begin([0])
     assert load_state(run_of(federation)) == before
