@@ -50,7 +50,7 @@ class Plan(Value):
 
     nonce: Annotated[bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
     task_digest: Annotated[bytes, Field(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
-    classes: Annotated[int, Field(ge=2, le=_UINT32)]
+    classes: Annotated[int, Field(ge=1, le=_UINT32)]
     mechanism: Mechanism
     parties: Annotated[tuple[Site, ...], Field(min_length=1, strict=False)]
     quorum: Count
@@ -65,6 +65,7 @@ class Plan(Value):
     variant: VARIANT = "none"
     encoder: Annotated[str, StringConstraints(pattern=r"^([\w.]+:\w+)?$")] = ""
     encoder_sha256: Annotated[bytes, Field(max_length=DIGEST_BYTES)] = b""
+    labels: Annotated[tuple[Annotated[int, Field(ge=0, le=_UINT32)], ...], Field(strict=False)] = ()
 
     @field_validator("parties")
     @classmethod
@@ -72,6 +73,13 @@ class Plan(Value):
         if list(parties) != sorted(set(parties)):
             raise ValueError("name every party once, in sorted order")
         return parties
+
+    @field_validator("labels")
+    @classmethod
+    def _rising(cls, labels: tuple[int, ...]) -> tuple[int, ...]:
+        if list(labels) != sorted(set(labels)):
+            raise ValueError("name every label once, in rising order")
+        return labels
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -85,9 +93,18 @@ class Plan(Value):
             )
         if bool(self.encoder) != bool(self.encoder_sha256):
             raise invalid_plan("an encoder and the digest of its weights go together; give both or neither")
+        self._check_labels()
         check_mechanism(self)
         check_switches(self)
         return self
+
+    def _check_labels(self) -> None:
+        if self.labels and not self.multi_label:
+            raise invalid_plan("a query of one class has no labels to choose from; leave out labels")
+        if self.labels and len(self.labels) != self.classes:
+            raise invalid_plan(f"{len(self.labels)} labels are asked for and classes is {self.classes}")
+        if not self.labels and self.classes < 2:
+            raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
@@ -97,6 +114,7 @@ class Plan(Value):
         return cls(
             mechanism=mechanism_of(message.mechanism),
             parties=tuple(message.parties),
+            labels=tuple(message.labels),
             tally=_known(_TALLIES, message.tally, "tally"),
             encoding=_known(_ENCODINGS, message.encoding, "encoding"),
             variant=message.variant or "none",  # type: ignore[arg-type]
@@ -107,6 +125,7 @@ class Plan(Value):
         """The plan as bytes to be sent and digested once, by whoever makes the plan."""
         message = common_pb2.Plan(
             parties=self.parties,
+            labels=self.labels,
             mechanism=mechanism_message(self.mechanism),
             tally=_number(_TALLIES, self.tally),
             encoding=_number(_ENCODINGS, self.encoding),

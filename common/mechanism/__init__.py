@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from common.mechanism.clusters import NoiseCluster
+from common.mechanism.local import RandRes
 from common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
 from common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
 from common.mechanism.together import DpTtac, Recipe, Ttac
@@ -29,6 +30,7 @@ __all__ = [
     "NoiseCluster",
     "Parameters",
     "Powerset",
+    "RandRes",
     "Recipe",
     "Tau",
     "Ttac",
@@ -39,7 +41,18 @@ __all__ = [
 BOUND = Literal["worst_case", "theorem6", "exact"]
 
 AnyMechanism = (
-    GnMax | Confident | Interactive | LnMax | Binary | Tau | L1 | Powerset | NoiseCluster | Ttac | DpTtac
+    GnMax
+    | Confident
+    | Interactive
+    | LnMax
+    | Binary
+    | Tau
+    | L1
+    | Powerset
+    | NoiseCluster
+    | RandRes
+    | Ttac
+    | DpTtac
 )
 Mechanism = Annotated[AnyMechanism, Field(discriminator="kind")]
 
@@ -53,6 +66,7 @@ MECHANISMS: dict[str, type[AnyMechanism]] = {
     "l1": L1,
     "powerset": Powerset,
     "noise_cluster": NoiseCluster,
+    "rand_res": RandRes,
     "ttac": Ttac,
     "dp_ttac": DpTtac,
 }

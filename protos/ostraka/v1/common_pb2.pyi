@@ -122,6 +122,12 @@ class NoiseCluster(_message.Message):
     sigma: float
     def __init__(self, sigma: _Optional[float] = ...) -> None: ...
 
+class RandRes(_message.Message):
+    __slots__ = ("epsilon",)
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    epsilon: float
+    def __init__(self, epsilon: _Optional[float] = ...) -> None: ...
+
 class Recipe(_message.Message):
     __slots__ = ("model", "parameters", "steps", "batch_size", "learning_rate", "decay", "average_rate")
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -159,7 +165,7 @@ class DpTtac(_message.Message):
     def __init__(self, recipe: _Optional[_Union[Recipe, _Mapping]] = ..., clip: _Optional[str] = ..., radius: _Optional[float] = ..., sigma: _Optional[float] = ...) -> None: ...
 
 class Mechanism(_message.Message):
-    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac")
+    __slots__ = ("gnmax", "confident", "interactive", "lnmax", "binary", "tau", "l1", "powerset", "noise_cluster", "ttac", "dp_ttac", "rand_res")
     GNMAX_FIELD_NUMBER: _ClassVar[int]
     CONFIDENT_FIELD_NUMBER: _ClassVar[int]
     INTERACTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -171,6 +177,7 @@ class Mechanism(_message.Message):
     NOISE_CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TTAC_FIELD_NUMBER: _ClassVar[int]
     DP_TTAC_FIELD_NUMBER: _ClassVar[int]
+    RAND_RES_FIELD_NUMBER: _ClassVar[int]
     gnmax: GnMax
     confident: Confident
     interactive: Interactive
@@ -182,10 +189,11 @@ class Mechanism(_message.Message):
     noise_cluster: NoiseCluster
     ttac: Ttac
     dp_ttac: DpTtac
-    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ...) -> None: ...
+    rand_res: RandRes
+    def __init__(self, gnmax: _Optional[_Union[GnMax, _Mapping]] = ..., confident: _Optional[_Union[Confident, _Mapping]] = ..., interactive: _Optional[_Union[Interactive, _Mapping]] = ..., lnmax: _Optional[_Union[LnMax, _Mapping]] = ..., binary: _Optional[_Union[Binary, _Mapping]] = ..., tau: _Optional[_Union[Tau, _Mapping]] = ..., l1: _Optional[_Union[L1, _Mapping]] = ..., powerset: _Optional[_Union[Powerset, _Mapping]] = ..., noise_cluster: _Optional[_Union[NoiseCluster, _Mapping]] = ..., ttac: _Optional[_Union[Ttac, _Mapping]] = ..., dp_ttac: _Optional[_Union[DpTtac, _Mapping]] = ..., rand_res: _Optional[_Union[RandRes, _Mapping]] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256")
+    __slots__ = ("nonce", "task_digest", "classes", "multi_label", "mechanism", "tally", "encoding", "parties", "quorum", "queries", "batch_size", "ring_bits", "fraction_bits", "adjacency", "variant", "encoder", "encoder_sha256", "labels")
     NONCE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -203,6 +211,7 @@ class Plan(_message.Message):
     VARIANT_FIELD_NUMBER: _ClassVar[int]
     ENCODER_FIELD_NUMBER: _ClassVar[int]
     ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
     nonce: bytes
     task_digest: bytes
     classes: int
@@ -220,10 +229,11 @@ class Plan(_message.Message):
     variant: str
     encoder: str
     encoder_sha256: bytes
-    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ...) -> None: ...
+    labels: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques", "head", "together", "abstains")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques", "head", "together", "abstains", "shared_features")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
@@ -233,6 +243,7 @@ class Participant(_message.Message):
     HEAD_FIELD_NUMBER: _ClassVar[int]
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
     ABSTAINS_FIELD_NUMBER: _ClassVar[int]
+    SHARED_FEATURES_FIELD_NUMBER: _ClassVar[int]
     site: str
     teachers: int
     records: int
@@ -242,7 +253,8 @@ class Participant(_message.Message):
     head: str
     together: str
     abstains: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ...) -> None: ...
+    shared_features: bool
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ...) -> None: ...
 
 class Clique(_message.Message):
     __slots__ = ("groups", "teachers", "weight", "copies", "records")
@@ -313,7 +325,7 @@ class Schedule(_message.Message):
     def __init__(self, participant: _Optional[_Union[Participant, _Mapping]] = ..., queries: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256", "together", "abstains")
+    __slots__ = ("site", "task_digest", "groups", "max_votes_per_person", "training", "mixed", "head", "encoder", "encoder_sha256", "together", "abstains", "shared_features")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -325,6 +337,7 @@ class Manifest(_message.Message):
     ENCODER_SHA256_FIELD_NUMBER: _ClassVar[int]
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
     ABSTAINS_FIELD_NUMBER: _ClassVar[int]
+    SHARED_FEATURES_FIELD_NUMBER: _ClassVar[int]
     site: str
     task_digest: bytes
     groups: _containers.RepeatedCompositeFieldContainer[Group]
@@ -336,7 +349,8 @@ class Manifest(_message.Message):
     encoder_sha256: bytes
     together: str
     abstains: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ...) -> None: ...
+    shared_features: bool
+    def __init__(self, site: _Optional[str] = ..., task_digest: _Optional[bytes] = ..., groups: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., max_votes_per_person: _Optional[int] = ..., training: _Optional[str] = ..., mixed: _Optional[bool] = ..., head: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("name", "records", "teachers", "copies")

@@ -33,20 +33,22 @@ class VoteRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[VoteHeader, _Mapping]] = ..., chunk: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
 class VoteHeader(_message.Message):
-    __slots__ = ("plan", "grant", "ticket", "rows", "columns", "sha256")
+    __slots__ = ("plan", "grant", "ticket", "rows", "columns", "sha256", "members")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     GRANT_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
     grant: _common_pb2.Signed
     ticket: _common_pb2.Signed
     rows: int
     columns: int
     sha256: bytes
-    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    members: int
+    def __init__(self, plan: _Optional[bytes] = ..., grant: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., ticket: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., rows: _Optional[int] = ..., columns: _Optional[int] = ..., sha256: _Optional[bytes] = ..., members: _Optional[int] = ...) -> None: ...
 
 class VoteReply(_message.Message):
     __slots__ = ("header", "chunk")
