@@ -12,7 +12,6 @@ from client.answers import answered_mask, label_matrix
 from client.retraining import STUDENT_FILE
 from client.state import Batch, Clique, Party, RunState, load_state
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import NoiseCluster
 from common.plan import Plan
 from common.privacy import ORDERS, epsilon, worst_case
 
@@ -125,10 +124,9 @@ def _whole(party: Party) -> Clique:
 
 
 def _sensitivities(clique: Clique, party: Party, plan: Plan) -> dict[str, float]:
-    """What a person of each group changes in one query, in votes; records of NoiseCluster vote once."""
-    by_record = isinstance(plan.mechanism, NoiseCluster)
+    """What a person of each group changes in one query, in votes; records that vote do so once."""
     return {
-        group: party.max_votes_per_person * (1 if by_record else copies) * clique.weight
+        group: party.max_votes_per_person * (1 if plan.mechanism.by_record else copies) * clique.weight
         for group, copies in clique.groups.items()
     }
 

@@ -15,8 +15,8 @@ from common.mechanism import (
     Confident,
     DpTtac,
     Interactive,
-    NoiseCluster,
     Powerset,
+    RandRes,
     Recipe,
     Tau,
     Ttac,
@@ -44,19 +44,37 @@ def check_mechanism(plan: Plan) -> None:
             f"{'sets of labels' if plan.multi_label else 'single labels'}; "
             f"choose one of {', '.join(fitting)}"
         )
-    if isinstance(plan.mechanism, NoiseCluster) and plan.batch_size != plan.queries:
-        raise invalid_plan(
-            "mechanism noise_cluster asks all clusters at once; make the batch as large as the queries"
-        )
-    if plan.adjacency == "label" and not isinstance(plan.mechanism, NoiseCluster):
-        raise invalid_plan(
-            f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
-        )
-    if plan.variant != "none" and isinstance(plan.mechanism, NoiseCluster):
-        raise invalid_plan("mechanism noise_cluster counts records and has no variants; set variant none")
+    if plan.mechanism.by_record:
+        _check_by_record(plan)
+    _check_adjacency(plan)
     plan.mechanism.check_classes(plan.classes)
     _check_lattice(plan)
     _check_share(plan)
+
+
+def _check_by_record(plan: Plan) -> None:
+    """Raise unless every record can answer once: all queries together, and on each of them every record."""
+    if plan.batch_size != plan.queries:
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} asks all queries at once; make the batch as large as they are"
+        )
+    if plan.variant != "none":
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} counts records and has no variants; set variant none"
+        )
+
+
+def _check_adjacency(plan: Plan) -> None:
+    """Raise where labels alone are charged and more than one label moves, or the converse."""
+    if plan.adjacency == "record" and isinstance(plan.mechanism, RandRes):
+        raise invalid_plan(
+            "mechanism rand_res protects labels and shows whose features they belong to; set the plan's "
+            "adjacency to label"
+        )
+    if plan.adjacency == "label" and (plan.multi_label or isinstance(plan.mechanism, Ttac | DpTtac)):
+        raise invalid_plan(
+            f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
+        )
 
 
 def _check_training(plan: Plan, recipe: Recipe) -> None:

@@ -11,7 +11,6 @@ from common.mechanism import (
     Confident,
     GnMax,
     LnMax,
-    NoiseCluster,
     Tau,
     invalid_plan,
 )
@@ -47,9 +46,9 @@ def check_switches(plan: Plan) -> None:
 
 
 def _check_encrypted(plan: Plan) -> None:
-    if isinstance(plan.mechanism, NoiseCluster):
+    if plan.mechanism.by_record:
         raise invalid_plan(
-            "mechanism noise_cluster looks up the nearest of all queries, which encryption hides; "
+            f"mechanism {plan.mechanism.kind} looks records up among the queries, which encryption hides; "
             "choose encoding plain"
         )
     if plan.batch_size > MOST_ENCRYPTED:

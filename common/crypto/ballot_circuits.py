@@ -13,7 +13,7 @@ from common.crypto.clipping_circuits import Scaling, scaled, scaling
 from common.crypto.gates import Gates, Wires
 from common.crypto.label_set_circuits import keep_highest, label_set
 from common.crypto.words import add
-from common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, Tau
+from common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, RandRes, Tau
 
 _Votes = Callable[[Gates, Wires], Wires]
 
@@ -52,13 +52,13 @@ def ballot_circuit(mechanism: AnyMechanism, classes: int, weight: int, bits: int
         bits: of a logit.
 
     Raises:
-        ValueError: for NoiseCluster, whose ballots count records.
+        ValueError: for what counts records.
     """
     votes: _Votes
     weights: tuple[int, ...] = (weight,)
     match mechanism:
-        case NoiseCluster():
-            raise ValueError("ballots of noise_cluster count records, not votes")
+        case NoiseCluster() | RandRes():
+            raise ValueError(f"ballots of {mechanism.kind} count records, not votes")
         case Tau() | L1():
             how = scaling(mechanism, classes, weight)
             votes, weights = partial(_scaled, how=how), how.weights

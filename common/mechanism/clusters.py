@@ -1,6 +1,6 @@
 """Mechanisms that answer for clusters of records."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from common.mechanism.value import Parameters, Positive
 
@@ -8,8 +8,11 @@ from common.mechanism.value import Parameters, Positive
 class NoiseCluster(Parameters):
     """Release each cluster's most frequent label after noise of `sigma` records (001, section 4.1).
 
-    A query is a cluster's centre; parties count their labelled records by nearest centre and class.
+    A query is a cluster: parties count their labelled records in it by class. Either it is told by its centre
+    and has the records that are nearest to it, or by its members, whose features all sites know.
     """
+
+    by_record: ClassVar[bool] = True
 
     kind: Literal["noise_cluster"] = "noise_cluster"
     sigma: Positive

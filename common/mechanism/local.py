@@ -1,9 +1,15 @@
 """Mechanisms whose noise is drawn where the label is."""
 
-import math
-from typing import Literal
+from decimal import Context, Decimal
+from typing import ClassVar, Literal
 
-from common.mechanism.value import Parameters, Positive
+from common.mechanism.value import Parameters, Positive, invalid_plan
+
+TRUTH_BITS = 64
+"""Probabilities of randomised labels are multiples of 2^-64."""
+
+_EXACT = Context(prec=80)
+_DOWN = 1 - Decimal(10) ** -60
 
 
 class RandRes(Parameters):
@@ -12,6 +18,8 @@ class RandRes(Parameters):
     A query is a record that all sites know the features of. Whoever holds its label answers with one that
     was drawn anew: the true one with probability `truth`, else any other.
     """
+
+    by_record: ClassVar[bool] = True
 
     kind: Literal["rand_res"] = "rand_res"
     epsilon: Positive
@@ -23,4 +31,17 @@ class RandRes(Parameters):
 
     def truth(self, classes: int) -> float:
         """Probability of the true label, e^epsilon / (e^epsilon + classes - 1) (001, Equation 6)."""
-        return 1 / (1 + (classes - 1) * math.exp(-self.epsilon))
+        return float(self._truth(classes))
+
+    def truth_steps(self, classes: int) -> int:
+        """The same in steps of 2^-64, rounded down: never above Equation 6, never 1."""
+        return int(_EXACT.multiply(Decimal(2**TRUTH_BITS), _EXACT.multiply(self._truth(classes), _DOWN)))
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` for an epsilon at which the true label would not be the likeliest."""
+        if self.truth_steps(classes) * classes <= 2**TRUTH_BITS:
+            raise invalid_plan(f"labels of epsilon {self.epsilon:g} say nothing; ask for a larger epsilon")
+
+    def _truth(self, classes: int) -> Decimal:
+        others = _EXACT.multiply(Decimal(classes - 1), _EXACT.exp(Decimal(-self.epsilon)))
+        return _EXACT.divide(Decimal(1), _EXACT.add(Decimal(1), others))

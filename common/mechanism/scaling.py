@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from common.mechanism import AnyMechanism, DpTtac, NoiseCluster, Ttac, invalid_plan
+from common.mechanism import AnyMechanism, DpTtac, Ttac, invalid_plan
 
 _MULTIPLIED = frozenset({"sigma", "sigma1", "sigma2", "threshold"})
 _DIVIDED = frozenset({"gamma"})
@@ -13,12 +13,12 @@ def scaled(mechanism: AnyMechanism, factor: float) -> AnyMechanism:
     """The mechanism with noise and thresholds `factor` times as large (003, Appendix B).
 
     What bounds one ballot (tau, tau1, max_positives) and what a student must believe stay as they are, and so
-    do NoiseCluster, which counts records, and what sums updates. Raises `plan.invalid` for a factor that is
+    does what counts records, or sums updates. Raises `plan.invalid` for a factor that is
     no number above 0.
     """
     if not 0 < factor < math.inf:
         raise invalid_plan(f"its noise cannot be scaled by {factor:g}; scale it by a number above 0")
-    if isinstance(mechanism, NoiseCluster | Ttac | DpTtac):
+    if mechanism.by_record or isinstance(mechanism, Ttac | DpTtac):
         return mechanism
     return type(mechanism).model_validate(_scaled(mechanism.model_dump(), factor))
 

@@ -37,6 +37,8 @@ class Parameters(Value, ABC):
     """What every mechanism tells about itself; noise scales, thresholds and clipping radii are in votes."""
 
     multi_label: ClassVar[bool] = False
+    by_record: ClassVar[bool] = False
+    """Whether labelled records answer, each at most once in a batch that asks all queries, not teachers."""
 
     @property
     @abstractmethod

@@ -20,11 +20,13 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
     Ttac,
 )
 from common.privacy.amounts import amount
 from common.privacy.inputs import InputError
+from common.privacy.randomized import randomized_rdp
 from common.sharing.fixed_point import FRACTION_BITS
 from common.two_outcomes import two_outcomes_rdp
 
@@ -84,7 +86,8 @@ def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, 
 
     `sensitivity` is what a unit can change in one query, in votes; `classes` counts classes or labels.
     One vote moved changes two counts by one each, so an argmax costs a/s^2; what has two outcomes, a check or
-    a label, costs what `two_outcomes_rdp` says. A sum of updates costs a S^2/(2 s^2) where a unit moves it by
+    a label, costs what `two_outcomes_rdp` says. Labels that are each randomised apart, `sensitivity` of a
+    unit, each at most once in a batch, add up. A sum of updates costs a S^2/(2 s^2) where a unit moves it by
     S; one without noise has no cost that could be told, and counts as none.
     Raises InputError for an order of 1 or less, or a sensitivity that is not positive.
     """
@@ -102,6 +105,8 @@ def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, 
             return WorstCase(answer=pure_rdp(2 * gamma * sensitivity, order))
         case NoiseCluster(sigma=sigma):
             return WorstCase(batch=_argmax(order, sensitivity, sigma))
+        case RandRes(epsilon=epsilon):
+            return WorstCase(batch=sensitivity * randomized_rdp(epsilon, classes, order))
         case Powerset(sigma=sigma, check=asked):
             whole = _argmax(order, sensitivity, sigma)
             check = _check(order, sensitivity, asked.sigma) if asked else 0.0

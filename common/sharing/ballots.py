@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, AnyMechanism, DpTtac, NoiseCluster, Powerset, Tau, Ttac
+from common.mechanism import L1, AnyMechanism, DpTtac, NoiseCluster, Powerset, RandRes, Tau, Ttac
 from common.sharing.fixed_point import FRACTION_BITS
 from common.sharing.label_sets import count_sets, index_of
 
@@ -34,11 +34,11 @@ def ballots(
 
     Raises:
         OstrakaError: `model.invalid` for a vote outside the classes.
-        ValueError: for NoiseCluster, whose ballots count records, and for sums of updates.
+        ValueError: for what counts records, and for sums of updates.
     """
     match mechanism:
-        case NoiseCluster():
-            raise ValueError("ballots of noise_cluster count records, not votes")
+        case NoiseCluster() | RandRes():
+            raise ValueError(f"ballots of {mechanism.kind} count records, not votes")
         case Ttac() | DpTtac():
             raise ValueError(f"ballots of {mechanism.kind} hold updates, not votes")
         case Tau(tau=tau):

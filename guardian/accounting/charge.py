@@ -22,6 +22,7 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
     Ttac,
 )
@@ -79,7 +80,7 @@ def largest_charge(
 def charges(
     tally: Tally, order: float, bound: BOUND, influence: Influence = ONE_VOTE, *, lattice: float
 ) -> Floats:
-    """Return what each query adds to `charge` (Q,); a batch of NoiseCluster costs as a whole (1,).
+    """Return what each query adds to `charge` (Q,); a batch of records that vote costs as a whole (1,).
 
     A query costs the same whichever others are in the tally beside it.
     """
@@ -99,9 +100,11 @@ def largest_charges(
 
 
 def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:
-    """Return the rdp of each query (Q,), or of the whole batch (1,) of NoiseCluster."""
+    """Return the rdp of each query (Q,), or of the whole batch (1,) where records vote."""
     worst = worst_case(tally.mechanism, order, terms["influence"].sensitivity, classes=tally.classes)
     proved = _proved(tally, terms)
+    if isinstance(tally.mechanism, RandRes):
+        return np.array([worst.rdp(tally.answered)])
     with np.errstate(all="ignore"):
         if isinstance(tally.mechanism, NoiseCluster):
             cost = _clusters(tally, tally.mechanism, order, terms) if proved.all() else worst.batch
@@ -115,7 +118,7 @@ def _charges(tally: Tally, order: float, terms: _Terms) -> Floats:
 
 def _proved(tally: Tally, terms: _Terms) -> NDArray[np.bool_]:
     """Return which queries (Q,) are charged by the bound, the others costing the worst case."""
-    if isinstance(tally.mechanism, Ttac | DpTtac):
+    if isinstance(tally.mechanism, RandRes | Ttac | DpTtac):
         return np.zeros(len(tally.votes), dtype=np.bool_)
     match terms["bound"]:
         case "theorem6":
@@ -155,7 +158,7 @@ def _queries(tally: Tally, order: float, terms: _Terms) -> Floats:
             rdp = _labels(tally, sigma, check, tau, order, terms)
         case L1(sigma=sigma, check=check, tau1=tau1):
             rdp = _labels(tally, sigma, check, l1_radius(tau1), order, terms)
-        case NoiseCluster() | Ttac() | DpTtac():
+        case NoiseCluster() | RandRes() | Ttac() | DpTtac():
             raise ValueError(f"{tally.mechanism.kind} is not charged by query")
     return rdp[:, 0]
 

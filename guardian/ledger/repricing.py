@@ -10,9 +10,8 @@ import numpy as np
 from sqlalchemy import Connection, Select, exists, select
 
 from common.errors import OstrakaError
-from common.mechanism import NoiseCluster
 from common.plan import Plan
-from common.privacy import WorstCase, worst_case
+from common.privacy import worst_case
 from common.schedules import scheduled
 from common.sharing.fixed_point import FRACTION_BITS
 from guardian.ledger.schema import batches, charges, reconciled, sessions, units
@@ -63,7 +62,9 @@ class _Prices:
         self._party = party
         self._adjacency = adjacency
         self._plan = cache(Plan.parse)
-        self._cost = cache(lambda plan, sensitivity: _worst_case(self._plan(plan), order, sensitivity))
+        self._cost = cache(
+            lambda mechanism, sensitivity, labels: worst_case(mechanism, order, sensitivity, classes=labels)
+        )
 
     def price(self, plan: bytes, ticket: bytes, answered: int) -> int:
         """What a batch costs the party's group that it costs most.
@@ -79,16 +80,13 @@ class _Prices:
 
     def _of(self, plan: bytes, schedule: common_pb2.Schedule, size: int, answered: int) -> int:
         party, asked = schedule.participant, self._plan(plan)
-        by_record = isinstance(asked.mechanism, NoiseCluster)
+        labels = asked.classes - len(asked.columns_of(party.abstains))
         most = 0
         for clique, present in zip(party.cliques, scheduled(schedule, size), strict=True):
-            given = np.zeros((int(present.sum()), asked.mechanism.answers(asked.classes)), dtype=np.bool_)
+            given = np.zeros((int(present.sum()), asked.mechanism.answers(labels)), dtype=np.bool_)
             given[:answered] = True
-            votes = party.max_votes_per_person * (1 if by_record else max(clique.copies))
-            cost = self._cost(plan, math.ldexp(votes * clique.weight, -FRACTION_BITS))
+            votes = party.max_votes_per_person * (1 if asked.mechanism.by_record else max(clique.copies))
+            sensitivity = math.ldexp(votes * clique.weight, -FRACTION_BITS)
+            cost = self._cost(asked.mechanism, sensitivity, labels)
             most = max(most, cost.amount(given))
         return most
-
-
-def _worst_case(plan: Plan, order: float, sensitivity: float) -> WorstCase:
-    return worst_case(plan.mechanism, order, sensitivity, classes=plan.classes)

@@ -16,6 +16,7 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
     Ttac,
 )
@@ -26,6 +27,7 @@ from guardian.mechanisms.confident import confident
 from guardian.mechanisms.gnmax import gnmax
 from guardian.mechanisms.interactive import interactive
 from guardian.mechanisms.lnmax import lnmax
+from guardian.mechanisms.plurality import plurality
 from guardian.mechanisms.powerset import powerset
 from guardian.noise.source import NoiseSource
 
@@ -63,6 +65,8 @@ def release(
     match mechanism:
         case GnMax() | NoiseCluster():
             return gnmax(sums, mechanism, noise, ring)
+        case RandRes():
+            return plurality(sums, noise, ring)
         case LnMax():
             return lnmax(sums, mechanism, noise, ring)
         case Confident():

@@ -21,6 +21,7 @@ from common.mechanism import (
     Mechanism,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
     Ttac,
 )
@@ -71,7 +72,7 @@ def draws_of(mechanism: Mechanism, rows: int, classes: int, voters: int) -> list
             return [*_checks(mechanism.check, (rows,)), Draw("gaussian", mechanism.sigma, (rows, seen))]
         case DpTtac():
             return [Draw("gaussian", mechanism.sigma, (rows, mechanism.width(classes)))]
-        case Ttac():
+        case RandRes() | Ttac():
             return []
 
 

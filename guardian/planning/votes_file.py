@@ -55,7 +55,7 @@ def read_votes(path: Path, candidate: Candidate, teachers: int | None) -> Votes:
 
 
 def _teachers(path: Path, counts: NDArray[np.float64], candidate: Candidate, told: int | None) -> int:
-    if candidate.mechanism.kind == "noise_cluster":
+    if candidate.mechanism.by_record:
         return int(counts.sum())
     if candidate.mechanism.multi_label:
         return _of_labels(path, counts, told)

@@ -61,8 +61,8 @@ def alternatives(candidate: Candidate) -> Mapping[str, Candidate]:
 
 
 def _others(mechanism: AnyMechanism, labels: int) -> Iterator[AnyMechanism]:
-    sigma = mechanism.sigmas[-1]
     if mechanism.multi_label:
+        sigma = mechanism.sigmas[-1]
         check: Check | None = getattr(mechanism, "check", None)
         yield Binary(sigma=sigma, check=check)
         yield Tau(sigma=sigma, tau=math.sqrt(labels) / 2, check=check)
@@ -70,6 +70,7 @@ def _others(mechanism: AnyMechanism, labels: int) -> Iterator[AnyMechanism]:
         yield Powerset(sigma=sigma, check=check)
         return
     if isinstance(mechanism, Confident | Interactive | GnMax):
+        sigma = mechanism.sigmas[-1]
         yield GnMax(sigma=sigma)
         yield LnMax(gamma=math.sqrt(2) / sigma)
 

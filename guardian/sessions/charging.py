@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import BOUND, NoiseCluster
+from common.mechanism import BOUND
 from common.plan import Plan
 from common.privacy import Influence, amount
 from guardian.accounting import Tally, charges, largest_charges
@@ -29,6 +29,7 @@ class Alike:
         order: of their budgets.
         influence: what each changes in one query.
         enforce: which costs their budgets are held to.
+        abstains: labels that cost none of them anything, by their place in the plan.
         payers: the units.
         queries: those (Q,) on which any of them votes.
     """
@@ -36,6 +37,7 @@ class Alike:
     order: float
     influence: Influence
     enforce: str
+    abstains: tuple[int, ...]
     payers: tuple[Payer, ...]
     queries: NDArray[np.bool_] = field(repr=False)
 
@@ -47,9 +49,10 @@ class Alike:
 
 def alike(payers: Iterable[Payer]) -> list[Alike]:
     """The payers of a batch by what decides their costs, so that it is computed once."""
-    groups: dict[tuple[float, Influence, str], list[Payer]] = defaultdict(list)
+    groups: dict[tuple[float, Influence, str, tuple[int, ...]], list[Payer]] = defaultdict(list)
     for payer in payers:
-        groups[payer.budget.order, payer.influence, payer.budget.enforce].append(payer)
+        kind = (payer.budget.order, payer.influence, payer.budget.enforce, payer.abstains)
+        groups[kind].append(payer)
     return [
         Alike(*kind, tuple(group), np.any([payer.queries for payer in group], axis=0))
         for kind, group in groups.items()
@@ -58,15 +61,16 @@ def alike(payers: Iterable[Payer]) -> list[Alike]:
 
 def charge_alike(plan: Plan, released: Tally, group: Alike, bound: BOUND) -> list[Charge]:
     """What each unit of `group` pays for a batch, and for what other answers it had to have room."""
-    own = released.rows(group.queries)
+    own = released.rows(group.queries).without(group.abstains)
     spent = charges(own, group.order, bound, group.influence, lattice=LATTICE)
     most = None
     if group.enforce == "data_dependent":
         most = largest_charges(own, group.order, bound, group.influence, lattice=LATTICE)
-    cost = worst_cost(plan, group.order, group.influence)
+    cost = worst_cost(plan, group.order, group.influence, group.abstains)
     result = []
     for payer in group.payers:
-        answered, rows = released.answered[payer.queries], payer.queries[group.queries]
+        rows = payer.queries[group.queries]
+        answered = own.answered[rows]
         reserved = cost.reservation(*answered.shape)
         result.append(
             Charge(
@@ -83,12 +87,13 @@ def worst_charges(plan: Plan, payers: Iterable[Payer], answered: NDArray[np.bool
     """What a batch whose `answered` (Q, answers) were given costs each unit, whatever the votes."""
     charges = []
     for payer in payers:
-        cost = worst_cost(plan, payer.budget.order, payer.influence).amount(answered[payer.queries])
+        own = np.delete(answered[payer.queries], payer.abstains, axis=1)
+        cost = worst_cost(plan, payer.budget.order, payer.influence, payer.abstains).amount(own)
         charges.append(Charge(payer.budget.key, worst_case=cost, data_dependent=cost))
     return charges
 
 
 def _amount(plan: Plan, each: _Floats, rows: NDArray[np.bool_]) -> int:
-    """The amount of those queries (Q,); clusters cost as a batch (1,), on all of which everybody votes."""
-    own = each if isinstance(plan.mechanism, NoiseCluster) else each[rows]
+    """The amount of those queries (Q,); records that vote cost as a batch (1,), on all of which everybody votes."""
+    own = each if plan.mechanism.by_record else each[rows]
     return amount(math.fsum(own.tolist()))

@@ -14,6 +14,7 @@ from common.mechanism import (
     Mechanism,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
     Ttac,
 )
@@ -49,7 +50,7 @@ def accounting_s(
         influence: what the unit can change in one query.
         weighted: whether some votes weigh other than one.
     """
-    if bound == "worst_case" or not rows or isinstance(mechanism, Ttac | DpTtac):
+    if bound == "worst_case" or not rows or isinstance(mechanism, RandRes | Ttac | DpTtac):
         return 0.0
     if bound == "theorem6":
         return rows * (_THEOREM6_S + mechanism.answers(classes) * _LABEL_THEOREM6_S)

@@ -1,31 +1,31 @@
 """What a coordinator refuses about batches."""
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import NoiseCluster
 from common.plan import Plan
 
 
 def check_size(plan: Plan, size: int) -> None:
-    """Raise `batch.too_large`, or `message.invalid` for some of the clusters that are asked together."""
+    """Raise `batch.too_large`, or `message.invalid` for some of the queries that are asked together."""
     if not 0 < size <= plan.batch_size:
         raise OstrakaError(
             ErrorCode.BATCH_TOO_LARGE,
             f"A batch of {size} queries was asked for; the plan allows 1 to {plan.batch_size}.",
         )
-    if isinstance(plan.mechanism, NoiseCluster) and size != plan.queries:
+    if plan.mechanism.by_record and size != plan.queries:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,
-            f"Mechanism noise_cluster asks all {plan.queries} clusters in one batch, not {size}.",
+            f"Mechanism {plan.mechanism.kind} asks all {plan.queries} queries in one batch, not {size}.",
         )
 
 
 def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
-    """The error for clusters that cost too much: fewer of them cost the same, so none of fewer is offered."""
-    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not isinstance(plan.mechanism, NoiseCluster):
+    """The error for a batch of records that costs too much: one of fewer costs the same and is not offered."""
+    if error.code is not ErrorCode.BUDGET_TOO_SMALL or not plan.mechanism.by_record:
         return error
     return OstrakaError(
         error.code,
-        "The clusters cost more than what is left of a budget, however few they are; ask for more noise.",
+        "The batch costs more than what is left of a budget, however few queries it asks; ask for more noise,"
+        " or a smaller epsilon of rand_res.",
     )
 
 
