@@ -53,7 +53,7 @@ def simulate(
     max_positives: options.MaxPositives = None,
     confidence: options.Confidence = None,
     adjacency: Annotated[
-        str | None, typer.Option(help="What is charged: record, or for noise_cluster label.")
+        str | None, typer.Option(help="What is charged: record (DP), or label (label-DP) where features are known.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Every party's budget.")] = None,
     delta: Annotated[float | None, typer.Option(help="Every party's delta.")] = None,
@@ -91,6 +91,30 @@ def simulate(
     ] = None,
     training_sigma: Annotated[
         float | None, typer.Option(help="dp-ttac: noise of each parameter, in radii; default 10.")
+    ] = None,
+    student: Annotated[
+        str | None,
+        typer.Option(help="How the student learns: supervised, vat, mixmatch or fixmatch."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps that the student learns for.")] = None,
+    label_rounds: Annotated[
+        int | None, typer.Option(help="Label, train, and ask what the student does not know, so often.")
+    ] = None,
+    dependencies: Annotated[
+        bool | None, typer.Option("--dependencies", help="Skip labels that answers of others imply.")
+    ] = None,
+    queriers: Annotated[
+        int | None, typer.Option(help="So many parties, the weakest first, ask all others in turn.")
+    ] = None,
+    label_dp: Annotated[
+        str | None,
+        typer.Option(
+            help="Share features, keep labels secret: ldp-normal, ldp-ssl, denoise-ssl, aug-descent, "
+            "noisecluster or pate-fm."
+        ),
+    ] = None,
+    label_epsilon: Annotated[
+        float | None, typer.Option(help="label-dp: epsilon (label-DP) of a randomised label; default 2.")
     ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Queries released together.")] = None,
     quorum: Annotated[int | None, typer.Option(help="Least parties; default a majority.")] = None,

@@ -11,7 +11,9 @@ from rich.table import Table
 from client import meter
 from client.bars import Bars
 from client.labelling import LabelResult
-from deploy.simulation.report import LabelCount, Report, bound_words, notion, switch_words
+from deploy.simulation.counts import LabelCount
+from deploy.simulation.notions import GUARANTEE, bound_words, guarantee_words, notion
+from deploy.simulation.report import Report, switch_words
 from deploy.simulation.together import training_words
 
 

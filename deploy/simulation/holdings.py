@@ -3,20 +3,17 @@
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
-
 from common.datasets import Dataset
 from deploy.simulation.settings import Settings
+from deploy.simulation.value import Value
 
 
-class Holding(BaseModel):
+class Holding(Value):
     """One party's records.
 
     ``counts`` are those of each class, or of several labels those that have it; in the order of the task's
     classes.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     party: str
     records: int

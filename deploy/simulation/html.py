@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from deploy.simulation import plots
 from deploy.simulation.holdings import split_words
-from deploy.simulation.report import Report, Unit, bound_words, notion, switch_words
+from deploy.simulation.notions import GUARANTEE, bound_words, guarantee_words, notion
+from deploy.simulation.report import Report, Unit, switch_words
 from deploy.simulation.together import training_words
 
 TEMPLATE = Path(__file__).with_name("template.html")

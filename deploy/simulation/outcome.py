@@ -15,18 +15,10 @@ from client.retraining import StudentResult
 from client.state import load_state
 from client.students.metrics import Metrics
 from common.task import Task
+from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
 from deploy.simulation.holdings import count_holdings
-from deploy.simulation.report import (
-    Charge,
-    Report,
-    Throughput,
-    Unit,
-    balanced_accuracy,
-    count_classes,
-    count_labels,
-    label_accuracy,
-    notions,
-)
+from deploy.simulation.notions import notions
+from deploy.simulation.report import Charge, Report, Throughput, Unit
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split
 from deploy.simulation.together import Together

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.mechanism import BOUND
-from deploy.simulation.report import Report, Unit, bound_words, notion
+from deploy.simulation.notions import GUARANTEE, bound_words, notion
+from deploy.simulation.report import Report, Unit
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
 COLUMNS = 5

@@ -4,24 +4,25 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from client.options import Adjacency
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import BOUND, AnyMechanism, NoiseCluster
+from common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
 from common.mechanism.arguments import make_mechanism
-from common.plan import ENCODING, ENFORCE, TALLY
+from common.plan import ENFORCE, TALLY
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import (
     BY_ENCODING,
     BY_TASK,
-    TOGETHER_MODEL,
     TaskKind,
     default_check,
     default_parameters,
     task_kind,
 )
+from deploy.simulation.learning import Learning, suiting
 from deploy.simulation.schemes import Scheme, check_option
+from deploy.simulation.teaching import Teaching
 
 PARAMETERS = (
     "sigma",
@@ -39,14 +40,8 @@ PARAMETERS = (
 NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
 """A table, or text like low=0.3,high=0.7."""
 
-Head = Literal["linear", "square-mlp", "square-cnn"]
-"""Kinds of teachers that answer encrypted queries."""
 
-Training = Literal["conventional", "ttac", "dp-ttac"]
-"""Whether teachers learn apart, or together with those of other parties."""
-
-
-class Settings(BaseModel):
+class Settings(Learning, Teaching):
     """One simulation, with the demo's numbers as defaults.
 
     ``split`` says which records a party holds: ``similarity`` percent of them at random and the others
@@ -54,13 +49,8 @@ class Settings(BaseModel):
     ``queries`` is the size of the pool; noise_cluster asks for ``clusters`` of it instead of its records.
     ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
     parts of ``epsilon``; ``variant`` says how budgets that differ are used. ``encoding`` hides queries from
-    parties, ``tally`` histograms from the guardian; teachers that vote on encrypted queries have a ``head``,
-    linear where none is named. ``training`` other than conventional has the teachers of all parties learn
-    together for ``rounds`` rounds, led by the first party, at ``learning_rate``; under dp-ttac with noise of
-    ``training_sigma`` on each sum.
+    parties, ``tally`` histograms from the guardian.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     data: str = "digits"
     label: str = "label"
@@ -70,7 +60,6 @@ class Settings(BaseModel):
     alpha: float | None = Field(default=None, ge=1e-3, le=1e6)
     by: str | None = None
     parties: int = Field(default=5, ge=2, le=100)
-    teachers: int = Field(default=10, ge=1, le=1000)
     labelled: int = Field(default=40, ge=1)
     queries: int = Field(default=300, ge=1)
     clusters: int = Field(default=30, ge=1)
@@ -89,18 +78,11 @@ class Settings(BaseModel):
     delta: float = Field(default=1e-5, gt=0, lt=1)
     enforce: ENFORCE = "worst_case"
     bound: BOUND = "exact"
-    encoding: ENCODING = "plain"
     tally: TALLY = "aggregate"
-    head: Head | None = None
     consent: NamedNumbers | None = None
     levels: NamedNumbers | None = None
     variant: Literal["none", "upsampling", "vanishing", "weighting"] = "none"
     on_exhaustion: Literal["stop", "vanish"] = "stop"
-    model: str | None = None
-    training: Training = "conventional"
-    rounds: int = Field(default=20, ge=2)
-    learning_rate: float = Field(default=0.2, gt=0)
-    training_sigma: float = Field(default=10.0, gt=0)
     batch_size: int = Field(default=100, ge=1)
     quorum: int | None = Field(default=None, ge=2)
     seed: int = Field(default=0, ge=0)
@@ -112,22 +94,42 @@ class Settings(BaseModel):
         except OstrakaError as error:
             raise ValueError(error.message) from error
         clusters = isinstance(made, NoiseCluster)
-        if self.adjacency == "label" and not clusters:
+        if self.adjacency == "label" and not clusters and self.label_dp is None:
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
         if self.adjacency == "label" and self.together:
             raise ValueError(f"training {self.training} is charged to records; give adjacency record")
-        if clusters and self.clusters > self.queries:
+        if clusters and self.label_dp is None and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
         return self
 
     @model_validator(mode="after")
-    def _confidential_as_offered(self) -> "Settings":
-        if self.head is not None and self.model is not None:
-            raise ValueError(f"head {self.head} and model {self.model} exclude each other; give one of them")
-        if self.encoding == "ckks" and self.model is not None:
+    def _shared_features_go_with_the_rest(self) -> "Settings":
+        wanted = suiting(self.label_dp)
+        for name, value in wanted.items():
+            if getattr(self, name) != value:
+                raise ValueError(f"label_dp {self.label_dp} goes with {name} {value}; leave {name} out")
+        if wanted and (self.encoding, self.tally, self.consent) != ("plain", "aggregate", None):
+            raise ValueError(f"label_dp {self.label_dp} has no encoding ckks, tally blind or consent levels")
+        if self.mechanism == "rand_res" and self.label_dp is None:
+            raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
+        return self
+
+    @model_validator(mode="after")
+    def _queriers_leave_parties_to_ask(self) -> "Settings":
+        if self.queriers is None:
+            return self
+        if self.queriers > self.parties:
+            raise ValueError(f"{self.queriers} of {self.parties} parties cannot ask; name fewer queriers")
+        if self.parties - 1 < self.least_parties:
             raise ValueError(
-                f"encoding ckks needs teachers with a head; give head instead of model {self.model}"
+                f"{self.parties - 1} parties answer a querying one, and the quorum is {self.least_parties}"
             )
+        if self.mechanism in ("noise_cluster", "interactive"):
+            raise ValueError(f"mechanism {self.mechanism} has one querying party; leave out queriers")
+        return self
+
+    @model_validator(mode="after")
+    def _blind_tallies_have_no_votes(self) -> "Settings":
         if self.tally == "blind" and self.enforce == "data_dependent":
             raise ValueError(
                 "tally blind hides the votes that enforce data_dependent computes costs from; "
@@ -171,8 +173,14 @@ class Settings(BaseModel):
 
     @property
     def least_parties(self) -> int:
-        """The quorum: as asked, else a majority of the parties."""
-        return self.quorum or self.parties // 2 + 1
+        """The quorum: as asked, else a majority of the parties that answer."""
+        answering = self.parties if self.queriers is None else self.parties - 1
+        return self.quorum or max(2, answering // 2 + 1)
+
+    @property
+    def drawn(self) -> int:
+        """Records that querying parties start with, labelled or as their pools, unless pools are shared."""
+        return self.labelled + (0 if self.label_dp else self.queries * (self.queriers or 1))
 
     @property
     def votes(self) -> int:
@@ -185,27 +193,13 @@ class Settings(BaseModel):
 
         A check that it need not have is a default only where no parameter was given.
         """
+        if self.mechanism == "rand_res":
+            return RandRes(epsilon=self.label_epsilon)
         given = {name: getattr(self, name) for name in PARAMETERS if getattr(self, name) is not None}
         check = {} if given else default_check(self.mechanism, self.votes)
         suiting = default_parameters(self.mechanism, self.votes, together=self.together)
         defaults = {**suiting, **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
-
-    @property
-    def together(self) -> bool:
-        """Whether teachers of several parties learn together."""
-        return self.training != "conventional"
-
-    @property
-    def teachers_model(self) -> str | None:
-        """The model of every teacher: as asked, else what suits training together; None as suits the data."""
-        suiting = TOGETHER_MODEL if self.together and self.teachers_head is None else None
-        return self.model or suiting
-
-    @property
-    def teachers_head(self) -> Head | None:
-        """The head of every teacher: as asked, else linear where queries are encrypted."""
-        return "linear" if self.head is None and self.encoding == "ckks" else self.head
 
     @property
     def charged_bound(self) -> BOUND:
@@ -219,8 +213,9 @@ class Settings(BaseModel):
 
     @property
     def batch(self) -> int:
-        """The largest batch: noise_cluster releases all clusters at once."""
-        return self.clusters if self.mechanism == "noise_cluster" else self.batch_size
+        """The largest batch: noise_cluster releases all clusters at once, rand_res all records."""
+        at_once = {"noise_cluster": self.clusters, "rand_res": self.queries}
+        return at_once.get(self.mechanism, self.batch_size)
 
 
 def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
@@ -240,7 +235,7 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     kind = values.get("task") or task_kind(str(values.get("data", "")))
     try:
         by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
-        return Settings.model_validate({**BY_TASK.get(kind, {}), **by_encoding, **values})
+        return Settings.model_validate({**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "options"

@@ -24,7 +24,8 @@ class Split:
     Attributes:
         shards: one for each party, in the order of the settings' sites.
         labelled: what the querying party starts with.
-        pool: its queries, without labels.
+        pool: its queries, without labels; of several querying parties those of the first, then of the next.
+            Where features are shared, these are the records of all parties.
         truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, which only the report may see.
         test: what students are measured on.
     """
@@ -47,7 +48,7 @@ def split_data(settings: Settings) -> Split:
     """
     random = np.random.default_rng(settings.seed)
     ours, theirs = _sources(settings, random)
-    wanted = settings.labelled + settings.queries
+    wanted = settings.drawn
     if wanted >= len(ours):
         raise _too_few(
             f"{wanted} labelled and unlabeled records were asked for and {len(ours)} are there", "queries"
@@ -55,10 +56,12 @@ def split_data(settings: Settings) -> Split:
     if len(theirs) < settings.votes:
         raise _too_few(f"{settings.votes} teachers share {len(theirs)} records", "teachers or parties")
     labelled, pool, test = np.split(random.permutation(len(ours)), [settings.labelled, wanted])
-    shards = shard_rows(theirs, settings, random)
-    asked = ours.take(pool)
+    rows = shard_rows(theirs, settings, random)
+    shards = tuple(_shard(theirs.take(np.sort(row)), settings, random) for row in rows)
+    shared = theirs.take(random.permutation(np.concatenate(rows))) if settings.label_dp else None
+    asked = ours.take(pool) if shared is None else shared
     return Split(
-        shards=tuple(_shard(theirs.take(np.sort(rows)), settings, random) for rows in shards),
+        shards=shards,
         labelled=ours.take(labelled),
         pool=replace(asked, y=None),
         truth=asked.labels(),
@@ -78,7 +81,7 @@ def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, 
     whole = digits() if settings.data == DIGITS else load(settings.data, settings.label_columns)
     whole.labels()
     whole = replace(whole, classes=whole.classes or _class_names(whole))
-    ours = settings.labelled + settings.queries + round(TEST_FRACTION * len(whole))
+    ours = settings.drawn + round(TEST_FRACTION * len(whole))
     order = random.permutation(len(whole))
     return whole.take(order[:ours]), whole.take(order[ours:])
 

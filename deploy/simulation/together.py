@@ -2,14 +2,10 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from deploy.simulation.value import Value
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class TrainingCost(_Value):
+class TrainingCost(Value):
     """What training together cost one party's records at worst; it is part of what its unit was charged.
 
     ``share`` is what part of the whole budget that is.
@@ -24,7 +20,7 @@ class TrainingCost(_Value):
     share: float
 
 
-class Together(_Value):
+class Together(Value):
     """How teachers learned together.
 
     ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party".

@@ -33,7 +33,7 @@ SMALL = Settings(
     model="logistic_regression",
 )
 OPTIONS = [
-    f"--{name.replace('_', '-')}={value}" for name, value in SMALL.model_dump(exclude_none=True).items()
+    f"--{name.replace('_', '-')}={value}" for name, value in SMALL.model_dump(exclude_defaults=True).items()
 ]
 LISTED = {
     "queries",

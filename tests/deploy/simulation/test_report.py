@@ -8,19 +8,11 @@ import pytest
 
 from common.mechanism import BOUND
 from deploy.simulation import plots
+from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
 from deploy.simulation.holdings import Holding
 from deploy.simulation.html import render
-from deploy.simulation.report import (
-    Charge,
-    Report,
-    Throughput,
-    Unit,
-    balanced_accuracy,
-    count_classes,
-    count_labels,
-    label_accuracy,
-    notions,
-)
+from deploy.simulation.notions import notions
+from deploy.simulation.report import Charge, Report, Throughput, Unit
 from deploy.simulation.settings import Settings
 from deploy.simulation.together import Together, TrainingCost
 

@@ -1,0 +1,80 @@
+"""Released labels against the truth, by class or by label."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deploy.simulation.value import Value
+
+
+class ClassCount(Value):
+    """How the queries of one true class fared."""
+
+    name: str
+    right: int
+    wrong: int
+    unanswered: int
+
+
+class LabelCount(ClassCount):
+    """How the answers for one label of a multi-label task fared.
+
+    Accuracy and balanced accuracy are of the answers given; None where there are none.
+    """
+
+    accuracy: float | None
+    balanced_accuracy: float | None
+
+
+def count_classes(
+    names: tuple[str, ...], truth: NDArray[np.int64], labels: NDArray[np.int64]
+) -> tuple[ClassCount, ...]:
+    """Count each class's right, wrong and missing answers; ``labels`` (Q,) is -1 where none was given."""
+    return tuple(
+        ClassCount(
+            name=name,
+            right=int(np.sum((truth == index) & (labels == index))),
+            wrong=int(np.sum((truth == index) & (labels != index) & (labels >= 0))),
+            unanswered=int(np.sum((truth == index) & (labels < 0))),
+        )
+        for index, name in enumerate(names)
+    )
+
+
+def count_labels(
+    names: tuple[str, ...], truth: NDArray[np.int64], labels: NDArray[np.int64]
+) -> tuple[LabelCount, ...]:
+    """Count each label's right, wrong and missing answers; ``labels`` (Q, k) is -1 where none was given."""
+    return tuple(map(_count_label, names, truth.T, labels.T))
+
+
+def _count_label(name: str, truth: NDArray[np.int64], labels: NDArray[np.int64]) -> LabelCount:
+    given = labels >= 0
+    right = truth[given] == labels[given]
+    recalls = [right[truth[given] == bit].mean() for bit in np.unique(truth[given])]
+    return LabelCount(
+        name=name,
+        right=int(right.sum()),
+        wrong=int((~right).sum()),
+        unanswered=int((~given).sum()),
+        accuracy=float(right.mean()) if len(right) else None,
+        balanced_accuracy=_mean(recalls),
+    )
+
+
+def label_accuracy(counts: Iterable[ClassCount]) -> float | None:
+    """Share of the answers that are right; None where nothing was answered."""
+    right, wrong = np.sum([(0, 0), *((count.right, count.wrong) for count in counts)], axis=0)
+    return float(right / (right + wrong)) if right + wrong else None
+
+
+def balanced_accuracy(classes: Iterable[ClassCount], labels: Iterable[LabelCount]) -> float | None:
+    """Mean over classes of the share of their answers that are right, or over labels of theirs."""
+    of_classes = [count.right / (count.right + count.wrong) for count in classes if count.right + count.wrong]
+    of_labels = [count.balanced_accuracy for count in labels if count.balanced_accuracy is not None]
+    return _mean([*of_classes, *of_labels])
+
+
+def _mean(values: list[float]) -> float | None:
+    return float(np.mean(values)) if values else None

@@ -1,0 +1,71 @@
+"""What a simulation is told of its students: how they learn, in how many rounds, and from which labels."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Student = Literal["supervised", "vat", "mixmatch", "fixmatch"]
+LabelDp = Literal["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent", "noisecluster", "pate-fm"]
+
+MECHANISM_OF: Mapping[LabelDp, str] = {
+    "ldp-normal": "rand_res",
+    "ldp-ssl": "rand_res",
+    "denoise-ssl": "rand_res",
+    "aug-descent": "rand_res",
+    "noisecluster": "noise_cluster",
+    "pate-fm": "confident",
+}
+"""By which mechanism labels come whose features all sites share."""
+
+STUDENT_OF: Mapping[LabelDp, Student] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
+"""Who learns from labels that are not each randomised: any student, where nobody says one of these."""
+
+
+class Learning(BaseModel):
+    """Settings of students.
+
+    ``student`` learns for ``steps`` steps; none named: the model that `query retrain` takes by itself.
+    ``label_rounds`` above 1 label, train, and ask about what the student does not know. ``dependencies`` asks
+    labels that others imply last, as the querying party's own records show it. ``queriers`` parties, the
+    weakest first, ask all others in turn. ``label_dp`` shares the features of all records and keeps labels
+    alone secret; ``label_epsilon`` is what one record's randomised label may tell.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    student: Student | None = None
+    steps: int | None = Field(default=None, ge=1)
+    label_rounds: int = Field(default=1, ge=1)
+    dependencies: bool = False
+    queriers: int | None = Field(default=None, ge=1)
+    label_dp: LabelDp | None = None
+    label_epsilon: float = Field(default=2.0, gt=0)
+
+    @model_validator(mode="after")
+    def _ways_of_asking_exclude_each_other(self) -> "Learning":
+        chosen = {
+            "label_rounds": self.label_rounds > 1,
+            "dependencies": self.dependencies,
+            "queriers": self.queriers is not None,
+            "label_dp": self.label_dp is not None,
+        }
+        asked = [name for name, given in chosen.items() if given]
+        if len(asked) > 1:
+            raise ValueError(f"{' and '.join(asked)} exclude each other; give one of them")
+        if self.label_dp is not None and self.student is not None and self.label_dp not in STUDENT_OF:
+            raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out student")
+        return self
+
+    @property
+    def learner(self) -> str:
+        """The student by the name that `query retrain` knows it by."""
+        if self.label_dp is None:
+            return self.student or "supervised"
+        return self.student or STUDENT_OF.get(self.label_dp) or self.label_dp
+
+
+def suiting(label_dp: object) -> Mapping[str, Any]:
+    """Settings that go with labels as the only secret; none where `label_dp` is no such way."""
+    mechanism = dict[object, str](MECHANISM_OF).get(label_dp)
+    return {} if mechanism is None else {"mechanism": mechanism, "adjacency": "label"}

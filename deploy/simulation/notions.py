@@ -1,0 +1,46 @@
+"""What every epsilon of a report means, in words."""
+
+from typing import Literal
+
+from client.options import Adjacency
+from common.mechanism import BOUND
+
+WORST_CASE = "worst-case (holds whatever the votes were)"
+DATA_DEPENDENT: dict[BOUND, str] = {
+    "worst_case": WORST_CASE,
+    "theorem6": "data-dependent (theorem6, one direction: it bounds D(M(D)||M(D')) for the votes that were "
+    "cast, not D(M(D')||M(D)), and is itself private)",
+    "exact": "data-dependent (exact, both directions: the largest divergence between the votes that were "
+    "cast and any neighbour of them, and is itself private)",
+}
+GUARANTEE: dict[Adjacency, str] = {
+    "record": "DP for records",
+    "label": "label-DP",
+}
+"""What an epsilon protects, by what is charged: whole records, or their labels alone."""
+
+
+def notions(bound: BOUND) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
+    """What each epsilon of the report means, in words."""
+    return {"epsilon_worst_case": WORST_CASE, "epsilon_data_dependent": DATA_DEPENDENT[bound]}
+
+
+def notion(bound: BOUND) -> str:
+    """What epsilons by a bound are called: by worst_case the same as what every page calls worst-case."""
+    return "charged" if bound == "worst_case" else "data-dependent"
+
+
+def bound_words(bound: BOUND) -> str:
+    """A bound's name with the directions that it covers."""
+    directions = {"exact": "both directions", "theorem6": "one direction", "worst_case": "any votes"}
+    return f"{bound}, {directions[bound]}"
+
+
+def guarantee_words(adjacency: Adjacency) -> str:
+    """What the guarantee covers and what it does not, as a sentence."""
+    if adjacency == "label":
+        return (
+            "Every epsilon is of label-DP: it protects the labels of records alone, and their features count "
+            "as known to all sites. It is no guarantee of DP for records."
+        )
+    return "Every epsilon is of DP for records: it protects a record's features and labels together."

@@ -1,0 +1,9 @@
+"""What the parts of a report have in common."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A part of a report: it never changes, and has no fields but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
