@@ -1,13 +1,13 @@
 """A run's report as people read it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-METRICS = ("accuracy", "balanced_accuracy")
+METRICS = ("accuracy", "balanced_accuracy", "auc", "map")
 _ENCODINGS = {"plain": "as they are", "ckks": "encrypted (ckks)"}
 _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the guardian saw no counts (blind)"}
 
@@ -78,17 +78,39 @@ def _parties(figures: Mapping[str, Any]) -> Table:
     return table
 
 
-def student(figures: Mapping[str, Any]) -> Table:
-    """A student's metrics before and after, as `retrain` wrote them; of several labels their means."""
-    names = list(figures["before"] or figures["after"] or METRICS)
-    table = Table("student", "records", *(name.replace("_", " ") for name in names))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    table.title = f"{figures['model']}, measured on {figures['measured']} {figures['measured_on']}"
+def student(figures: Mapping[str, Any]) -> RenderableType:
+    """A student's metrics before and after, as `retrain` wrote them, on the whole and label by label."""
+    return Group(_means(figures), _by_label(figures)) if _labels_of(figures) else _means(figures)
+
+
+def _means(figures: Mapping[str, Any]) -> Table:
+    table = _right(Table("student", "records", *(name.replace("_", " ") for name in METRICS)))
+    table.title = f"{figures['student']}, {figures['model']}, measured on {figures['measured']} {figures['measured_on']}"
     records = figures["labelled"], figures["labelled"] + figures["released"]
     for name, count in zip(("before", "after"), records, strict=True):
         metrics = figures[name] or {}
-        table.add_row(name, str(count), *(_share(metrics.get(metric)) for metric in names))
+        table.add_row(name, str(count), *(_share(metrics.get(metric)) for metric in METRICS))
+    return table
+
+
+def _by_label(figures: Mapping[str, Any]) -> Table:
+    names = ("accuracy", "balanced_accuracy", "auc", "average_precision")
+    table = _right(Table("label", "support", *(name.replace("_", " ") for name in names)))
+    table.title = "Each label, before and after"
+    before = _labels_of(figures, "before") or [{}] * len(_labels_of(figures))
+    for old, new in zip(before, _labels_of(figures), strict=True):
+        cells = (f"{_share(old.get(name))} {_share(new[name])}" for name in names)
+        table.add_row(Text(new["name"]), str(new["support"]), *cells)
+    return table
+
+
+def _labels_of(figures: Mapping[str, Any], when: str = "after") -> Sequence[Mapping[str, Any]]:
+    return (figures[when] or {}).get("labels", ())
+
+
+def _right(table: Table) -> Table:
+    for column in table.columns[1:]:
+        column.justify = "right"
     return table
 
 

@@ -1,39 +1,47 @@
 """A student measured on test records, or on its own by cross-validation where there are none."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from client.students.metrics import Metrics, measure
-from client.students.models import predict
-from common.errors import OstrakaError
+from client.students.models import probabilities
+from common.errors import ErrorCode, OstrakaError
 
 FOLDS = 5
 
-Features = NDArray[np.float32]
-Labels = NDArray[np.int64]
-Trainer = Callable[[Features, Labels], Any]
+Features: TypeAlias = NDArray[np.float32]
+Labels: TypeAlias = NDArray[np.int64]
+Records: TypeAlias = tuple[Features, Labels]
+Trainer: TypeAlias = Callable[[Records], Any]
+"""Trains a student on own labelled records, and on whatever else it was given before."""
 
 
-def cross_validate(
-    train: Trainer, X: Features, y: Labels, more_X: Features, more_y: Labels, *, seed: int = 0
-) -> Metrics | None:
-    """Metrics on own records (X, y), each predicted by a student trained without its fold.
+def test_student(student: Any, records: Records, names: Sequence[str]) -> Metrics:
+    """Metrics of a student on labelled records; `names` are of the task's classes or labels."""
+    X, y = records
+    return measure(y, probabilities(student, X, len(names)), names)
 
-    The further records (more_X, more_y) are trained on in every fold and measured in none. None where there
-    are too few own records or classes to hold any back.
+
+def cross_validate(train: Trainer, own: Records, names: Sequence[str], *, seed: int = 0) -> Metrics | None:
+    """Metrics on own records, each predicted by a student trained without its fold.
+
+    None where there are too few own records or classes to hold any back.
     """
+    X, y = own
     if len(y) < FOLDS:
         return None
     folds = np.random.default_rng(seed).permutation(len(y)) % FOLDS
-    predicted = np.empty(y.shape)
+    predicted = np.empty((len(y), len(names)))
     for fold in range(FOLDS):
         rest, held_out = folds != fold, folds == fold
         try:
-            model = train(np.concatenate([X[rest], more_X]), np.concatenate([y[rest], more_y]))
-        except OstrakaError:
-            return None
-        predicted[held_out] = predict(model, X[held_out])
-    return measure(y, predicted)
+            student = train((X[rest], y[rest]))
+        except OstrakaError as error:
+            if error.code is ErrorCode.DATA_TOO_FEW:
+                return None
+            raise
+        predicted[held_out] = probabilities(student, X[held_out], len(names))
+    return measure(y, predicted, names)

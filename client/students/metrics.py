@@ -1,6 +1,6 @@
-"""How good a student is."""
+"""How good a student is, on the whole and label by label."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,54 +12,105 @@ POSITIVE = 0.5
 
 
 @dataclass(frozen=True)
-class Metrics:
-    """Share of records classified right, and the mean of that share over the classes that occur."""
+class LabelFigures:
+    """Figures of one label, or of one class against all others.
 
-    accuracy: float
-    balanced_accuracy: float
-
-
-@dataclass(frozen=True)
-class LabelMetrics(Metrics):
-    """Means over labels of each label's metrics.
-
-    Area under the ROC curve and average precision are over the labels that occur with and without, None where
-    there is no such label.
+    Attributes:
+        name: the label's or class's.
+        support: records that have it.
+        accuracy: share of records on which having it is predicted right.
+        balanced_accuracy: mean of that share over those that have it and those that have not, as far as there
+            are any.
+        auc: area under the ROC curve; `average_precision` that under precision against recall. None where all
+            records agree.
     """
 
+    name: str
+    support: int
+    accuracy: float
+    balanced_accuracy: float
     auc: float | None
     average_precision: float | None
 
 
-def measure(y: NDArray[np.int64], predicted: NDArray[Any]) -> Metrics:
-    """Metrics of predicted against true class indices, each (N,) with N at least 1.
+@dataclass(frozen=True)
+class Metrics:
+    """Figures of a student on some records.
 
-    Of a multi-label task y is 0 or 1 (N, labels), and `predicted` the probabilities of the labels.
+    Attributes:
+        accuracy: share of records whose class is right, or mean of the labels' accuracies.
+        balanced_accuracy: mean recall of the classes that occur, or mean of the labels' balanced accuracies.
+        auc: mean of the labels' (one-vs-rest for classes), None where none has any.
+        map: mean of the labels' average precisions, likewise.
+        labels: figures of each label or class.
+    """
+
+    accuracy: float
+    balanced_accuracy: float
+    auc: float | None
+    map: float | None
+    labels: tuple[LabelFigures, ...]
+
+
+def measure(y: NDArray[np.int64], probabilities: NDArray[Any], names: Sequence[str]) -> Metrics:
+    """Metrics of probabilities (N, classes) against true class indices (N,), with N at least 1.
+
+    Of a multi-label task y is 1 or 0 (N, labels), and each probability its label's own.
     """
     if y.ndim == 2:
-        return _measure_labels(y, predicted)
-    from sklearn.metrics import accuracy_score, recall_score
+        labels = _each(y, probabilities >= POSITIVE, probabilities, names)
+        accuracy = float(np.mean([label.accuracy for label in labels]))
+        balanced = float(np.mean([label.balanced_accuracy for label in labels]))
+    else:
+        from sklearn.metrics import accuracy_score
 
-    recall = recall_score(y, predicted, labels=np.unique(y), average="macro", zero_division=0.0)
-    return Metrics(float(accuracy_score(y, predicted)), float(recall))
-
-
-def _measure_labels(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> LabelMetrics:
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
-    columns = list(zip(y.T, probabilities.T, strict=True))
-    each = [measure(true, (scores >= POSITIVE).astype(np.int64)) for true, scores in columns]
-    both = [(true, scores) for true, scores in columns if len(np.unique(true)) == 2]
-    return LabelMetrics(
-        accuracy=float(np.mean([metrics.accuracy for metrics in each])),
-        balanced_accuracy=float(np.mean([metrics.balanced_accuracy for metrics in each])),
-        auc=_mean(roc_auc_score, both),
-        average_precision=_mean(average_precision_score, both),
+        classes, predicted = np.arange(len(names)), probabilities.argmax(axis=1)
+        labels = _each(y[:, None] == classes, predicted[:, None] == classes, probabilities, names)
+        accuracy = float(accuracy_score(y, predicted))
+        balanced = _recall(y, predicted)
+    return Metrics(
+        accuracy=accuracy,
+        balanced_accuracy=balanced,
+        auc=_mean([label.auc for label in labels]),
+        map=_mean([label.average_precision for label in labels]),
+        labels=labels,
     )
 
 
-def _mean(
-    score: Callable[..., float], columns: Iterable[tuple[NDArray[np.int64], NDArray[np.float64]]]
-) -> float | None:
-    values = [score(*column) for column in columns]
-    return float(np.mean(values)) if values else None
+def _each(
+    truth: NDArray[Any], predicted: NDArray[np.bool_], scores: NDArray[Any], names: Sequence[str]
+) -> tuple[LabelFigures, ...]:
+    columns = zip(names, truth.T.astype(np.int64), predicted.T.astype(np.int64), scores.T, strict=True)
+    return tuple(_figures(*column) for column in columns)
+
+
+def _figures(
+    name: str, truth: NDArray[np.int64], predicted: NDArray[np.int64], scores: NDArray[Any]
+) -> LabelFigures:
+    from sklearn.metrics import accuracy_score, average_precision_score, roc_auc_score
+
+    differ = len(np.unique(truth)) == 2
+    return LabelFigures(
+        name=name,
+        support=int(truth.sum()),
+        accuracy=float(accuracy_score(truth, predicted)),
+        balanced_accuracy=_recall(truth, predicted),
+        auc=_score(roc_auc_score, truth, scores) if differ else None,
+        average_precision=_score(average_precision_score, truth, scores) if differ else None,
+    )
+
+
+def _score(score: Callable[..., Any], truth: NDArray[np.int64], scores: NDArray[Any]) -> float:
+    return float(score(truth, scores))
+
+
+def _recall(truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """Mean over the values that occur of the share that is predicted right."""
+    from sklearn.metrics import recall_score
+
+    return float(recall_score(truth, predicted, labels=np.unique(truth), average="macro", zero_division=0.0))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

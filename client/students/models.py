@@ -46,13 +46,19 @@ def train(
         return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
 
 
-def predict(student: Any, X: NDArray[np.float32]) -> NDArray[Any]:
-    """Predicted class indices (N,), or probabilities of every label (N, labels)."""
+def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray[np.float64]:
+    """Probabilities (N, classes) of each class, or of each label by itself; 0 for a class never learned.
+
+    The student is any estimator of prepared features (N, F) whose classes, or labels, are indices.
+    """
     from sklearn.multioutput import MultiOutputClassifier
 
-    if not isinstance(student, MultiOutputClassifier):
-        return np.asarray(student.predict(X))
-    return np.stack([_probability(model, X) for model in student.estimators_], axis=1)
+    if isinstance(student, MultiOutputClassifier):
+        return np.stack([_probability(model, X) for model in student.estimators_], axis=1)
+    given = np.asarray(student.predict_proba(X), np.float64)
+    every = np.zeros((len(X), classes))
+    every[:, np.asarray(student.classes_, np.int64)] = given
+    return every
 
 
 def _fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:

@@ -15,8 +15,8 @@ from client.answers import Answer
 from client.retraining import as_json, retrain
 from client.run_folder import pool_digest
 from client.state import Batch, RunState, RunStore
-from client.students.metrics import LabelMetrics, measure
-from client.students.models import UNKNOWN, predict, train
+from client.students.metrics import measure
+from client.students.models import UNKNOWN, probabilities, train
 from client.students.scores import TRUSTED
 from common.config import SiteConfig, write_site
 from common.datasets import from_arrays, save
@@ -28,21 +28,22 @@ from common.task import infer_task, write_task
 RNG = np.random.default_rng(5)
 X = RNG.random((400, 3)).astype(np.float32)
 Y = (X > 0.5).astype(np.int64)
+NAMES = ("low", "mid", "top")
 
 
 @pytest.mark.parametrize("kind", ["logistic_regression", "mlp"])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_every_label_is_learned_from_the_records_where_it_is_known(kind: str, standardize: bool) -> None:
     y = np.where(RNG.random(Y.shape) < 0.5, Y, UNKNOWN)
-    metrics = measure(Y, predict(train(kind, X, y, standardize=standardize), X))
+    metrics = measure(Y, probabilities(train(kind, X, y, standardize=standardize), X, 3), NAMES)
     assert metrics.accuracy > 0.9
     assert metrics.balanced_accuracy > 0.9
 
 
 def test_a_label_that_never_differs_is_constant_and_an_unknown_one_is_negative() -> None:
     y = np.stack([Y[:, 0], np.ones(400), np.full(400, UNKNOWN)], axis=1).astype(np.int64)
-    probabilities = predict(train("logistic_regression", X, y, standardize=False), X[:5])
-    np.testing.assert_array_equal(probabilities[:, 1:], np.tile([1.0, 0.0], (5, 1)))
+    given = probabilities(train("logistic_regression", X, y, standardize=False), X[:5], 3)
+    np.testing.assert_array_equal(given[:, 1:], np.tile([1.0, 0.0], (5, 1)))
 
 
 def test_nothing_to_tell_apart_trains_no_student() -> None:
@@ -54,24 +55,23 @@ def test_nothing_to_tell_apart_trains_no_student() -> None:
 def test_a_saved_student_is_the_same_when_it_is_loaded() -> None:
     student = train("mlp", X, Y, standardize=True)
     loaded = skops.io.loads(skops.io.dumps(student), trusted=list(TRUSTED))
-    np.testing.assert_array_equal(predict(loaded, X), predict(student, X))
+    np.testing.assert_array_equal(probabilities(loaded, X, 3), probabilities(student, X, 3))
 
 
 def test_metrics_are_means_over_labels() -> None:
     y = np.array([[0, 1], [0, 1], [1, 1], [1, 1]])
-    probabilities = np.array([[0.1, 0.9], [0.6, 0.9], [0.5, 0.9], [0.9, 0.2]])
-    metrics = measure(y, probabilities)
-    assert isinstance(metrics, LabelMetrics)
+    given = np.array([[0.1, 0.9], [0.6, 0.9], [0.5, 0.9], [0.9, 0.2]])
+    metrics = measure(y, given, ("low", "top"))
     assert metrics.accuracy == 0.75
     assert metrics.balanced_accuracy == 0.75
     assert metrics.auc == 0.75
-    assert metrics.average_precision == pytest.approx((1 + 2 / 3) / 2)
+    assert metrics.map == pytest.approx((1 + 2 / 3) / 2)
 
 
 def test_labels_that_all_records_share_have_no_ranking() -> None:
-    metrics = measure(np.ones((3, 2), np.int64), np.ones((3, 2)))
-    assert isinstance(metrics, LabelMetrics)
-    assert (metrics.auc, metrics.average_precision) == (None, None)
+    metrics = measure(np.ones((3, 2), np.int64), np.ones((3, 2)), ("low", "top"))
+    assert (metrics.auc, metrics.map) == (None, None)
+    assert [(label.support, label.auc) for label in metrics.labels] == [(3, None)] * 2
 
 
 def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> None:
@@ -93,9 +93,12 @@ def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> No
     assert result.after is not None
     assert result.after.accuracy > result.before.accuracy + 0.02
     stored = json.loads((run / "student.json").read_text())
-    assert set(stored["after"]) == {"accuracy", "balanced_accuracy", "auc", "average_precision"}
+    assert [label["name"] for label in stored["after"]["labels"]] == ["low", "mid", "top"]
+    assert stored["after"]["map"] == pytest.approx(
+        np.mean([label["average_precision"] for label in stored["after"]["labels"]])
+    )
     held_back = retrain(site, tmp_path / "own.npz", run, tmp_path / "pool.npz")
-    assert isinstance(held_back.after, LabelMetrics)
+    assert held_back.after is not None
     console = Console(width=120, file=StringIO())
     with console.capture() as shown:
         console.print(tables.student(as_json(result)))

@@ -13,7 +13,7 @@ from client.retraining import StudentResult, retrain
 from client.run_folder import pool_digest
 from client.state import Batch, RunState, RunStore
 from client.students.metrics import measure
-from client.students.models import train
+from client.students.models import probabilities, train
 from client.students.scores import read_beliefs
 from common.config import SiteConfig, write_site
 from common.datasets import Dataset, digits, save
@@ -96,9 +96,9 @@ def test_the_saved_student_is_the_one_measured(bench: Bench) -> None:
     result = bench.retrain(test=bench.test)
     student = skops.io.load(result.path, trusted=[])
     data = np.load(bench.test)
-    predicted = student.predict(data["X"].reshape(len(data["X"]), -1).astype(np.float32) / 16)
+    X = data["X"].reshape(len(data["X"]), -1).astype(np.float32) / 16
     assert result.path == bench.run / "student.skops"
-    assert result.after == measure(data["y"], predicted)
+    assert result.after == measure(data["y"], probabilities(student, X, 10), [str(i) for i in range(10)])
 
 
 def test_the_result_is_kept_in_the_run(bench: Bench, tmp_path: Path) -> None:
@@ -107,7 +107,8 @@ def test_the_result_is_kept_in_the_run(bench: Bench, tmp_path: Path) -> None:
     stored = json.loads((bench.run / "student.json").read_text())
     assert elsewhere.is_file()
     assert stored["path"] == str(elsewhere)
-    assert set(stored["before"]) == {"accuracy", "balanced_accuracy"}
+    assert set(stored["before"]) == {"accuracy", "balanced_accuracy", "auc", "map", "labels"}
+    assert sum(label["support"] for label in stored["after"]["labels"]) == 640
 
 
 def test_without_test_records_own_ones_are_held_back_in_turn(bench: Bench) -> None:
@@ -178,7 +179,7 @@ def test_features_on_their_own_scales_are_standardized(kind: str) -> None:
     y = np.arange(200) % 2
     X = np.stack([1e-4 * (y + 0.1 * rng.normal(size=200)), 1e4 * rng.normal(size=200)], axis=1)
     student = train(kind, X.astype(np.float32), y, standardize=True)
-    assert measure(y, student.predict(X)).accuracy > 0.95
+    assert measure(y, probabilities(student, X.astype(np.float32), 2), ("no", "yes")).accuracy > 0.95
 
 
 def test_without_a_run_own_labels_alone_are_learned(bench: Bench, tmp_path: Path) -> None:
@@ -200,6 +201,6 @@ def test_a_run_needs_its_pool_and_no_run_a_file_to_save_to(bench: Bench, missing
 
 
 def test_balanced_accuracy_is_the_mean_over_classes_that_occur() -> None:
-    metrics = measure(np.array([0, 0, 0, 1]), np.array([0, 0, 2, 1]))
+    metrics = measure(np.array([0, 0, 0, 1]), np.eye(3)[[0, 0, 2, 1]], ("ant", "bee", "cat"))
     assert metrics.accuracy == 0.75
     assert metrics.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)
