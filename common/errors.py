@@ -51,6 +51,7 @@ class ErrorCode(StrEnum):
     MANIFEST_INVALID = "manifest.invalid"
     MESSAGE_INVALID = "message.invalid"
     MESSAGE_TOO_LARGE = "message.too_large"
+    MODEL_DIVERGED = "model.diverged"
     MODEL_INVALID = "model.invalid"
     PARTY_CAP_REACHED = "party.cap_reached"
     PARTY_NOT_ENCRYPTED = "party.not_encrypted"

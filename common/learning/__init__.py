@@ -1,0 +1,1 @@
+"""Learning of networks from few labels: augmentations, objectives and one training loop."""

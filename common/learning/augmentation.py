@@ -1,0 +1,26 @@
+"""The weak and strong views that suit records of a shape."""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from common.learning.images import Images
+from common.learning.shape import Shape, pictured
+from common.learning.tables import Tables
+
+
+class Augmentation(Protocol):
+    """Draws views of scaled flat rows (n, F) in which a person would still see the same class."""
+
+    def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
+        """Views close to the records, (n, F)."""
+
+    def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
+        """Views far from the records, (n, F)."""
+
+
+def augmentation(shape: Shape) -> Augmentation:
+    """Of images for records of an image's shape, else of tables."""
+    axes = pictured(shape)
+    return Tables() if axes is None else Images(axes)

@@ -1,0 +1,51 @@
+"""FixMatch (Sohn et al., 2020): what the network is sure of in a weak view, it learns in a strong one."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from common.learning.augmentation import Augmentation
+from common.learning.data import UNKNOWN
+from common.learning.losses import losses, probabilities
+from common.learning.objective import Step
+
+
+@dataclass(frozen=True)
+class FixMatch:
+    """Cross-entropy of labelled records, and of strong views with the labels guessed from weak ones.
+
+    Of k labels each is guessed by itself, where the network is sure of it either way.
+
+    Attributes:
+        views: of the records.
+        multi_label: whether outputs are labels, not classes.
+        threshold: probability from which the network is sure.
+        weight: of the guessed labels' loss.
+    """
+
+    views: Augmentation
+    multi_label: bool = False
+    threshold: float = 0.95
+    weight: float = 1.0
+
+    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+        """The loss of the labelled records and the weighted one of the guesses."""
+        x, targets = labelled
+        with torch.no_grad():
+            guessed = self._guess(net(self.views.weak(unlabeled, step.random)))
+        strong = self.views.strong(unlabeled, step.random)
+        logits = net(torch.cat([self.views.weak(x, step.random), strong]))
+        known = losses(logits[: len(x)], targets, multi_label=self.multi_label).mean()
+        believed = losses(logits[len(x) :], guessed, multi_label=self.multi_label).mean()
+        return known + self.weight * believed
+
+    def _guess(self, logits: Tensor) -> Tensor:
+        """Hard targets; what the network is not sure of is UNKNOWN, and as a class all 0, so without loss."""
+        likely = probabilities(logits, multi_label=self.multi_label)
+        if self.multi_label:
+            sure = (likely >= self.threshold) | (likely <= 1 - self.threshold)
+            return likely.round().masked_fill(~sure, UNKNOWN)
+        most, classes = likely.max(dim=1)
+        hard = torch.nn.functional.one_hot(classes, likely.shape[1]).to(likely.dtype)
+        return hard * (most >= self.threshold)[:, None]

@@ -1,0 +1,85 @@
+"""How long, how fast and on what a network learns, and what came of it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from common.errors import ErrorCode, OstrakaError
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How a network learns: AdamW, its rate rising in the first steps and falling to 0 along a cosine.
+
+    Attributes:
+        steps: how many.
+        batch_size: labelled records in each.
+        unlabeled_ratio: unlabeled records in each, for every labelled one.
+        learning_rate: the highest.
+        weight_decay: as AdamW's.
+        ema: part of the averaged weights that each step keeps; the averaged ones are evaluated and kept. 0: the
+            weights themselves.
+        evaluations: looks at the validation records, evenly spread over the steps; checkpoints are made then.
+        patience: looks in a row at which the network is worse than it was before it learns no more.
+        precision: of the network's arithmetic; its weights and losses are float32.
+        device: "auto" takes a GPU where there is one.
+    """
+
+    steps: int = 2000
+    batch_size: int = 32
+    unlabeled_ratio: int = 4
+    learning_rate: float = 0.002
+    weight_decay: float = 0.01
+    ema: float = 0.995
+    evaluations: int = 20
+    patience: int = 5
+    precision: Literal["float32", "bfloat16"] = "float32"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+    def __post_init__(self) -> None:
+        """Raises `config.invalid` for what no network can learn by."""
+        whole = (self.steps, self.unlabeled_ratio, self.evaluations, self.patience)
+        if min(whole) < 1 or self.batch_size < 2 or self.learning_rate <= 0 or not 0 <= self.ema < 1:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                "Learning needs steps, unlabeled_ratio, evaluations and patience of at least 1, batches of at "
+                "least 2, a learning rate above 0 and an ema from 0 to below 1.",
+            )
+
+    @property
+    def place(self) -> torch.device:
+        """The device; raises `config.invalid` where there is no such GPU."""
+        found = torch.cuda.is_available()
+        if self.device == "cuda" and not found:
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no GPU here: take the device auto or cpu.")
+        return torch.device("cuda" if found and self.device != "cpu" else "cpu")
+
+
+@dataclass(frozen=True)
+class Look:
+    """The averaged network at a step.
+
+    Attributes:
+        step: how many were made.
+        loss: mean of the training losses since the last look.
+        error: share of validation records that are wrong, of labels 1 - their mean balanced accuracy; None
+            without validation records.
+    """
+
+    step: int
+    loss: float
+    error: float | None
+
+
+@dataclass(frozen=True)
+class History:
+    """A training.
+
+    Attributes:
+        looks: in order.
+        kept: after how many steps the network was as it is kept.
+    """
+
+    looks: tuple[Look, ...]
+    kept: int

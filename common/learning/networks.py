@@ -1,0 +1,87 @@
+"""Networks of students: small enough for minutes on two cores."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from common.errors import ErrorCode, OstrakaError
+from common.learning.shape import Axes, Shape, pictured
+
+Kind = Literal["auto", "mlp", "cnn"]
+HIDDEN = 256
+CHANNELS = (32, 32, 64)
+_LARGE_SIDE = 16
+
+
+class AsImages(nn.Module):
+    """Turns flat rows into images (n, channels, height, width), laid out as convolutions are fastest."""
+
+    def __init__(self, axes: Axes) -> None:
+        """Takes where the channels are."""
+        super().__init__()
+        self._axes = axes
+
+    def forward(self, X: Tensor) -> Tensor:
+        """The same values, channels first."""
+        channels, height, width, last = self._axes
+        if last:
+            return X.reshape(-1, height, width, channels).movedim(-1, 1)
+        images = X.reshape(-1, channels, height, width)
+        return images.contiguous(memory_format=torch.channels_last)
+
+
+def network(shape: Shape, outputs: int, kind: Kind = "auto", *, seed: int = 0) -> nn.Module:
+    """A network of scaled flat rows (n, F) to logits (n, outputs), its first weights drawn from `seed`.
+
+    Args:
+        shape: of one record: (F,), (height, width) or three axes with the channels first or last.
+        outputs: classes, or labels.
+        kind: "mlp" for tables, "cnn" for images; "auto" takes the one that suits the shape.
+        seed: of the first weights.
+
+    Raises:
+        OstrakaError: `model.invalid` for a cnn of records that are no images.
+    """
+    axes = pictured(shape)
+    if kind == "cnn" and axes is None:
+        raise OstrakaError(
+            ErrorCode.MODEL_INVALID,
+            f"A cnn takes images of at least 8 by 8, and records are of shape {shape}: take the mlp.",
+        )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return _cnn(axes, outputs) if axes and kind != "mlp" else _mlp(torch.Size(shape).numel(), outputs)
+
+
+def _mlp(features: int, outputs: int) -> nn.Module:
+    """Two hidden layers."""
+    return nn.Sequential(*_dense(features, HIDDEN), *_dense(HIDDEN, HIDDEN), nn.Linear(HIDDEN, outputs))
+
+
+def _dense(before: int, after: int) -> tuple[nn.Module, ...]:
+    return nn.Linear(before, after, bias=False), nn.BatchNorm1d(after), nn.ReLU()
+
+
+def _cnn(axes: Axes, outputs: int) -> nn.Module:
+    """Three convolutions and a linear layer; the first strides over images of 16 pixels and more."""
+    first, second, third = CHANNELS
+    large = min(axes.height, axes.width) >= _LARGE_SIDE
+    features = nn.Sequential(
+        AsImages(axes),
+        *_convolution(axes.channels, first, 5, stride=2 if large else 1),
+        *_convolution(first, second, 3),
+        nn.MaxPool2d(2),
+        *_convolution(second, third, 3),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+    )
+    with torch.no_grad():
+        width = features.eval()(torch.zeros(1, axes.channels * axes.height * axes.width)).shape[1]
+    net = nn.Sequential(features, nn.Linear(width, outputs))
+    return net.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def _convolution(before: int, after: int, side: int, stride: int = 1) -> tuple[nn.Module, ...]:
+    convolution = nn.Conv2d(before, after, side, stride=stride, padding=side // 2, bias=False)
+    return convolution, nn.BatchNorm2d(after), nn.ReLU()

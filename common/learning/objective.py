@@ -1,0 +1,35 @@
+"""What an algorithm makes small in every step."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a training stands.
+
+    Attributes:
+        number: of the step, from 0; `total` of them are planned.
+        random: what views and mixtures are drawn from; on the device of the records.
+    """
+
+    number: int
+    total: int
+    random: torch.Generator = field(repr=False)
+
+
+class Objective(Protocol):
+    """An algorithm; it holds nothing that changes between steps, so that training can go on where it stood."""
+
+    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+        """The loss of one step, a scalar.
+
+        Args:
+            net: the network, of scaled rows to logits.
+            labelled: rows (n, F) and soft targets (n, outputs), those of labels UNKNOWN where nobody answered.
+            unlabeled: rows (m, F), none where there are none.
+            step: where the training stands.
+        """

@@ -1,0 +1,28 @@
+"""Learning from labelled records alone."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from common.learning.augmentation import Augmentation
+from common.learning.losses import losses
+from common.learning.objective import Step
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """Cross-entropy of weak views of the labelled records.
+
+    Attributes:
+        views: of the records.
+        multi_label: whether outputs are labels, not classes.
+    """
+
+    views: Augmentation
+    multi_label: bool = False
+
+    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+        """The mean loss of the labelled records."""
+        x, targets = labelled
+        logits = net(self.views.weak(x, step.random))
+        return losses(logits, targets, multi_label=self.multi_label).mean()
