@@ -103,8 +103,20 @@ class Plan(Value):
             raise invalid_plan("a query of one class has no labels to choose from; leave out labels")
         if self.labels and len(self.labels) != self.classes:
             raise invalid_plan(f"{len(self.labels)} labels are asked for and classes is {self.classes}")
+        if self.labels and self.encoding == "ckks":
+            raise invalid_plan(
+                "encrypted queries are answered with all labels; leave out labels, or choose plain"
+            )
         if not self.labels and self.classes < 2:
             raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
+
+    def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
+        """The columns of ballots and answers that stand for these labels of the task, in rising order.
+
+        Labels that are not asked for have none.
+        """
+        column = {label: at for at, label in enumerate(self.labels or range(self.classes))}
+        return tuple(sorted(column[label] for label in labels if label in column))
 
     @classmethod
     def parse(cls, data: bytes) -> Self:

@@ -101,8 +101,8 @@ def _units(site: str, receipt: common_pb2.Receipt) -> Iterator[UnitKey]:
 def _check(receipt: common_pb2.Receipt) -> None:
     if receipt.adjacency not in ("record", "label"):
         raise _invalid(f"name adjacency {receipt.adjacency!r}")
-    if not (receipt.classes >= 2 and 0 < receipt.sensitivity < math.inf):
-        raise _invalid("need at least two classes and a sensitivity above 0")
+    if not (receipt.classes >= 1 and 0 < receipt.sensitivity < math.inf):
+        raise _invalid("need at least one label and a sensitivity above 0")
     if not receipt.session_id or receipt.batch_id >= 2**63:
         raise _invalid("must name the batch that they are of")
 

@@ -58,13 +58,18 @@ class Teachers:
     at_once: int = MICRO_BATCH
 
     def ballots(
-        self, X: NDArray[np.float32], turns: Sequence[Turn], mechanism: AnyMechanism
+        self,
+        X: NDArray[np.float32],
+        turns: Sequence[Turn],
+        mechanism: AnyMechanism,
+        labels: Sequence[int] = (),
     ) -> NDArray[np.float64]:
         """Ballots in votes, (queries, width), exact: the weighted votes of all turns scheduled for a query.
 
-        No teacher is asked about a query that it is not scheduled for.
+        No teacher is asked about a query that it is not scheduled for. Votes on other labels than the chosen
+        `labels` are dropped before anything is counted or clipped; none: every label counts.
         """
-        classes = len(self.task.classes)
+        classes = len(labels or self.task.classes)
         width = mechanism.width(classes)
         counted = np.zeros((len(X), width))
         for turn in turns:
@@ -72,6 +77,7 @@ class Teachers:
             for start in range(0, len(queries), size):
                 part = queries[start : start + size]
                 votes = self._votes(X[part], turn.rows)
+                votes = votes[..., list(labels)] if labels else votes
                 counted[part] += ballots(votes, mechanism, classes, turn.weight)
         return counted
 

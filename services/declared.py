@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from common.mechanism import NoiseCluster
 from common.schedules import ticket_invalid
 from common.sharing.ballots import VOTE
 from protos.ostraka.v1 import common_pb2
@@ -67,16 +66,19 @@ class Declared:
     def charges(self, permission: Permission) -> list[Charge]:
         """What the batch costs the records of each group whose teachers vote in it.
 
-        For NoiseCluster records vote themselves, each once whatever its copies.
+        Records that vote themselves do so once, whatever their copies. Labels on which these
+        teachers do not vote cost nothing (docs/dependencies.md).
         """
         plan = permission.plan
-        by_record = isinstance(plan.mechanism, NoiseCluster)
         return [
             Charge(
                 mechanism=plan.mechanism,
                 queries=int(scheduled.sum()),
-                classes=plan.classes,
-                sensitivity=self.votes_per_person * (1 if by_record else copies) * clique.weight / VOTE,
+                classes=plan.classes - len(plan.columns_of(self.abstains)),
+                sensitivity=self.votes_per_person
+                * (1 if plan.mechanism.by_record else copies)
+                * clique.weight
+                / VOTE,
                 group=group,
                 adjacency=plan.adjacency,
             )

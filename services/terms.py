@@ -85,7 +85,9 @@ class Terms:
             )
 
     def _check_task(self, plan: Plan) -> None:
-        if plan.task_digest != self.task.digest or plan.classes != len(self.task.classes):
+        known = len(self.task.classes)
+        fits = max(plan.labels) < known if plan.labels else plan.classes == known
+        if plan.task_digest != self.task.digest or not fits:
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
                 f"This party serves the task '{self.task.name}' and the plan asks for another: give all "

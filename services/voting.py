@@ -47,8 +47,8 @@ def _check_features(X: NDArray[np.float32], task: Task) -> None:
 
 def _ballots(hosted: Hosted, X: NDArray[np.float32], permission: Permission) -> NDArray[np.float64]:
     """Ballots in votes, (queries, width); zero where this party has no teacher scheduled."""
-    mechanism = permission.plan.mechanism
+    plan, mechanism = permission.plan, permission.plan.mechanism
     if isinstance(mechanism, NoiseCluster):
         assert hosted.records is not None  # noqa: S101 - the policy allows it only with records
         return hosted.records.ballots(X, permission.scheduled)
-    return hosted.teachers.ballots(X, hosted.terms.declared.turns(permission), mechanism)
+    return hosted.teachers.ballots(X, hosted.terms.declared.turns(permission), mechanism, plan.labels)

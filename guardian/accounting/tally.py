@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Powerset, Tau
+from common.mechanism.narrowing import narrowed
 from guardian.accounting.checks import Floats
 
 
@@ -42,6 +44,20 @@ class Tally:
         scores = None if self.scores is None else self.scores[chosen]
         total, votes, answered = self.total[chosen], self.votes[chosen], self.answered[chosen]
         return replace(self, total=total, votes=votes, answered=answered, scores=scores)
+
+    def without(self, labels: Collection[int]) -> Tally:
+        """Return the tally of all labels but these, with ballots of one count a label.
+
+        That is what a unit's votes decide whose clique abstains from these labels (docs/dependencies.md).
+        """
+        if not labels:
+            return self
+        left = self.classes - len(labels)
+        total, votes, answered = (
+            np.delete(part, list(labels), axis=1) for part in (self.total, self.votes, self.answered)
+        )
+        mechanism = narrowed(self.mechanism, left)
+        return replace(self, mechanism=mechanism, classes=left, total=total, votes=votes, answered=answered)
 
     def totals(self) -> Floats:
         """Return the weight of all votes on each count, broadcast to the votes (Q, width)."""

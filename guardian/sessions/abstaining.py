@@ -15,12 +15,13 @@ def check_abstains(plan: Plan, manifest: common_pb2.Manifest) -> None:
     """Raise where the labels that a party abstains from do not go with `plan`.
 
     `task.mismatch` unless they are some, not all, of the task's labels, `plan.invalid` for a mechanism or
-    tally that needs the votes of every party on every label.
+    tally that needs the votes of every party on every label. A party that abstains from all labels that the
+    plan chose is no trouble: it takes no part.
     """
-    if not manifest.abstains:
+    silent = len(plan.columns_of(manifest.abstains))
+    if not manifest.abstains or (plan.labels and silent in (0, plan.classes)):
         return
-    known = plan.multi_label and max(manifest.abstains) < plan.classes
-    if not known or len(manifest.abstains) == plan.classes:
+    if not plan.labels and not (plan.multi_label and max(manifest.abstains) < plan.classes > silent):
         raise OstrakaError(
             ErrorCode.TASK_MISMATCH,
             f"Party {manifest.site} registered that it abstains from labels that the plan's task does not"

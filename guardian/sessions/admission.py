@@ -96,7 +96,9 @@ def all_cliques(
     return tuple(
         clique
         for participant in participants
-        for clique in cliques_of(participant, stored[participant.site], plan.mechanism)
+        for clique in cliques_of(
+            participant, stored[participant.site], plan.mechanism, plan.columns_of(participant.abstains)
+        )
     )
 
 

@@ -123,7 +123,7 @@ class BlindTallies:
         self._ledger.release(
             *tallied.key,
             digest,
-            encode_answered(passed),
+            encode_answered(passed, tallied.session.plan),
             self._costs(tallied, passed),
             answered=int(passed.any(axis=1).sum()),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from common.mechanism import AnyMechanism, DpTtac, NoiseCluster
+from common.mechanism import AnyMechanism, DpTtac
 from common.privacy import Influence
 from common.sharing.fixed_point import FRACTION_BITS
 from guardian.ledger import UnitKey
@@ -22,10 +22,10 @@ class Clique:
     Attributes:
         site: the party.
         groups: whose records they were trained on, each with what one record or person changes in a query.
-        voters: how many they are; for NoiseCluster the records, which vote themselves, and where gradients of
+        voters: how many they are; the records where these vote themselves, and where gradients of
             records are summed how many of these there are.
         weight: of each vote, in steps of 2^-16 vote.
-        abstains: labels on which they do not vote, by index.
+        abstains: labels on which they do not vote, by their place among those that the plan asks about.
     """
 
     site: str
@@ -58,18 +58,20 @@ def declared(manifest: common_pb2.Manifest) -> list[common_pb2.Clique]:
 
 
 def cliques_of(
-    participant: common_pb2.Participant, manifest: common_pb2.Manifest, mechanism: AnyMechanism
+    participant: common_pb2.Participant,
+    manifest: common_pb2.Manifest,
+    mechanism: AnyMechanism,
+    abstains: tuple[int, ...] = (),
 ) -> tuple[Clique, ...]:
-    """The cliques of a participant in the order of its message.
+    """The cliques of a participant in the order of its message, which do not vote on labels it `abstains` from.
 
-    What a record changes is its copies, times what a person's records change in one vote. Under NoiseCluster
-    records vote themselves, and each of them once.
+    What a record changes is its copies, times what a person's records change in one vote. Records that vote
+    themselves do so once.
     """
     groups = {group.name: group for group in manifest.groups}
-    by_record = isinstance(mechanism, NoiseCluster)
 
     def influence(name: str, weight: int) -> tuple[str, Influence]:
-        copies = 1 if by_record else max(1, groups[name].copies)
+        copies = 1 if mechanism.by_record else max(1, groups[name].copies)
         return name, Influence(copies * participant.max_votes_per_person, weight / ONE_VOTE_STEPS)
 
     return tuple(
@@ -78,7 +80,7 @@ def cliques_of(
             groups=tuple(influence(name, clique.weight) for name in clique.groups),
             voters=_voters(clique, groups, mechanism),
             weight=clique.weight,
-            abstains=tuple(participant.abstains),
+            abstains=abstains,
         )
         for clique in participant.cliques
     )
@@ -88,11 +90,10 @@ def _voters(
     clique: common_pb2.Clique, groups: Mapping[str, common_pb2.Group], mechanism: AnyMechanism
 ) -> int:
     named = [groups[name] for name in clique.groups]
-    match mechanism:
-        case NoiseCluster():
-            return sum(group.records for group in named)
-        case DpTtac(clip="record"):
-            return sum(group.records * max(1, group.copies) for group in named)
+    if mechanism.by_record:
+        return sum(group.records for group in named)
+    if isinstance(mechanism, DpTtac) and mechanism.clip == "record":
+        return sum(group.records * max(1, group.copies) for group in named)
     return clique.teachers
 
 

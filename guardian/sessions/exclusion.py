@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from common.mechanism import DpTtac, NoiseCluster, Ttac
+from common.mechanism import DpTtac, Ttac
 from common.plan import Plan
 from guardian.ledger import Budget, LedgerReader, UnitKey
 from guardian.ledger.values import StoredParty
 from guardian.sessions.attendance import Attendance
 from guardian.sessions.checks import may_answer
 from guardian.sessions.cliques import Clique
-from guardian.sessions.payers import worst_cost
+from guardian.sessions.payers import most_answers, worst_cost
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,9 @@ def _solvent(plan: Plan, clique: Clique, standing: Standing) -> bool:
     for key, budget in _budgets(plan, clique, standing).items():
         if key in standing.exhausted:
             return False
-        one = worst_cost(plan, budget.order, influences[key])
-        if budget.enforce == "worst_case" and budget.available < one.reservation(
-            1, plan.mechanism.answers(plan.classes)
-        ):
+        one = worst_cost(plan, budget.order, influences[key], clique.abstains)
+        least = one.reservation(1, most_answers(plan, clique.abstains))
+        if budget.enforce == "worst_case" and budget.available < least:
             return False
     return True
 
@@ -88,6 +87,6 @@ def _budgets(plan: Plan, clique: Clique, standing: Standing) -> dict[UnitKey, Bu
 
 def _without(plan: Plan, attendance: Attendance, out: Collection[Clique]) -> Attendance:
     """Without the cliques that are `out`; a party's counts and updates are of all its records or of none."""
-    whole = isinstance(plan.mechanism, NoiseCluster | Ttac | DpTtac)
+    whole = plan.mechanism.by_record or isinstance(plan.mechanism, Ttac | DpTtac)
     sites = {clique.site for clique in out} if whole else set()
     return attendance.without({c for c in attendance.cliques if c in out or c.site in sites})

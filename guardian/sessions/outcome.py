@@ -78,7 +78,7 @@ def tally(
     )
     charged = [charge for group in alike(payers) for charge in charge_alike(plan, released, group, bound)]
     in_order = tuple(sorted(charged, key=lambda charge: charge.unit))
-    return Outcome(encode(answers), int(answers.answered.any(axis=1).sum()), in_order)
+    return Outcome(encode(answers, plan), int(answers.answered.any(axis=1).sum()), in_order)
 
 
 def _trained(
@@ -96,9 +96,9 @@ def encode_update(released: NDArray[np.int64]) -> bytes:
     return guardian_pb2.ReleaseReply(update=update).SerializeToString(deterministic=True)
 
 
-def encode(answers: Answers) -> bytes:
+def encode(answers: Answers, plan: Plan) -> bytes:
     """Answers as the serialized reply that is stored and sent, byte for byte the same every time."""
-    one = _class if answers.answered.shape[1] == 1 else _labels
+    one = _labels if plan.multi_label else _class
     return guardian_pb2.ReleaseReply(
         answers=[
             one(answered, labels) for answered, labels in zip(answers.answered, answers.labels, strict=True)
@@ -106,9 +106,9 @@ def encode(answers: Answers) -> bytes:
     ).SerializeToString(deterministic=True)
 
 
-def encode_answered(answered: NDArray[np.bool_]) -> bytes:
+def encode_answered(answered: NDArray[np.bool_], plan: Plan) -> bytes:
     """Which answers (Q, answers) a blind tally gave, as `encode` says it; 0 for what nobody here knows."""
-    return encode(Answers.where(answered, np.zeros(answered.shape, dtype=np.int64)))
+    return encode(Answers.where(answered, np.zeros(answered.shape, dtype=np.int64)), plan)
 
 
 def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,17 +17,25 @@ from guardian.sessions.cliques import Clique
 
 @dataclass(frozen=True)
 class Payer:
-    """A unit's budget, what it changes in one query, and the queries (Q,) on which its clique votes."""
+    """A unit that pays for its clique's votes.
+
+    Attributes:
+        budget: the unit's.
+        influence: what it changes in one query.
+        queries: those (Q,) on which its clique votes.
+        abstains: labels on which its clique does not vote and which cost it nothing, as `Clique.abstains`.
+    """
 
     budget: Budget
     influence: Influence
     queries: NDArray[np.bool_] = field(repr=False)
+    abstains: tuple[int, ...] = ()
 
 
 def payers(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> list[Payer]:
     """The payers of a batch, in unit order: units with a budget whose clique votes on some query."""
     found = [
-        Payer(budgets[key], influence, queries)
+        Payer(budgets[key], influence, queries, clique.abstains)
         for clique, queries in zip(attendance.cliques, attendance.present, strict=True)
         for key, influence in clique.payers(plan.adjacency).items()
         if key in budgets and queries.any()
@@ -49,12 +57,18 @@ def budgets_of(ledger: LedgerReader, plan: Plan, cliques: Iterable[Clique]) -> d
     return budgets | ledger.find_budgets(others)
 
 
-def worst_cost(plan: Plan, order: float, influence: Influence) -> WorstCase:
-    """The worst cost of a batch of `plan` to a unit, at the order of its budget."""
-    return worst_case(plan.mechanism, order, influence.sensitivity, classes=plan.classes)
+def worst_cost(plan: Plan, order: float, influence: Influence, abstains: Collection[int] = ()) -> WorstCase:
+    """The worst cost of a batch of `plan` to a unit that abstains from some labels, at its budget's order."""
+    voted = plan.classes - len(abstains)
+    return worst_case(plan.mechanism, order, influence.sensitivity, classes=voted)
+
+
+def most_answers(plan: Plan, abstains: Collection[int] = ()) -> int:
+    """The answers to one query that cost a unit something which abstains from some labels."""
+    return plan.mechanism.answers(plan.classes - len(abstains))
 
 
 def reservation(plan: Plan, payer: Payer) -> int:
     """What a unit pays for a batch at most, in amounts: every query that its clique votes on is answered."""
-    cost = worst_cost(plan, payer.budget.order, payer.influence)
-    return cost.reservation(int(payer.queries.sum()), plan.mechanism.answers(plan.classes))
+    cost = worst_cost(plan, payer.budget.order, payer.influence, payer.abstains)
+    return cost.reservation(int(payer.queries.sum()), most_answers(plan, payer.abstains))

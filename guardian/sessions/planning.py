@@ -10,17 +10,18 @@ from common.privacy import AMOUNT_UNIT, Influence, epsilon
 from guardian.ledger import Budget
 from guardian.policy import Policy
 from guardian.sessions.admission import Admitted
-from guardian.sessions.payers import worst_cost
+from guardian.sessions.payers import most_answers, worst_cost
 from guardian.sessions.roster import MOST, often, queries_paid, whole_budget
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A unit's budget, what it changes in one query, and how often its clique votes."""
+    """A unit's budget, what it changes in one query, and on what labels and how often its clique votes."""
 
     budget: Budget
     influence: Influence
+    abstains: tuple[int, ...]
     frequency: Fraction
 
 
@@ -33,7 +34,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
     """
     frequencies = often(plan, admitted.cliques, admitted.budgets)
     units = [
-        _Unit(admitted.budgets[key], influence, frequency)
+        _Unit(admitted.budgets[key], influence, clique.abstains, frequency)
         for clique, frequency in zip(admitted.cliques, frequencies, strict=True)
         for key, influence in clique.payers(plan.adjacency).items()
         if key in admitted.budgets
@@ -93,12 +94,12 @@ def _fits(plan: Plan, unit: _Unit, available: int) -> int:
     """How many of the session's queries `available` amounts pay for, of which its clique votes on some."""
     if not unit.frequency:
         return MOST
-    paid = queries_paid(plan, unit.budget, unit.influence, available)
+    paid = queries_paid(plan, unit.budget, unit.influence, available, unit.abstains)
     return min(int(paid / unit.frequency), MOST)
 
 
 def _epsilon(plan: Plan, unit: _Unit) -> float:
     queries = -int(-plan.queries * unit.frequency // 1)
-    cost = worst_cost(plan, unit.budget.order, unit.influence)
-    amount = cost.reservation(queries, plan.mechanism.answers(plan.classes))
+    cost = worst_cost(plan, unit.budget.order, unit.influence, unit.abstains)
+    amount = cost.reservation(queries, most_answers(plan, unit.abstains))
     return epsilon(amount * AMOUNT_UNIT, unit.budget.order, unit.budget.delta)

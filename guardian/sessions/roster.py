@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +14,7 @@ from common.privacy import Influence, budget_amount, budget_rdp
 from guardian.ledger import Budget, UnitKey
 from guardian.sessions.attendance import Attendance
 from guardian.sessions.cliques import Clique
-from guardian.sessions.payers import worst_cost
+from guardian.sessions.payers import most_answers, worst_cost
 from guardian.sessions.vanishing import frequencies, timetable
 
 MOST = 2**32 - 1
@@ -24,11 +24,14 @@ MOST = 2**32 - 1
 def often(plan: Plan, cliques: Sequence[Clique], budgets: Mapping[UnitKey, Budget]) -> list[Fraction]:
     """How often each clique votes: by its tightest unit's whole budget under vanishing, else on every query.
 
-    A function of the plan, the manifests and the budgets' epsilons, which are all public.
+    Who abstains from all labels that the plan asks about never votes. A function of the plan, the manifests
+    and the budgets' epsilons, which are all public.
     """
     if plan.variant != "vanishing":
-        return [Fraction(1)] * len(cliques)
-    return frequencies([_whole_budget_fits(plan, clique, budgets) for clique in cliques])
+        return [Fraction(_takes_part(plan, clique)) for clique in cliques]
+    taking = [clique for clique in cliques if _takes_part(plan, clique)]
+    found = iter(frequencies([_whole_budget_fits(plan, clique, budgets) for clique in taking]))
+    return [next(found) if _takes_part(plan, clique) else Fraction(0) for clique in cliques]
 
 
 def planned(
@@ -42,7 +45,8 @@ def planned(
 ) -> Attendance:
     """Who votes on which query of a batch if nobody is left out."""
     if plan.variant != "vanishing":
-        return Attendance(tuple(cliques), np.ones((len(cliques), size), dtype=np.bool_))
+        taking = np.array([_takes_part(plan, clique) for clique in cliques])
+        return Attendance(tuple(cliques), np.repeat(taking[:, None], size, axis=1))
     present = timetable(often(plan, cliques, budgets), size, plan_digest, batch_id)
     return Attendance(tuple(cliques), present)
 
@@ -69,13 +73,16 @@ def _check_quorum(plan: Plan, attendance: Attendance, advice: str) -> None:
         )
 
 
-def queries_paid(plan: Plan, budget: Budget, influence: Influence, available: int) -> int:
+def queries_paid(
+    plan: Plan, budget: Budget, influence: Influence, available: int, abstains: Collection[int] = ()
+) -> int:
     """How many queries like the plan's `available` amounts of a unit pay for, each of them answered.
 
-    A mechanism whose batch costs the same whatever its size fits whole or not at all.
+    The labels that its clique abstains from cost it nothing. A mechanism whose batch costs the same whatever
+    its size fits whole or not at all.
     """
-    cost = worst_cost(plan, budget.order, influence)
-    found = fits(cost, plan.mechanism.answers(plan.classes), available)
+    cost = worst_cost(plan, budget.order, influence, abstains)
+    found = fits(cost, most_answers(plan, abstains), available)
     return plan.queries if found is None else min(found, MOST)
 
 
@@ -86,7 +93,12 @@ def whole_budget(budget: Budget) -> int:
 
 def _whole_budget_fits(plan: Plan, clique: Clique, budgets: Mapping[UnitKey, Budget]) -> int:
     return min(
-        queries_paid(plan, budgets[key], influence, whole_budget(budgets[key]))
+        queries_paid(plan, budgets[key], influence, whole_budget(budgets[key]), clique.abstains)
         for key, influence in clique.payers(plan.adjacency).items()
         if key in budgets
     )
+
+
+def _takes_part(plan: Plan, clique: Clique) -> bool:
+    """Whether a clique has a vote on any label that the plan asks about."""
+    return len(clique.abstains) < plan.classes
