@@ -1,0 +1,77 @@
+"""How much noise NoiseCluster needs: the analytic Gaussian mechanism (001, Theorem 1; Balle and Wang 2018).
+
+A label that changes leaves one count of a cluster and enters another, so the counts move by sqrt(2).
+"""
+
+import math
+from collections.abc import Callable
+
+from scipy.special import log_ndtr
+
+from common.privacy.inputs import InputError
+
+SENSITIVITY = math.sqrt(2)
+"""Euclidean distance of the counts of two sets of labels that differ in one."""
+ROUNDING = 1e-15
+"""Relative error of a logarithm, with room to spare; every result is on the safe side of it."""
+
+
+def noise_cluster_delta(sigma: float, epsilon: float) -> float:
+    """The least delta at which counts with noise of `sigma` records are epsilon-label-DP, rounded up.
+
+    001, Equation 5. Raises InputError for a sigma that is not positive or an epsilon that is negative.
+    """
+    _check_positive("sigma", sigma)
+    if not 0 <= epsilon < math.inf:
+        raise InputError("epsilon", f"must be a finite number of 0 or more, is {epsilon}")
+    half, shift = SENSITIVITY / (2 * sigma), epsilon * sigma / SENSITIVITY
+    log_likely = float(log_ndtr(half - shift))
+    log_unlikely = epsilon + float(log_ndtr(-half - shift))
+    error = ROUNDING * (1 - log_likely + abs(log_unlikely) + 2 * epsilon)
+    return math.exp(log_likely) * (error - math.expm1(min(0.0, log_unlikely - log_likely)))
+
+
+def noise_cluster_sigma(epsilon: float, delta: float) -> float:
+    """The least sigma, in records, that makes a release of clusters (epsilon, delta)-label-DP, rounded up.
+
+    Raises InputError for an epsilon that is not positive or a delta outside (0, 1).
+    """
+    _check_positive("epsilon", epsilon)
+    _check_delta(delta)
+    return _least(lambda sigma: noise_cluster_delta(sigma, epsilon) <= delta)
+
+
+def noise_cluster_epsilon(sigma: float, delta: float) -> float:
+    """The least epsilon of label-DP that noise of `sigma` records gives at `delta`, rounded up; it may be 0.
+
+    Raises InputError for a sigma that is not positive or a delta outside (0, 1).
+    """
+    _check_positive("sigma", sigma)
+    _check_delta(delta)
+    if noise_cluster_delta(sigma, 0.0) <= delta:
+        return 0.0
+    return _least(lambda epsilon: noise_cluster_delta(sigma, epsilon) <= delta)
+
+
+def _least(enough: Callable[[float], bool]) -> float:
+    """The least positive value that is enough, found by halving; whatever is larger is enough as well."""
+    low = high = 1.0
+    while not enough(high):
+        low, high = high, 2 * high
+    while enough(low):
+        low, high = low / 2, low
+    while True:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            return high
+        low, high = (low, middle) if enough(middle) else (middle, high)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not 0 < value < math.inf:
+        raise InputError(name, f"must be a finite number above 0, is {value}")

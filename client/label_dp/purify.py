@@ -1,0 +1,40 @@
+"""Which of many noisy labels to believe: those that their cluster agrees with (001, section 4.3.2)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Assignments = NDArray[np.int32]
+Labels = NDArray[np.int64]
+
+
+def label_counts(assignments: Assignments, y: Labels, clusters: int, classes: int) -> NDArray[np.int64]:
+    """Records by cluster and class, int64 (clusters, classes) (001, Algorithm 1).
+
+    Args:
+        assignments: the cluster of each record, (N,).
+        y: its class index, (N,).
+        clusters: how many there are.
+        classes: how many there are.
+    """
+    cells = assignments.astype(np.int64) * classes + y
+    flat = np.bincount(cells, minlength=clusters * classes)
+    return flat.reshape(clusters, classes)
+
+
+def pseudo_labels(assignments: Assignments, y: Labels, clusters: int, classes: int) -> Labels:
+    """Each record's label by the majority of its cluster, (N,); the first class where several have most.
+
+    The majority is of the noisy labels, so nothing more is learned of the true ones (001, Proposition 4).
+    """
+    majority: Labels = label_counts(assignments, y, clusters, classes).argmax(axis=1)
+    return majority[assignments]
+
+
+def purified_accuracy(epsilon: float, pseudo: float) -> float:
+    """Expected accuracy of the labels of RandRes that agree with pseudo labels (001, Equation 8).
+
+    Args:
+        epsilon: of the randomised response.
+        pseudo: accuracy of the pseudo labels, above 0.
+    """
+    return 1 / (1 + (1 - pseudo) / pseudo * float(np.exp(-epsilon)))

@@ -1,0 +1,90 @@
+"""An embedding learned from features alone: two views of a record lie close, those of others apart.
+
+SimCLR (Chen et al. 2020), by which 001 finds its clusters (section 2.1).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from common.learning.augmentation import Augmentation, augmentation
+from common.learning.data import Scaling
+from common.learning.networks import network
+from common.learning.shape import Shape
+
+Features = NDArray[np.float32]
+
+STEPS = 400
+BATCH = 256
+LEARNING_RATE = 2e-3
+WEIGHT_DECAY = 1e-4
+TEMPERATURE = 0.5
+EMBEDDING, PROJECTION = 64, 32
+"""Width of what is clustered, and of what is contrasted: the last layer is thrown away."""
+
+
+def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS) -> Features:
+    """Embeddings of length 1, float32 (N, EMBEDDING), by a network that is trained on these records.
+
+    Args:
+        features: prepared features, flat float32 (N, F), at least 2 records.
+        shape: of one record, which network and views go by.
+        seed: of weights, order and views.
+        steps: of training.
+    """
+    X = torch.from_numpy(Scaling.of(features, shape).apply(features))
+    encoder = network(shape, EMBEDDING, seed=seed)
+    projection = nn.Sequential(nn.ReLU(), _seeded_linear(seed))
+    train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)
+    encoder.eval()
+    with torch.inference_mode():
+        parts = [encoder(part) for part in X.split(4 * BATCH)]
+    return np.asarray(functional.normalize(torch.cat(parts)).numpy())
+
+
+def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: int) -> None:
+    """Makes two strong views of a record alike among all of a batch."""
+    random = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(net.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    net.train()
+    for rows in _batches(len(X), steps, random):
+        first, second = (views.strong(X[rows], random) for _ in range(2))
+        loss = contrast(*net(torch.cat([first, second])).chunk(2))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+
+
+def contrast(first: Tensor, second: Tensor, temperature: float = TEMPERATURE) -> Tensor:
+    """The normalised, temperature-scaled cross-entropy of pairs (n, d), a scalar (SimCLR, Equation 1).
+
+    Each of the 2n rows shall be told its partner from the 2n - 2 others by their cosines.
+    """
+    both = functional.normalize(torch.cat([first, second]))
+    cosines = both @ both.T / temperature
+    cosines.fill_diagonal_(-torch.inf)
+    partners = torch.arange(len(both)).roll(len(first))
+    return functional.cross_entropy(cosines, partners)
+
+
+def _batches(records: int, steps: int, random: torch.Generator) -> Iterator[Tensor]:
+    """Rows of every step: the records in a new random order whenever they have all been seen."""
+    size = min(BATCH, records)
+    waiting = torch.empty(0, dtype=torch.int64)
+    for _ in range(steps):
+        if len(waiting) < size:
+            waiting = torch.randperm(records, generator=random)
+        yield waiting[:size]
+        waiting = waiting[size:]
+
+
+def _seeded_linear(seed: int) -> nn.Linear:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Linear(EMBEDDING, PROJECTION)
