@@ -56,6 +56,14 @@ def label_matrix(answers: Sequence[Answer], labels: int) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(len(rows), labels)
 
 
+def of_task(answer: Answer, plan: Plan, labels: int) -> Answer:
+    """An answer of the plan's labels as one of all `labels` of the task, None where it did not ask."""
+    if not plan.labels or not isinstance(answer, tuple):
+        return answer
+    given = dict(zip(plan.labels, answer, strict=True))
+    return tuple(given.get(label) for label in range(labels))
+
+
 def _given(answer: Answer, width: int) -> list[bool]:
     if isinstance(answer, tuple):
         return [bit is not None for bit in answer]

@@ -17,6 +17,7 @@ from client.options import (
     Encoder,
     Encoding,
     EncodingName,
+    Labels,
     PlanOptions,
     Tally,
     TallyName,
@@ -88,6 +89,7 @@ def label_command(
     batch_size: BatchSize = None,
     queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
+    labels: Labels = None,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
@@ -117,6 +119,7 @@ def label_command(
         encoding.planned,
         tally.planned,
         encoder,
+        None if labels is None else tuple(name.strip() for name in labels.split(",")),
     )
     try:
         with progress() as display:

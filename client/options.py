@@ -64,6 +64,9 @@ Tally = Annotated[
 Encoder = Annotated[
     str | None, typer.Option("--encoder", help="Public network, module:factory; the one in site.toml.")
 ]
+Labels = Annotated[
+    str | None, typer.Option("--labels", help="Labels to ask about, as a,b,c; all that the task has.")
+]
 BatchSize = Annotated[
     int | None,
     typer.Option(help=f"Queries released together; {BATCH_SIZE}, encrypted {ENCRYPTED_BATCH_SIZE}."),
@@ -89,6 +92,7 @@ class PlanOptions:
         tally: whether the guardian sees counts, "aggregate", or not even these, "blind".
         encoder: the public network, module:factory, that the teachers were trained behind; "" for none; None:
             the one in the site's configuration, if any.
+        labels: names of the labels that are asked about; None: all of the task's.
     """
 
     mechanism: AnyMechanism
@@ -102,6 +106,7 @@ class PlanOptions:
     encoding: ENCODING = "plain"
     tally: TALLY = "aggregate"
     encoder: str | None = None
+    labels: tuple[str, ...] | None = None
 
     @property
     def confidential(self) -> bool:
@@ -138,10 +143,12 @@ def make_plan(
     if queries > pool_size:
         raise invalid_plan(f"{queries} queries are asked of a pool of {pool_size}; ask fewer")
     at_once = isinstance(options.mechanism, NoiseCluster)
+    labels = _labels(options, task)
     return Plan(
         nonce=nonce,
         task_digest=task.digest,
-        classes=len(task.classes),
+        classes=len(labels or task.classes),
+        labels=labels,
         multi_label=task.multi_label,
         mechanism=options.mechanism,
         parties=parties,
@@ -156,6 +163,17 @@ def make_plan(
         adjacency=options.adjacency,
         variant=options.variant,
     )
+
+
+def _labels(options: PlanOptions, task: Task) -> tuple[int, ...]:
+    """The labels that are asked about, by index; none where all are."""
+    names = task.classes if options.labels is None else options.labels
+    unknown = [name for name in names if name not in task.classes]
+    if unknown or not names:
+        problem = f"the task '{task.name}' has no label '{unknown[0]}'" if unknown else "no label is named"
+        raise invalid_plan(f"{problem}; choose from {', '.join(task.classes)}")
+    chosen = sorted({task.classes.index(name) for name in names})
+    return () if len(chosen) == len(task.classes) else tuple(chosen)
 
 
 def _batch_size(options: PlanOptions) -> int:

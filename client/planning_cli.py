@@ -15,6 +15,7 @@ from client.options import (
     Encoder,
     Encoding,
     EncodingName,
+    Labels,
     PlanOptions,
     Tally,
     TallyName,
@@ -50,6 +51,7 @@ def plan(
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
     batch_size: BatchSize = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
+    labels: Labels = None,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
     ] = None,
@@ -86,6 +88,7 @@ def plan(
         encoding.planned,
         tally.planned,
         encoder,
+        None if labels is None else tuple(name.strip() for name in labels.split(",")),
     )
     result = planning.plan(site, pool, asked, task_file=task, curves=plot is not None)
     if plot is not None:

@@ -1,6 +1,6 @@
 """A session, batch by batch, so that an interruption anywhere loses no answer and repeats no sum."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from client.answers import Answer
 from client.availability import Availability
@@ -101,25 +101,35 @@ class Session:
         return self._availability.failures
 
     def run(self) -> None:
-        """Ask until every query is settled or a public limit stops it, which the store then tells.
+        """Ask until every query is settled, then close; raises as `ask`."""
+        if self.ask(range(self._granted.plan.queries)):
+            self.close()
 
-        Batches left open by an interruption are settled first. Raises OstrakaError where going on needs
-        somebody; running again resumes.
+    def ask(self, rows: Collection[int]) -> bool:
+        """Ask until these rows of the pool are settled; False where a public limit ended it before.
+
+        The store then tells why. Batches left open by an interruption are settled first. Raises OstrakaError
+        where going on needs somebody; asking again resumes.
         """
         self._on_progress(self._store.state)
         for batch in self._store.state.batches:
             if batch.status == "open":
                 self._settle(batch)
         try:
-            while pending := self._store.state.pending():
+            while pending := [row for row in self._store.state.pending() if row in rows]:
                 self._peers.permissions.require_current(self._granted.grant)
                 self._ask(pending)
         except OstrakaError as error:
             if error.code not in STOPS:
                 raise
             self._store.stop(error.code, error.message)
-            return
-        self._close()
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the session, of which nothing more will be asked."""
+        close(self._peers.guardian, self._store.state.session_id)
+        self._store.close()
 
     def _ask(self, pending: Sequence[int]) -> None:
         unavailable = self._availability.unavailable()
@@ -191,10 +201,6 @@ class Session:
         self._store.released(batch, answers, parties)
         self._deaths.clear()
         self._on_progress(self._store.state)
-
-    def _close(self) -> None:
-        close(self._peers.guardian, self._store.state.session_id)
-        self._store.close()
 
 
 def _party(participant: common_pb2.Participant) -> Party:

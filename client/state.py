@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from client.answers import Answer
+from client.answers import Answer, of_task
 from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
 from common.mechanism import Ttac
@@ -66,7 +66,8 @@ class Batch(_Value):
         schedule: by site, for every clique the queries that it votes on as the ticket says it, in hex; none
             where every clique votes on every query, or no ticket came.
         parties: whose ballots were released; empty where an interruption lost that, then any party's may be.
-        answers: by query once released, None where the mechanism gave no answer.
+        answers: by query once released, None where the mechanism gave no answer; of several labels those that
+            the plan asks about.
         tallied: whether a blind tally of it was begun, whose check may be charged whatever comes of it.
         charged: of a lost batch by query, which answers were charged; the check alone where none was.
     """
@@ -132,9 +133,13 @@ class RunState(_Value):
         return Plan.parse(self.plan_bytes)
 
     def answers(self) -> dict[int, Answer]:
-        """The answer, None for an abstention, to every query of a released batch, by row of the pool."""
+        """The answer, None for an abstention, to every query of a released batch, by row of the pool.
+
+        Of several labels it has all of the task's, None where the plan did not ask.
+        """
+        plan, labels = self.parsed_plan(), len(self.classes)
         return {
-            query: answer
+            query: of_task(answer, plan, labels)
             for batch in self.batches
             if batch.status == "released"
             for query, answer in zip(batch.queries, batch.answers, strict=True)

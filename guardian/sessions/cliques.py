@@ -63,7 +63,7 @@ def cliques_of(
     mechanism: AnyMechanism,
     abstains: tuple[int, ...] = (),
 ) -> tuple[Clique, ...]:
-    """The cliques of a participant in the order of its message, which do not vote on labels it `abstains` from.
+    """The cliques of a participant, which do not vote on labels it `abstains` from, in its message's order.
 
     What a record changes is its copies, times what a person's records change in one vote. Records that vote
     themselves do so once.
