@@ -56,7 +56,8 @@ def _check_by_record(plan: Plan) -> None:
     """Raise unless every record can answer once: all queries together, and on each of them every record."""
     if plan.batch_size != plan.queries:
         raise invalid_plan(
-            f"mechanism {plan.mechanism.kind} asks all queries at once; make the batch as large as they are"
+            f"mechanism {plan.mechanism.kind} asks all queries at once; "
+            "make the batch as large as the queries"
         )
     if plan.variant != "none":
         raise invalid_plan(

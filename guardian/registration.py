@@ -130,6 +130,8 @@ def _problem(payload: bytes, site: str) -> str | None:
         return "must say what one person can change in one query (max_votes_per_person >= 1)"
     if manifest.together not in TOGETHER:
         return f"says that its teachers learned by {manifest.together!r}, which this version does not know,"
+    if manifest.shared_features and manifest.together:
+        return "says that its teachers learned with those of others, and from labels of their own alone"
     if list(manifest.abstains) != sorted(set(manifest.abstains)):
         return "must name labels on which its teachers do not vote once each, in rising order (abstains)"
     return _problem_of_groups(manifest)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from common.protected import check_protected
 from common.schedules import ticket_invalid
 from common.sharing.ballots import VOTE
 from protos.ostraka.v1 import common_pb2
@@ -24,6 +25,7 @@ class Declared:
         votes_per_person: what one person's records change in one vote of each of these teachers.
         together: how they learned with those of other parties, as in Manifest; empty where they did not.
         abstains: labels on which they do not vote, by index in rising order.
+        shared_features: whether they learned from features that all sites know, and their own labels alone.
     """
 
     cliques: tuple[Clique, ...]
@@ -31,15 +33,27 @@ class Declared:
     votes_per_person: int
     together: str = ""
     abstains: tuple[int, ...] = ()
+    shared_features: bool = False
 
     @classmethod
     def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
         """What `declaration` says of these teachers."""
         copies = {group.name: group.copies for group in manifest.groups}
-        return cls(manifest.cliques, copies, votes_per_person, manifest.together, manifest.abstains)
+        return cls(
+            manifest.cliques,
+            copies,
+            votes_per_person,
+            manifest.together,
+            manifest.abstains,
+            manifest.shared_features,
+        )
 
     def check(self, session: Session) -> None:
-        """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights."""
+        """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights.
+
+        Raises `plan.invalid` where the plan charges what these teachers do not protect.
+        """
+        check_protected(session.plan, session.participant.site, shared_features=self.shared_features)
         participant = session.participant
         teachers = sum(_size(clique) for clique in self.cliques)
         if participant.teachers != teachers:
@@ -56,6 +70,8 @@ class Declared:
             raise ticket_invalid("says otherwise than this party how its teachers learned with others")
         if tuple(participant.abstains) != self.abstains:
             raise ticket_invalid("lets this party abstain from other labels than its manifest does")
+        if participant.shared_features != self.shared_features:
+            raise ticket_invalid("says otherwise than this party whose features its teachers learned from")
         self._check_weights(session)
 
     def turns(self, permission: Permission) -> list[Turn]:
@@ -115,6 +131,7 @@ def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) ->
         encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
         together=manifest.together,
         abstains=manifest.abstains,
+        shared_features=manifest.shared_features,
     )
 
 

@@ -124,6 +124,7 @@ def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> commo
         head=manifest.head,
         together=manifest.together,
         abstains=manifest.abstains,
+        shared_features=manifest.shared_features,
     )
 
 

@@ -94,6 +94,6 @@ def worst_charges(plan: Plan, payers: Iterable[Payer], answered: NDArray[np.bool
 
 
 def _amount(plan: Plan, each: _Floats, rows: NDArray[np.bool_]) -> int:
-    """The amount of those queries (Q,); records that vote cost as a batch (1,), on all of which everybody votes."""
+    """The amount of those queries (Q,); records that vote cost as a batch (1,), on all of which all may."""
     own = each if plan.mechanism.by_record else each[rows]
     return amount(math.fsum(own.tolist()))

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
+from common.protected import check_protected
 from guardian.ledger import Budget
 from guardian.ledger.values import StoredParty
 from guardian.policy import Policy
@@ -55,6 +56,7 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
 
     `task.mismatch` for another task or public encoder, or another way to learn than a training's,
     `task.mismatch` or `plan.invalid` for labels that it abstains from, as `check_abstains` says,
+    `plan.invalid` for teachers that do not protect what the plan charges,
     `party.not_encrypted` for encrypted queries to teachers that cannot be evaluated on them.
     """
     if manifest.task_digest != plan.task_digest:
@@ -71,6 +73,7 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
         )
     check_learned(plan, manifest)
     check_abstains(plan, manifest)
+    check_protected(plan, manifest.site, shared_features=manifest.shared_features)
     if plan.encoding == "ckks" and not manifest.head:
         raise OstrakaError(
             ErrorCode.PARTY_NOT_ENCRYPTED,

@@ -9,6 +9,7 @@ from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.plan import Plan
+from common.protected import check_protected
 from guardian.ledger import Budget, Ledger, UnitKey
 from guardian.policy import Policies, Policy
 from guardian.sessions.admission import all_cliques, check_unchanged, parsed
@@ -61,7 +62,7 @@ class Opening:
         """Store the batch with its reservations and return its ticket; the same again gets the same ticket.
 
         Raises:
-            OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `batch.too_large`,
+            OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `plan.invalid`, `batch.too_large`,
                 `quorum.lost`, `budget.too_small`, `session.ended`, and as `Ledger.open_batch`.
         """
         policy, plan = self._policies.current(), asked.session.plan
@@ -93,6 +94,8 @@ class Opening:
         stored = self._ledger.manifests(session.plan.parties)
         check_unchanged(session.grant.participants, stored)
         manifests = {site: parsed(manifest) for site, manifest in stored.items()}
+        for site, manifest in manifests.items():
+            check_protected(session.plan, site, shared_features=manifest.shared_features)
         return all_cliques(session.plan, session.grant.participants, manifests)
 
     def _budgets(

@@ -48,6 +48,8 @@ class TeachersManifest(BaseModel):
         thresholds: whether teachers have thresholds of their own, in a file beside this one.
         together: how they learned with those of other parties; empty where they learned alone.
         abstains: labels on which the teachers do not vote, by index in rising order.
+        shared_features: whether the teachers learned from features of records that all sites know, and from
+            labels of their own alone.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -77,6 +79,7 @@ class TeachersManifest(BaseModel):
     thresholds: Tuning = "none"
     together: Together | Literal[""] = ""
     abstains: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    shared_features: bool = False
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")
