@@ -54,8 +54,8 @@ class Labelled:
     def targets(self, classes: int) -> NDArray[np.float32]:
         """Soft targets, float32 (N, classes): what each label is believed to be, given how often it is wrong.
 
-        A wrong class is any of the others alike. Of k labels, (N, k), each target is the probability of 1, and
-        UNKNOWN where the label is.
+        A wrong class is any of the others alike. Of k labels, (N, k), each target is the probability of 1,
+        and UNKNOWN where the label is.
         """
         error = np.zeros(self.y.shape, np.float32) if self.error is None else self.error
         if self.multi_label:

@@ -18,8 +18,7 @@ class Learning:
         unlabeled_ratio: unlabeled records in each, for every labelled one.
         learning_rate: the highest.
         weight_decay: as AdamW's.
-        ema: part of the averaged weights that each step keeps; the averaged ones are evaluated and kept. 0: the
-            weights themselves.
+        ema: part of the averaged weights that each step keeps; these are evaluated, and kept in the end.
         evaluations: looks at the validation records, evenly spread over the steps; checkpoints are made then.
         patience: looks in a row at which the network is worse than it was before it learns no more.
         precision: of the network's arithmetic; its weights and losses are float32.
@@ -43,8 +42,8 @@ class Learning:
         if min(whole) < 1 or self.batch_size < 2 or self.learning_rate <= 0 or not 0 <= self.ema < 1:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
-                "Learning needs steps, unlabeled_ratio, evaluations and patience of at least 1, batches of at "
-                "least 2, a learning rate above 0 and an ema from 0 to below 1.",
+                "Learning needs steps, unlabeled_ratio, evaluations and patience of at least 1, batches of "
+                "at least 2, a learning rate above 0 and an ema from 0 to below 1.",
             )
 
     @property

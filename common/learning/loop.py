@@ -44,8 +44,8 @@ def learn(
     """Trains `net`, which is left on its device in evaluation mode with the weights that are kept.
 
     These are the averaged ones at the end, unless at an earlier look they were better on the validation
-    records by more than chance explains (docs/students.md). The same data and seed give the same weights on one
-    machine's CPU, also where the training was killed and went on from its checkpoint.
+    records by more than chance explains (docs/students.md). The same data and seed give the same weights on
+    one machine's CPU, also where the training was killed and went on from its checkpoint.
 
     Args:
         net: of scaled flat rows to logits.

@@ -70,10 +70,8 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
     features = nn.Sequential(
         AsImages(axes),
         *_convolution(axes.channels, first, 5, stride=2 if large else 1),
-        *_convolution(first, second, 3),
-        nn.MaxPool2d(2),
-        *_convolution(second, third, 3),
-        nn.MaxPool2d(2),
+        *_convolution(first, second, 3, pooled=True),
+        *_convolution(second, third, 3, pooled=True),
         nn.Flatten(),
     )
     with torch.no_grad():
@@ -82,6 +80,10 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
     return net.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
-def _convolution(before: int, after: int, side: int, stride: int = 1) -> tuple[nn.Module, ...]:
+def _convolution(
+    before: int, after: int, side: int, *, stride: int = 1, pooled: bool = False
+) -> tuple[nn.Module, ...]:
+    """A convolution, normalised after it is pooled, when there is a quarter of it left."""
     convolution = nn.Conv2d(before, after, side, stride=stride, padding=side // 2, bias=False)
-    return convolution, nn.BatchNorm2d(after), nn.ReLU()
+    pool = (nn.MaxPool2d(2),) if pooled else ()
+    return convolution, *pool, nn.BatchNorm2d(after), nn.ReLU()

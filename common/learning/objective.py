@@ -22,14 +22,14 @@ class Step:
 
 
 class Objective(Protocol):
-    """An algorithm; it holds nothing that changes between steps, so that training can go on where it stood."""
+    """An algorithm; it holds nothing that changes between steps, so that a training can go on."""
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
         """The loss of one step, a scalar.
 
         Args:
             net: the network, of scaled rows to logits.
-            labelled: rows (n, F) and soft targets (n, outputs), those of labels UNKNOWN where nobody answered.
+            labelled: rows (n, F) and soft targets (n, outputs), UNKNOWN where nobody answered for a label.
             unlabeled: rows (m, F), none where there are none.
             step: where the training stands.
         """

@@ -37,4 +37,4 @@ def _writer(folder: Path) -> Any:
             "Logs are written by TensorBoard, which is not installed: pip install 'ostraka[tensorboard]', or "
             "learn without a log.",
         ) from exc
-    return SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder))

@@ -31,6 +31,6 @@ def image_axes(shape: Shape) -> Axes | None:
 
 
 def pictured(shape: Shape) -> Axes | None:
-    """The axes of records that are learned as images, of at least `LEAST_SIDE` pixels a side; None: a table."""
+    """The axes of records that are learned as images, of sides of `LEAST_SIDE` or more; None: a table."""
     axes = image_axes(shape)
     return axes if axes and min(axes.height, axes.width) >= LEAST_SIDE else None

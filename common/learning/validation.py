@@ -28,12 +28,10 @@ class Validation:
 
         Of labels, wrong ones weighted so that the mean over records is 1 - mean balanced accuracy.
         """
-        logits = evaluate(net, self._X).cpu().numpy()
+        logits: NDArray[np.float32] = evaluate(net, self._X).cpu().numpy()
         if self._weights is None:
-            wrong: NDArray[np.float64] = (logits.argmax(axis=1) != self._y).astype(np.float64)
-            return wrong
-        weighed: NDArray[np.float64] = (((logits >= 0) != self._y) * self._weights).sum(axis=1)
-        return weighed
+            return (logits.argmax(axis=1) != self._y).astype(np.float64)
+        return (((logits >= 0) != self._y) * self._weights).sum(axis=1)
 
 
 def balance(y: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -63,6 +61,6 @@ def evaluate(net: nn.Module, X: torch.Tensor) -> torch.Tensor:
     """Logits float32 (n, outputs) of rows on the network's device, part by part."""
     training = net.training
     net.eval()
-    logits = torch.cat([net(part).float() for part in X.split(_PART)])
+    logits = torch.cat([net(part).float() for part in torch.split(X, _PART)])
     net.train(training)
     return logits

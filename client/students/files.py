@@ -1,0 +1,143 @@
+"""Students in files: networks as safetensors, scikit-learn models as skops, never a pickle."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from client.students.neural import Neural
+from client.students.registry import STUDENTS, student_class
+from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
+from common.learning.data import Scaling
+from common.learning.learning import History, Learning, Look
+from common.learning.networks import network
+
+_HEADER = "ostraka_student"
+_NET, _SCALING = "net/", "scaling/"
+_ZIP = b"PK"
+TRUSTED = ("sklearn.neural_network._stochastic_optimizers.AdamOptimizer",)
+"""What a fitted network of scikit-learn holds beside types that skops trusts by itself: numbers alone."""
+
+
+def save_student(student: Any, path: Path) -> None:
+    """Writes a fitted student, whole or not at all; raises `config.invalid` where it cannot be."""
+    content = _network(student) if isinstance(student, Neural) else _skops(student)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_durably(path, content)
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"Cannot write {path} ({exc.strerror}): name another file."
+        ) from exc
+
+
+def load_student(path: Path) -> Any:
+    """The student in a file, with `predict_proba` and `classes_`.
+
+    Raises `data.missing` where there is no such file, `model.invalid` where it holds no student.
+    """
+    try:
+        return parse_student(path.read_bytes(), path)
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"There is no student {path}: train one with `ostraka query retrain`.",
+        ) from exc
+
+
+def parse_student(content: bytes, path: Path) -> Any:
+    """The student in a file's content; raises `model.invalid`, naming `path`."""
+    if content.startswith(_ZIP):
+        return _parsed_skops(content, path)
+    try:
+        return _parsed_network(content)
+    except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OstrakaError) as exc:
+        raise unusable(path, "it holds neither a network nor a skops file") from exc
+
+
+def unusable(path: Path, problem: str) -> OstrakaError:
+    """The refusal of a file that holds no student."""
+    return OstrakaError(
+        ErrorCode.MODEL_INVALID,
+        f"The student {path} cannot be used, {problem}: train it with `ostraka query retrain`.",
+    )
+
+
+def _network(student: Neural) -> bytes:
+    tensors = {_NET + name: value.cpu().contiguous() for name, value in student.net_.state_dict().items()}
+    for name, part in asdict(student.scaling_).items():
+        tensors[_SCALING + name] = torch.from_numpy(part)
+    parameters = student.get_params(deep=False)
+    learning = parameters.pop("learning")
+    header = {
+        "student": _name(student),
+        "parameters": parameters,
+        "learning": None if learning is None else asdict(learning),
+        "shape": student.shape or (student.n_features_in_,),
+        "outputs": len(student.classes_),
+        "multi_label": student.multi_label_,
+        "history": asdict(student.history_),
+    }
+    return save(tensors, {_HEADER: json.dumps(header)})
+
+
+def _name(student: Neural) -> str:
+    return next(name for name, kind in STUDENTS.items() if kind is type(student))
+
+
+def _parsed_network(content: bytes) -> Neural:
+    header = json.loads(_metadata(content)[_HEADER])
+    tensors = load(content)
+    student = _untrained(header)
+    shape = tuple(header["shape"])
+    net = network(shape, header["outputs"], student.network)
+    net.load_state_dict({n.removeprefix(_NET): value for n, value in tensors.items() if n.startswith(_NET)})
+    mean, factor = (tensors[_SCALING + name].numpy() for name in ("mean", "factor"))
+    if mean.shape != factor.shape or mean.shape != (np.prod(shape),):
+        raise ValueError("the scaling is of other records")
+    looks = tuple(Look(**look) for look in header["history"]["looks"])
+    return student.take(
+        net.eval(),
+        Scaling(mean, factor),
+        multi_label=bool(header["multi_label"]),
+        outputs=header["outputs"],
+        history=History(looks, header["history"]["kept"]),
+    )
+
+
+def _untrained(header: dict[str, Any]) -> Neural:
+    parameters = dict(header["parameters"])
+    if parameters["shape"] is not None:
+        parameters["shape"] = tuple(parameters["shape"])
+    learning = header["learning"]
+    return student_class(header["student"])(
+        **parameters, learning=None if learning is None else Learning(**learning)
+    )
+
+
+def _metadata(content: bytes) -> dict[str, str]:
+    """The free text of a safetensors file's header: its length in 8 bytes, then JSON."""
+    length = int.from_bytes(content[:8], "little")
+    header: dict[str, dict[str, str]] = json.loads(content[8 : 8 + length])
+    return header["__metadata__"]
+
+
+def _skops(student: Any) -> bytes:
+    import skops.io
+
+    return bytes(skops.io.dumps(student))
+
+
+def _parsed_skops(content: bytes, path: Path) -> Any:
+    import skops.io
+
+    try:
+        return skops.io.loads(content, trusted=list(TRUSTED))
+    except Exception as exc:  # skops lets errors of every kind through for files that are not its own
+        raise unusable(path, "it is no skops file of trusted types") from exc

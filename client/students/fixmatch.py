@@ -1,0 +1,45 @@
+"""The student that learns by FixMatch."""
+
+from client.students.neural import Neural
+from common.learning import fixmatch
+from common.learning.augmentation import Augmentation
+from common.learning.learning import Learning
+from common.learning.networks import Kind
+from common.learning.objective import Objective
+from common.learning.shape import Shape
+
+
+class FixMatch(Neural):
+    """A network that learns in strong views of unlabeled records what it is sure of in weak ones.
+
+    Args:
+        shape: as `Neural`, and so are `classes`, `network`, `learning` and `seed`.
+        classes: see `shape`.
+        network: see `shape`.
+        learning: see `shape`.
+        seed: see `shape`.
+        threshold: probability from which the network is sure.
+        weight: of the guessed labels' loss beside that of the known ones.
+    """
+
+    default_learning = Learning(steps=3000)
+
+    def __init__(
+        self,
+        shape: Shape | None = None,
+        classes: int | None = None,
+        *,
+        network: Kind = "auto",
+        learning: Learning | None = None,
+        seed: int = 0,
+        threshold: float = 0.95,
+        weight: float = 1.0,
+    ) -> None:
+        """Takes the parameters."""
+        super().__init__(shape, classes, network=network, learning=learning, seed=seed)
+        self.threshold = threshold
+        self.weight = weight
+
+    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
+        """FixMatch's loss."""
+        return fixmatch.FixMatch(views, multi_label, self.threshold, self.weight)

@@ -1,0 +1,199 @@
+"""Students that are networks: what all algorithms have in common, after scikit-learn's conventions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from common.errors import ErrorCode, OstrakaError
+from common.learning.augmentation import Augmentation, augmentation
+from common.learning.data import UNKNOWN, Labelled, Scaling
+from common.learning.learning import History, Learning
+from common.learning.loop import learn
+from common.learning.losses import probabilities
+from common.learning.networks import Kind, network
+from common.learning.objective import Objective
+from common.learning.shape import Shape
+from common.learning.validation import evaluate
+
+Features = NDArray[np.float32]
+Progress = Callable[[int, int], None]
+POSITIVE = 0.5
+"""Probability from which a label is predicted."""
+
+
+class Neural(BaseEstimator, ABC):  # type: ignore[misc]
+    """A network that learns from labelled and unlabeled records; each algorithm is a class of its own.
+
+    Args:
+        shape: of one record; None: a table of as many columns as there are.
+        classes: how many classes or labels there are; None: as many as the labelled records show.
+        network: "mlp", "cnn", or "auto" for what suits the shape.
+        learning: how long and how fast; None: what the algorithm does best with.
+        seed: of first weights, batches and views.
+
+    Attributes:
+        classes_: class indices that are predicted, int64 (classes,); of labels their indices.
+        n_features_in_: values of a record.
+        multi_label_: whether a record has any number of labels.
+        history_: how the training went.
+    """
+
+    default_learning = Learning()
+
+    def __init__(
+        self,
+        shape: Shape | None = None,
+        classes: int | None = None,
+        *,
+        network: Kind = "auto",
+        learning: Learning | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Takes the parameters; nothing is checked before `fit`."""
+        self.shape = shape
+        self.classes = classes
+        self.network = network
+        self.learning = learning
+        self.seed = seed
+
+    @abstractmethod
+    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
+        """What the algorithm makes small."""
+
+    def fit(
+        self,
+        labelled: Labelled,
+        unlabeled: Features | None = None,
+        validation: Labelled | None = None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> Self:
+        """Learns from labelled records and, without their labels, from all there are.
+
+        Args:
+            labelled: records with labels, at least two classes or a label with and without.
+            unlabeled: prepared features, float32 (M, F).
+            validation: own records that are not learned from, which tell when to stop.
+            progress: told how many steps are done, and of how many.
+            checkpoint: file in which the training is kept until it is done, for the same one to go on from.
+            log: folder of TensorBoard's event files.
+
+        Raises:
+            OstrakaError: `data.too_few` for labels that all say the same, `data.shape` for records of another
+                shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are no
+                numbers, and what `common.learning.loop.learn` raises. The student stays as it was.
+        """
+        pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
+        shape = self.shape or (labelled.X.shape[1],)
+        outputs = self._outputs(labelled)
+        _check(labelled, pool, validation, shape, outputs)
+        scaling = Scaling.of(pool, shape)
+        net = network(shape, outputs, self.network, seed=self.seed)
+        history = learn(
+            net,
+            self.objective(augmentation(shape), multi_label=labelled.multi_label),
+            _scaled(labelled, scaling),
+            scaling.apply(pool),
+            None if validation is None else _scaled(validation, scaling),
+            self.learning or self.default_learning,
+            seed=self.seed,
+            progress=progress,
+            checkpoint=checkpoint,
+            log=log,
+        )
+        return self.take(
+            net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
+        )
+
+    def take(
+        self, net: nn.Module, scaling: Scaling, *, multi_label: bool, outputs: int, history: History
+    ) -> Self:
+        """Makes a trained network, on the CPU in evaluation mode, this student's own."""
+        self.net_ = net
+        self.scaling_ = scaling
+        self.multi_label_ = multi_label
+        self.history_ = history
+        self.classes_ = np.arange(outputs)
+        self.n_features_in_ = len(scaling.mean)
+        return self
+
+    def predict_proba(self, X: Features) -> NDArray[np.float64]:
+        """Probabilities of the classes, or of each label, float64 (N, classes), of prepared features (N, F).
+
+        Raises `data.shape` for records of another number of features.
+        """
+        check_is_fitted(self)
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise _shape(X.shape[1:], (self.n_features_in_,))
+        if len(X) == 0:
+            return np.zeros((0, len(self.classes_)))
+        logits = evaluate(self.net_, torch.from_numpy(self.scaling_.apply(np.asarray(X, np.float32))))
+        return probabilities(logits, multi_label=self.multi_label_).double().numpy()
+
+    def predict(self, X: Features) -> NDArray[np.int64]:
+        """The likeliest classes, int64 (N,), or labels, 1 or 0, (N, k)."""
+        likely = self.predict_proba(X)
+        if self.multi_label_:
+            return (likely >= POSITIVE).astype(np.int64)
+        return np.asarray(likely.argmax(axis=1), np.int64)
+
+    def score(self, X: Features, y: NDArray[np.int64]) -> float:
+        """The accuracy of prepared features' labels; of several labels, that of each in the mean."""
+        return float((self.predict(X) == y).mean())
+
+    def _outputs(self, labelled: Labelled) -> int:
+        if labelled.multi_label:
+            return int(labelled.y.shape[1])
+        return self.classes or int(labelled.y.max(initial=0)) + 1
+
+
+def _scaled(labelled: Labelled, scaling: Scaling) -> Labelled:
+    return Labelled(scaling.apply(labelled.X), labelled.y, labelled.error)
+
+
+def _check(
+    labelled: Labelled, pool: Features, validation: Labelled | None, shape: Shape, outputs: int
+) -> None:
+    """Refuses what nothing can be learned from."""
+    if not any(len(np.unique(column[column != UNKNOWN])) > 1 for column in np.atleast_2d(labelled.y.T)):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            "A student needs labelled records of at least two classes, or with and without a label: "
+            "label some of another class.",
+        )
+    features = int(np.prod(shape))
+    for X in (pool, *(() if validation is None else (validation.X,))):
+        if X.shape[1] != features:
+            raise _shape(X.shape[1:], shape)
+        if not np.isfinite(X).all():
+            raise OstrakaError(
+                ErrorCode.DATA_NAN, "A record has a value that is no number: complete it or leave it out."
+            )
+    for y in (labelled.y, *(() if validation is None else (validation.y,))):
+        _check_labels(y, 2 if labelled.multi_label else outputs, multi_label=labelled.multi_label)
+
+
+def _check_labels(y: NDArray[np.int64], values: int, *, multi_label: bool) -> None:
+    least = UNKNOWN if multi_label else 0
+    if y.min(initial=0) < least or y.max(initial=0) >= values:
+        raise OstrakaError(
+            ErrorCode.DATA_LABEL_RANGE,
+            f"Labels are to be from 0 to {values - 1}: give the task's number of classes.",
+        )
+
+
+def _shape(found: Shape, expected: Shape) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.DATA_SHAPE,
+        f"Records are of shape {found} and the student's of {expected}: prepare them by the same task.",
+    )

@@ -1,0 +1,45 @@
+"""Students by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from client.students.fixmatch import FixMatch
+from client.students.neural import Neural
+from client.students.supervised import Supervised
+from common.errors import ErrorCode, OstrakaError
+from common.learning.shape import Shape
+
+STUDENTS: Mapping[str, type[Neural]] = {
+    "supervised": Supervised,
+    "fixmatch": FixMatch,
+}
+
+
+def make_student(
+    name: str, *, shape: Shape | None = None, classes: int | None = None, **options: Any
+) -> Neural:
+    """A student that has learnt nothing yet.
+
+    Args:
+        name: of its algorithm, one of `STUDENTS`.
+        shape: of one record of the task.
+        classes: how many classes or labels the task has.
+        options: further parameters of the algorithm's class.
+
+    Raises:
+        OstrakaError: `config.invalid` for an unknown name or a parameter that the algorithm has not.
+    """
+    kind = student_class(name)
+    unknown = sorted(set(options) - set(kind._get_param_names()))
+    if unknown:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"The student {name} has no parameter {unknown[0]}.")
+    return kind(shape=shape, classes=classes, **options)
+
+
+def student_class(name: str) -> type[Neural]:
+    """The class of a student by name; raises `config.invalid` where there is none."""
+    if name not in STUDENTS:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"There is no student {name}: choose one of {', '.join(STUDENTS)}."
+        )
+    return STUDENTS[name]
