@@ -38,7 +38,7 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     yield Text(f"Queries were sent {_ENCODINGS[figures['encoding']]}; {_TALLIES[figures['tally']]}.")
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
-        "every epsilon here is worst-case, for this run alone."
+        f"every epsilon here is worst-case, for this run alone, and means {figures['notion']}."
     )
     if figures["unguaranteed"]:
         yield Text(unguaranteed(figures["unguaranteed"]))
@@ -64,7 +64,15 @@ def _labels(figures: Mapping[str, Any]) -> Table:
 
 
 def _parties(figures: Mapping[str, Any]) -> Table:
-    table = Table("party", "group", "teachers", "queries", "answers", "worst-case epsilon", "order")
+    table = Table(
+        "party",
+        "group",
+        "teachers",
+        "queries",
+        "answers",
+        f"worst-case epsilon ({figures['notion']})",
+        "order",
+    )
     for column in table.columns[1:]:
         column.justify = "right"
     table.title = (
@@ -85,7 +93,8 @@ def student(figures: Mapping[str, Any]) -> RenderableType:
 
 def _means(figures: Mapping[str, Any]) -> Table:
     table = _right(Table("student", "records", *(name.replace("_", " ") for name in METRICS)))
-    table.title = f"{figures['student']}, {figures['model']}, measured on {figures['measured']} {figures['measured_on']}"
+    kind = f"{figures['student']}, {figures['model']}"
+    table.title = f"{kind}, measured on {figures['measured']} {figures['measured_on']}"
     records = figures["labelled"], figures["labelled"] + figures["released"]
     for name, count in zip(("before", "after"), records, strict=True):
         metrics = figures[name] or {}
@@ -105,7 +114,8 @@ def _by_label(figures: Mapping[str, Any]) -> Table:
 
 
 def _labels_of(figures: Mapping[str, Any], when: str = "after") -> Sequence[Mapping[str, Any]]:
-    return (figures[when] or {}).get("labels", ())
+    labels: Sequence[Mapping[str, Any]] = (figures[when] or {}).get("labels", ())
+    return labels
 
 
 def _right(table: Table) -> Table:
