@@ -1,22 +1,17 @@
-"""What a party counts for a batch: its teachers' votes, or its own labelled records by nearest cluster."""
+"""What a party counts for a batch: its teachers' votes."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism
 from common.sharing.ballots import ballots
 from common.task import Task
 from services.hosting.device import MICRO_BATCH, Predictor
-from services.teachers.groups import GROUP
-from services.teachers.manifest import TeachersManifest
 
 WORK_BYTES = 2**26
 """Memory that counting takes at a time, about."""
@@ -100,63 +95,3 @@ class Teachers:
                 "teachers: train them again with this version.",
             )
         return votes
-
-
-@dataclass(frozen=True)
-class Records:
-    """Labelled records that vote themselves: each counts once, for its class, at its nearest cluster.
-
-    Attributes:
-        X: float32, shape (N, F), as `Task.prepare` gives them.
-        y: int64 class indices, shape (N,).
-        cliques: each record's, int64, shape (N,): those of a clique vote on the same queries.
-        classes: number of classes.
-    """
-
-    X: NDArray[np.float32]
-    y: NDArray[np.int64]
-    cliques: NDArray[np.int64]
-    classes: int
-
-    @classmethod
-    def load(cls, path: Path, task: Task, manifest: TeachersManifest) -> "Records":
-        """The records that a party's teachers were trained on.
-
-        Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid` for a multi-label task or for
-        other records than the guardian is told of.
-        """
-        if task.multi_label:
-            raise OstrakaError(
-                ErrorCode.CONFIG_INVALID,
-                f"policy.label_counts is for single-label tasks and '{task.name}' is multi-label: "
-                "set it to false in site.toml.",
-            )
-        data = task.load(path)
-        declared = {group.name: group.records for group in manifest.groups}
-        levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
-        if Counter(levels) != declared:
-            raise OstrakaError(
-                ErrorCode.CONFIG_INVALID,
-                f"{path} has {len(data)} records and the teachers were trained on {manifest.records}, or "
-                "levels of consent differ: name the same records in training.data of site.toml, or run "
-                "`ostraka party train` again.",
-            )
-        place = {group: i for i, clique in enumerate(manifest.cliques) for group in clique.groups}
-        cliques = np.array([place[level] for level in levels], dtype=np.int64)
-        return cls(task.prepare(data.X), data.labels(), cliques, len(task.classes))
-
-    def ballots(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Counts of records by nearest centre and class, (centres, classes).
-
-        Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; a
-        record whose clique is not `scheduled` there, (cliques, Q), does not count. Whatever one record is, it
-        counts in one cell at most.
-        """
-        size = 1 + WORK_BYTES // (len(centres) * _NUMBER_BYTES)
-        counted = np.zeros((len(centres), self.classes))
-        for start in range(0, len(self.X), size):
-            part = slice(start, start + size)
-            nearest = cdist(self.X[part], centres, "sqeuclidean").argmin(axis=1)
-            voting = scheduled[self.cliques[part], nearest]
-            np.add.at(counted, (nearest[voting], self.y[part][voting]), 1)
-        return counted

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, Ttac
+from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, RandRes, Ttac
 from common.plan import Plan
 from common.privacy import budget_amount, budget_rdp, propose_order
 from services.charges import Cap
@@ -43,11 +43,17 @@ class Policy(BaseModel):
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
     mechanisms: tuple[str, ...] | None = None
     """Mechanisms to answer; none: every one but `ttac`, which must be named; `noise_cluster` only with
-    `label_counts`."""
+    `label_counts`, `rand_res` only with `randomized_labels`."""
     label_counts: bool = False
     """Whether to count this party's own labelled records by cluster, which `noise_cluster` asks for.
 
     A person then changes as many counts as it has records: `max_votes_per_person` must be that large.
+    """
+    randomized_labels: bool = False
+    """Whether to give away this party's own labels, each drawn anew, which `rand_res` asks for.
+
+    That somebody has a record with such features is told as well. What labels cost grows with the records of
+    a person: `max_votes_per_person` must be that large.
     """
 
     @model_validator(mode="after")
@@ -65,6 +71,8 @@ class Policy(BaseModel):
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
         if "noise_cluster" in (self.mechanisms or ()) and not self.label_counts:
             raise ValueError("mechanism noise_cluster needs label_counts = true")
+        if "rand_res" in (self.mechanisms or ()) and not self.randomized_labels:
+            raise ValueError("mechanism rand_res needs randomized_labels = true")
         return self
 
     @property
@@ -97,6 +105,12 @@ class Policy(BaseModel):
                 ErrorCode.POLICY_REFUSED,
                 "This party does not count its labelled records for noise_cluster: ask its operator to set "
                 "policy.label_counts to true in site.toml, or leave this party out of the plan.",
+            )
+        if isinstance(mechanism, RandRes) and not self.randomized_labels:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                "This party does not give its labels away, not even randomised: ask its operator to set "
+                "policy.randomized_labels to true in site.toml, or leave this party out of the plan.",
             )
         if isinstance(mechanism, Ttac) and self.mechanisms is None:
             raise OstrakaError(

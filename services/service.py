@@ -16,9 +16,8 @@ from services.grants import Checker
 from services.hosting.admission import Admission
 from services.hosting.hosted import Hosted
 from services.hosting.hosting import Hosting
-from services.voting import Voter
+from services.voting import Content, Voter
 
-FEATURE_BYTES = 4
 CALLS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
 ROLES: Mapping[str, frozenset[Role]] = {
     f"/ostraka.v1.Party/{call}": frozenset({Role.QUERY}) for call in CALLS
@@ -53,13 +52,11 @@ class PartyService(party_pb2_grpc.PartyServicer):
         header, querier = first.header, peer_identity(context)
         permission = self._checker.check(header, querier, header.rows)
         hosted = self._hosting.current
-        hosted.terms.check_plain(permission, querier, header.columns)
-        size = header.rows * header.columns * FEATURE_BYTES
+        hosted.terms.check_plain(permission, querier, header)
+        size = Content.size(header)
         with self._admission.place(size, querier.site):
-            features = join(
-                (message.chunk for message in request_iterator), expected=size, sha256=header.sha256
-            )
-            reply = self._voter.answer(hosted, permission, features, querier)
+            data = join((message.chunk for message in request_iterator), expected=size, sha256=header.sha256)
+            reply = self._voter.answer(hosted, permission, Content(data, header.members), querier)
         yield party_pb2.VoteReply(header=reply)
 
     def Begin(  # noqa: N802

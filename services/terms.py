@@ -6,14 +6,18 @@ from typing import Literal, Self
 from common.crypto.ckks.parameters import Head
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from common.mechanism import DpTtac, Ttac
+from common.mechanism import DpTtac, NoiseCluster, Ttac
 from common.plan import Plan
 from common.schedules import ticket_invalid
 from common.task import Task
+from protos.ostraka.v1 import party_pb2
 from services.declared import Declared
 from services.grants import Permission, Session
 from services.policy import Policy
 from services.teachers.manifest import TeachersManifest
+
+MOST_MEMBERS = 2**20
+"""Records that may be told by their clusters in one batch."""
 
 
 @dataclass(frozen=True)
@@ -70,19 +74,25 @@ class Terms:
         if permission.participant.head != self.head:
             raise ticket_invalid("names another head than this party's teachers have")
 
-    def check_plain(self, permission: Permission, querier: Identity, columns: int) -> None:
-        """As `check`, for queries in the clear; raises `data.shape` for other columns than the task's."""
+    def check_plain(self, permission: Permission, querier: Identity, header: party_pb2.VoteHeader) -> None:
+        """As `check`, for queries in the clear.
+
+        Raises `data.shape` for other columns than the task's, `plan.invalid` for members that are not those
+        of clusters where labels are charged, `message.too_large` for too many.
+        """
         self.check(permission, querier)
         if permission.plan.encoding != "plain":
             raise _other_call("encoding is ckks", "ask for votes with Begin")
         if isinstance(permission.plan.mechanism, Ttac | DpTtac):
             raise _other_call("queries are rounds of a training", "ask for updates with Train")
-        if columns != len(self.task.columns):
+        if header.columns != len(self.task.columns):
             raise OstrakaError(
                 ErrorCode.DATA_SHAPE,
-                f"The batch has {columns} features and the task '{self.task.name}' has "
+                f"The batch has {header.columns} features and the task '{self.task.name}' has "
                 f"{len(self.task.columns)}: send records of the task's columns.",
             )
+        if header.members:
+            _check_members(permission.plan, header)
 
     def _check_task(self, plan: Plan) -> None:
         known = len(self.task.classes)
@@ -110,6 +120,21 @@ class Terms:
                 f"This party's teachers were trained behind {_named(self.encoder)} and the plan names "
                 f"{_named(plan.encoder)}, or its weights differ: use one encoder at all sites.",
             )
+
+
+def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
+    """Where whole records are charged, another record could move all that are like it to other clusters."""
+    if not isinstance(plan.mechanism, NoiseCluster) or plan.adjacency != "label":
+        raise OstrakaError(
+            ErrorCode.PLAN_INVALID,
+            "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "
+            "send queries.",
+        )
+    if header.members > MOST_MEMBERS:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{header.members} records are told by their clusters and {MOST_MEMBERS} are taken: send fewer.",
+        )
 
 
 def _named(encoder: str) -> str:

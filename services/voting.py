@@ -1,4 +1,10 @@
-"""One batch voted on: features checked, teachers asked, ballots formed."""
+"""One batch voted on: features checked, teachers asked or records looked up, ballots formed."""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,49 +12,115 @@ from numpy.typing import NDArray
 from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from common.mechanism import NoiseCluster
+from common.mechanism import NoiseCluster, RandRes
 from common.task import Task
 from protos.ostraka.v1 import party_pb2
 from services.answers import Answers
 from services.grants import Permission
 from services.hosting.hosted import Hosted
+from services.records import Records
+
+FEATURE_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Content:
+    """What came with a vote's header.
+
+    Attributes:
+        data: the chunks in one.
+        members: how many records of known clusters they hold; 0: they hold a row for each query.
+    """
+
+    data: bytes = field(repr=False)
+    members: int = 0
+
+    @staticmethod
+    def size(header: party_pb2.VoteHeader) -> int:
+        """How many bytes a header announces."""
+        if header.members:
+            return header.members * (header.columns + 1) * FEATURE_BYTES
+        return header.rows * header.columns * FEATURE_BYTES
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from any other."""
+        return self.members.to_bytes(FEATURE_BYTES, "little") + hashlib.sha256(self.data).digest()
+
+    def rows(self, queries: int) -> NDArray[np.float32]:
+        """The features, (queries or members, columns)."""
+        clusters = self.members * FEATURE_BYTES
+        features = np.frombuffer(self.data, "<f4", count=(len(self.data) - clusters) // FEATURE_BYTES)
+        return features.astype(np.float32).reshape(self.members or queries, -1)
+
+    def clusters(self, queries: int) -> NDArray[np.int32]:
+        """Each member's cluster, int32; raises `message.invalid` for one that is no query."""
+        start = len(self.data) - self.members * FEATURE_BYTES
+        clusters = np.frombuffer(self.data, "<i4", offset=start).astype(np.int32)
+        if ((clusters < 0) | (clusters >= queries)).any():
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                f"A member is in none of the batch's {queries} clusters: number clusters from 0.",
+            )
+        return clusters
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """A batch that may be voted on: its features, and the cluster of each where these are members."""
+
+    permission: Permission
+    X: NDArray[np.float32] = field(repr=False)
+    clusters: NDArray[np.int32] | None = field(repr=False)
+
+    @classmethod
+    def read(cls, permission: Permission, content: Content, task: Task) -> Self:
+        X, size = content.rows(permission.size), permission.size
+        require_finite(X, task.columns, "The batch")
+        if task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                "The batch has features outside 0 to 1, onto which the task maps its ranges: preprocess "
+                "records as the task says before they are sent.",
+            )
+        return cls(permission, X, content.clusters(size) if content.members else None)
+
+    def ballots(self, hosted: Hosted, random: Callable[[int], bytes]) -> NDArray[np.float64]:
+        """Ballots in votes, (queries, width); zero where this party has nobody scheduled."""
+        plan, scheduled = self.permission.plan, self.permission.scheduled
+        match plan.mechanism:
+            case RandRes(epsilon=epsilon):
+                return _records(hosted).responses(self.X, scheduled, epsilon, random)
+            case NoiseCluster() if self.clusters is not None:
+                return _records(hosted).members(self.X, self.clusters, scheduled)
+            case NoiseCluster():
+                return _records(hosted).nearest(self.X, scheduled)
+        turns = hosted.terms.declared.turns(self.permission)
+        return hosted.teachers.ballots(self.X, turns, plan.mechanism, plan.labels)
 
 
 class Voter:
     """Answers permitted batches, each once; safe to call from many threads."""
 
-    def __init__(self, answers: Answers) -> None:
-        """Takes what makes each reply once."""
+    def __init__(self, answers: Answers, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
+        """Takes what makes each reply once; labels are drawn anew from `random`, so many bytes."""
         self._answers = answers
+        self._random = random
 
     def answer(
-        self, hosted: Hosted, permission: Permission, features: bytes, querier: Identity
+        self, hosted: Hosted, permission: Permission, content: Content, querier: Identity
     ) -> party_pb2.VoteReplyHeader:
         """The reply to a request that `hosted.terms` allow; the same content again gets the same bytes.
 
-        Features are little-endian float32, size x columns, after the task's preprocessing. Raises `data.nan`,
-        `task.mismatch` for features beyond what the preprocessing gives, or what `Answers.answer` raises.
+        Features are little-endian float32, after the task's preprocessing. Raises `data.nan`, `task.mismatch`
+        for features beyond what the preprocessing gives, `message.invalid` for clusters that are none, or
+        what `Answers.answer` raises.
         """
-        X = np.frombuffer(features, "<f4").astype(np.float32).reshape(permission.size, -1)
-        _check_features(X, hosted.terms.task)
-        asked, charges = permission.digest(features, querier), hosted.terms.declared.charges(permission)
-        return self._answers.answer(permission, asked, charges, lambda: _ballots(hosted, X, permission))
+        batch = _Batch.read(permission, content, hosted.terms.task)
+        asked, charges = permission.digest(content.digest, querier), hosted.terms.declared.charges(permission)
+        return self._answers.answer(permission, asked, charges, lambda: batch.ballots(hosted, self._random))
 
 
-def _check_features(X: NDArray[np.float32], task: Task) -> None:
-    require_finite(X, task.columns, "The batch")
-    if task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
-        raise OstrakaError(
-            ErrorCode.TASK_MISMATCH,
-            "The batch has features outside 0 to 1, onto which the task maps its ranges: preprocess "
-            "records as the task says before they are sent.",
-        )
-
-
-def _ballots(hosted: Hosted, X: NDArray[np.float32], permission: Permission) -> NDArray[np.float64]:
-    """Ballots in votes, (queries, width); zero where this party has no teacher scheduled."""
-    plan, mechanism = permission.plan, permission.plan.mechanism
-    if isinstance(mechanism, NoiseCluster):
-        assert hosted.records is not None  # noqa: S101 - the policy allows it only with records
-        return hosted.records.ballots(X, permission.scheduled)
-    return hosted.teachers.ballots(X, hosted.terms.declared.turns(permission), mechanism, plan.labels)
+def _records(hosted: Hosted) -> Records:
+    assert hosted.records is not None  # noqa: S101 - the policy allows such plans only with records
+    return hosted.records

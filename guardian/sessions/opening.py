@@ -62,8 +62,9 @@ class Opening:
         """Store the batch with its reservations and return its ticket; the same again gets the same ticket.
 
         Raises:
-            OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `plan.invalid`, `batch.too_large`,
-                `quorum.lost`, `budget.too_small`, `session.ended`, and as `Ledger.open_batch`.
+            OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `plan.invalid`,
+                `batch.too_large`, `quorum.lost`, `budget.too_small`, `session.ended`, and as
+                `Ledger.open_batch`.
         """
         policy, plan = self._policies.current(), asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)

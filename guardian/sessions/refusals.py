@@ -19,7 +19,7 @@ def check_size(plan: Plan, size: int) -> None:
 
 
 def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
-    """The error for a batch of records that costs too much: a smaller one costs the same, so none is offered."""
+    """The error for a batch of records that costs too much: a smaller one costs the same, none is offered."""
     if error.code is not ErrorCode.BUDGET_TOO_SMALL or not plan.mechanism.by_record:
         return error
     return OstrakaError(

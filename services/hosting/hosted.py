@@ -11,10 +11,11 @@ from common.config import load_section
 from common.crypto.ckks.heads import EncryptedHead
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
-from services.ballots import Records, Teachers
+from services.ballots import Teachers
 from services.declared import declaration
 from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
 from services.policy import Policy
+from services.records import Records
 from services.teachers.config import TEACHERS, TrainingSection
 from services.terms import Terms
 
@@ -33,7 +34,7 @@ class Hosted:
         manifest: what the guardian is told of the teachers.
         terms: what is answered at all.
         teachers: who vote.
-        records: labelled ones that vote where the policy allows NoiseCluster.
+        records: labelled ones, where the policy lets them vote themselves.
         heads: of all teachers, for encrypted queries; none where `terms.head` is empty.
     """
 
@@ -85,7 +86,7 @@ class Loader:
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """The labelled records that the teachers were trained on, where they may vote themselves."""
-        if not self.policy.label_counts:
+        if not (self.policy.label_counts or self.policy.randomized_labels):
             return None
         section = load_section(self.folder, "training", TrainingSection)
         return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)

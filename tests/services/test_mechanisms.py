@@ -23,9 +23,9 @@ from common.mechanism import (
 )
 from common.privacy import amount
 from common.sharing.label_sets import bits_of, count_sets
-from services.ballots import Records
 from services.charges import Charge
 from services.journal import Journal
+from services.records import Records
 from services.teachers import Ensemble
 from services.teachers.guard import Votes
 from tests.services.conftest import symptoms
@@ -197,9 +197,9 @@ def test_one_record_moves_from_one_cell_to_another() -> None:
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
     y = random.integers(0, 4, 40)
     everywhere, cliques = np.ones((1, 5), np.bool_), np.zeros(40, np.int64)
-    before = Records(X, y, cliques, 4).ballots(centres, everywhere)
+    before = Records(X, y, cliques, 4).nearest(centres, everywhere)
     X[17], y[17] = 1 - X[17], (y[17] + 1) % 4
-    moved = Records(X, y, cliques, 4).ballots(centres, everywhere) - before
+    moved = Records(X, y, cliques, 4).nearest(centres, everywhere) - before
     assert sorted(moved[moved != 0]) == [-1, 1]
 
 
@@ -208,11 +208,11 @@ def test_records_count_where_their_clique_votes() -> None:
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
     y, cliques = random.integers(0, 4, 40), random.integers(0, 2, 40)
     votes = random.random((2, 5)) < 0.5
-    found = Records(X, y, cliques, 4).ballots(centres, votes)
+    found = Records(X, y, cliques, 4).nearest(centres, votes)
     everywhere = np.ones((1, 5), np.bool_)
     for clique in range(2):
         own = cliques == clique
-        alone = Records(X[own], y[own], np.zeros(own.sum(), np.int64), 4).ballots(centres, everywhere)
+        alone = Records(X[own], y[own], np.zeros(own.sum(), np.int64), 4).nearest(centres, everywhere)
         found -= alone * votes[clique][:, None]
     assert not found.any()
 

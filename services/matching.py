@@ -1,0 +1,32 @@
+"""Records found by their features, which all sites know; labels take no part in it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Known:
+    """Records by their features: of those alike, the first is found by the first row like them, and so on."""
+
+    def __init__(self, X: NDArray[np.float32]) -> None:
+        """Take the features (N, F) of all records, prepared as the task says."""
+        self._places = {key: place for place, key in enumerate(_keys(X))}
+
+    def find(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The record that each row of `X` (Q, F) finds, int64 (Q,), none of them twice; -1 for no record.
+
+        Features are alike where all numbers are equal, so that -0.0 is 0.0.
+        """
+        return np.fromiter((self._places.get(key, -1) for key in _keys(X)), dtype=np.int64, count=len(X))
+
+
+def _keys(X: NDArray[np.float32]) -> Iterator[tuple[bytes, int]]:
+    """Of each row its features' SHA-256, and how many rows like it came before."""
+    seen: Counter[bytes] = Counter()
+    for row in X + np.float32(0):
+        digest = hashlib.sha256(row.tobytes()).digest()
+        yield digest, seen[digest]
+        seen[digest] += 1

@@ -1,0 +1,138 @@
+"""What a party's own labelled records answer to a batch: counts by cluster, or labels drawn anew."""
+
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from common.errors import ErrorCode, OstrakaError
+from common.task import Task
+from services.ballots import WORK_BYTES
+from services.matching import Known
+from services.randomized import randomize
+from services.teachers.groups import GROUP
+from services.teachers.manifest import TeachersManifest
+
+_NUMBER_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Records:
+    """Labelled records that vote themselves, each at most once in a batch, for its class.
+
+    Attributes:
+        X: float32, shape (N, F), as `Task.prepare` gives them.
+        y: int64 class indices, shape (N,).
+        cliques: each record's, int64, shape (N,): those of a clique vote on the same queries.
+        classes: number of classes.
+    """
+
+    X: NDArray[np.float32] = field(repr=False)
+    y: NDArray[np.int64] = field(repr=False)
+    cliques: NDArray[np.int64] = field(repr=False)
+    classes: int
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        task: Task,
+        manifest: TeachersManifest,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> Self:
+        """The records that a party's teachers were trained on, in an order of chance.
+
+        Which of the records with equal features answers a query then says nothing about their labels, by
+        which a file may be sorted. Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid`
+        for a multi-label task or for other records than the guardian is told of.
+        """
+        if task.multi_label:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                "policy.label_counts and policy.randomized_labels are for single-label tasks and "
+                f"'{task.name}' is multi-label: set them to false in site.toml.",
+            )
+        data = task.load(path)
+        declared = {group.name: group.records for group in manifest.groups}
+        levels = (GROUP,) * len(data) if list(declared) == [GROUP] else data.consent or ()
+        if Counter(levels) != declared:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"{path} has {len(data)} records and the teachers were trained on {manifest.records}, or "
+                "levels of consent differ: name the same records in training.data of site.toml, or run "
+                "`ostraka party train` again.",
+            )
+        place = {group: i for i, clique in enumerate(manifest.cliques) for group in clique.groups}
+        cliques = np.array([place[level] for level in levels], dtype=np.int64)
+        order = np.argsort(np.frombuffer(random(_NUMBER_BYTES * len(data)), "<u8"))
+        return cls(
+            task.prepare(data.X)[order], data.labels()[order], cliques[order], classes=len(task.classes)
+        )
+
+    def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Counts of records by nearest centre and class, (centres, classes).
+
+        Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; a
+        record whose clique is not `scheduled` there, (cliques, Q), does not count. Whatever one record is, it
+        counts in one cell at most.
+        """
+        size = 1 + WORK_BYTES // (len(centres) * _NUMBER_BYTES)
+        counted = np.zeros((len(centres), self.classes))
+        for start in range(0, len(self.X), size):
+            part = np.arange(start, min(start + size, len(self.X)))
+            clusters = cdist(self.X[part], centres, "sqeuclidean").argmin(axis=1)
+            self._count(counted, part, clusters, scheduled)
+        return counted
+
+    def members(
+        self, members: NDArray[np.float32], clusters: NDArray[np.int32], scheduled: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Counts of the records among `members` (M, F) by cluster and class, (clusters, classes).
+
+        Each counts in that of the `clusters` (M,) of which a member has its features (`Known.find`): in one
+        cell at most, whose row is the same whatever its label.
+        """
+        counted = np.zeros((scheduled.shape[1], self.classes))
+        found = self._known.find(members)
+        self._count(counted, found[found >= 0], clusters[found >= 0], scheduled)
+        return counted
+
+    def responses(
+        self,
+        queries: NDArray[np.float32],
+        scheduled: NDArray[np.bool_],
+        epsilon: float,
+        random: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> NDArray[np.float64]:
+        """A vote for the label, drawn anew, of the record that each of `queries` (Q, F) finds; (Q, classes).
+
+        None where there is no such record, or its clique is not `scheduled` there.
+        """
+        found = self._known.find(queries)
+        voting = np.flatnonzero((found >= 0) & scheduled[self.cliques[found], np.arange(len(queries))])
+        drawn = randomize(self.y[found[voting]], self.classes, epsilon, random)
+        ballots = np.zeros((len(queries), self.classes))
+        ballots[voting] = drawn[:, None] == np.arange(self.classes)
+        return ballots
+
+    @cached_property
+    def _known(self) -> Known:
+        return Known(self.X)
+
+    def _count(
+        self,
+        counted: NDArray[np.float64],
+        records: NDArray[np.int64],
+        clusters: NDArray[np.integer[Any]],
+        scheduled: NDArray[np.bool_],
+    ) -> None:
+        """Add these records, each to its cluster's count of its class."""
+        voting = scheduled[self.cliques[records], clusters]
+        np.add.at(counted, (clusters[voting], self.y[records[voting]]), 1)
