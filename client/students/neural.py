@@ -99,20 +99,44 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         _check(labelled, pool, validation, shape, outputs)
         scaling = Scaling.of(pool, shape)
         net = network(shape, outputs, self.network, seed=self.seed)
-        history = learn(
+        history = self.train(
             net,
-            self.objective(augmentation(shape), multi_label=labelled.multi_label),
+            augmentation(shape),
             _scaled(labelled, scaling),
             scaling.apply(pool),
             None if validation is None else _scaled(validation, scaling),
-            self.learning or self.default_learning,
-            seed=self.seed,
             progress=progress,
             checkpoint=checkpoint,
             log=log,
         )
         return self.take(
             net.cpu(), scaling, multi_label=labelled.multi_label, outputs=outputs, history=history
+        )
+
+    def train(
+        self,
+        net: nn.Module,
+        views: Augmentation,
+        labelled: Labelled,
+        pool: Features,
+        validation: Labelled | None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> History:
+        """Trains a network on scaled records of which the pool holds all; `fit` explains the others."""
+        return learn(
+            net,
+            self.objective(views, multi_label=labelled.multi_label),
+            labelled,
+            pool,
+            validation,
+            self.learning or self.default_learning,
+            seed=self.seed,
+            progress=progress,
+            checkpoint=checkpoint,
+            log=log,
         )
 
     def take(
