@@ -1,0 +1,84 @@
+"""Every training measured once: what is in the cache is not trained again."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.dpsgd.data import DELTA, Problem, load
+from benchmarks.dpsgd.learning import dpsgd
+from benchmarks.dpsgd.measures import Measure, measure
+from common.files import write_atomic
+
+SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training of one problem: its measure, and how much noise it took.
+
+    Attributes:
+        problem: name of the data.
+        epsilon: asked for; none without a guarantee.
+        checked: epsilon by dp_accounting.
+        multiplier: of the noise.
+        measure: on the test records.
+    """
+
+    problem: str
+    epsilon: float | None
+    checked: float | None
+    multiplier: float | None
+    measure: Measure
+
+
+def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cell:
+    """Returns what is in the cache, or trains and keeps it there."""
+    named = "plain" if epsilon is None else f"{epsilon:.3g}"
+    file = cache / f"{problem.name}-{named}-{seed}.json"
+    if not file.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, json.dumps(asdict(_trained(problem, epsilon, seed))))
+    kept = json.loads(file.read_text())
+    return Cell(**kept | {"measure": Measure(**kept["measure"])})
+
+
+def cells(problem: Problem, cache: Path, advance: Callable[[], None]) -> list[Cell]:
+    """Returns every epsilon of a problem, and none, by SEEDS seeds; `advance` is told of each."""
+    found = []
+    for epsilon in (None, *problem.epsilons):
+        for seed in range(SEEDS):
+            found.append(cell(problem, epsilon, seed, cache))
+            advance()
+    return found
+
+
+def mean_and_deviation(measures: Sequence[Measure]) -> tuple[Measure, Measure]:
+    """Returns the means, and the deviations of the sample (0 of a single one)."""
+    every = np.array([list(asdict(one).values()) for one in measures])
+    deviation = every.std(axis=0, ddof=1) if len(every) > 1 else np.zeros(every.shape[1])
+    return Measure(*every.mean(axis=0).tolist()), Measure(*deviation.tolist())
+
+
+def _trained(problem: Problem, epsilon: float | None, seed: int) -> Cell:
+    split = load(problem)
+    trained = dpsgd(
+        split.X,
+        split.y,
+        epsilon,
+        DELTA,
+        classes=split.classes,
+        network=problem.network,
+        training=problem.training,
+        seed=seed,
+    )
+    noise = trained.noise
+    return Cell(
+        problem.name,
+        epsilon,
+        None if noise is None else noise.epsilon(DELTA),
+        None if noise is None else noise.multiplier,
+        measure(split.y_test, trained.predict_proba(split.X_test)),
+    )

@@ -1,0 +1,132 @@
+"""DP-SGD by Opacus: one network, every record's gradient clipped, noise on each batch's sum."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from benchmarks.dpsgd.calibration import Noise, calibrate, missing
+from benchmarks.dpsgd.networks import linear, loss_of
+
+Network = Callable[[int, int], nn.Module]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a network learns.
+
+    Attributes:
+        epochs: expected number of times that a record is drawn.
+        batch: expected number of records of a batch; each record is in it by itself (Poisson sampling).
+        rate: learning rate of SGD with momentum 0.9.
+        clip: norm to which a record's gradient is clipped.
+    """
+
+    epochs: int = 20
+    batch: int = 128
+    rate: float = 0.5
+    clip: float = 1.0
+
+    def sampling(self, records: int) -> tuple[float, int]:
+        """Returns the probability of a record to be in a batch, and the number of batches."""
+        per_epoch = max(1, round(records / self.batch))
+        return 1 / per_epoch, self.epochs * per_epoch
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network, and the noise that it was trained with: none without a guarantee."""
+
+    network: nn.Module = field(repr=False)
+    multi_label: bool
+    noise: Noise | None
+
+    def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Returns the probabilities (Q, k) of classes, or of labels, for records (Q, F)."""
+        with torch.no_grad():
+            logits = self.network(torch.from_numpy(X))
+        p = torch.sigmoid(logits) if self.multi_label else torch.softmax(logits, dim=1)
+        return p.double().numpy()
+
+
+def dpsgd(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    epsilon: float | None,
+    delta: float,
+    *,
+    classes: int,
+    network: Network = linear,
+    training: Training | None = None,
+    seed: int = 0,
+    progress: Progress = lambda done, total: None,
+) -> Trained:
+    """Trains a network on records (N, F), `epsilon`-DP at `delta` for one record that is there or not.
+
+    The seed makes a measurement repeatable, and with it the noise: nothing is to be released that it made.
+
+    Args:
+        X: records, scaled by what is public.
+        y: class indices (N,), or 0 and 1 for each label (N, k).
+        epsilon: by Opacus' PRV accountant; none trains without clipping, noise and guarantee.
+        delta: of the guarantee.
+        classes: number of classes, or of labels.
+        network: builds it from the numbers of features and outputs.
+        training: how it learns.
+        seed: of the network's first weights, the batches and the noise.
+        progress: told how many batches are done, and of how many.
+
+    Raises:
+        OstrakaError: `config.invalid` where Opacus is not installed.
+    """
+    how = training or Training()
+    rate, steps = how.sampling(len(X))
+    noise = None if epsilon is None else calibrate(epsilon, delta, rate, steps)
+    torch.manual_seed(seed)
+    net = network(X.shape[1], classes)
+    optimizer = torch.optim.SGD(net.parameters(), lr=how.rate, momentum=0.9)
+    data = TensorDataset(torch.from_numpy(X), torch.from_numpy(y))
+    batches: Any = DataLoader(data, batch_size=max(1, round(len(X) * rate)), shuffle=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if noise is not None:
+            wrapped, optimizer, batches = _private(net, optimizer, batches, noise, how.clip)
+            _learn(wrapped, optimizer, batches, steps, progress)
+        else:
+            _learn(net, optimizer, batches, steps, progress)
+    return Trained(net.eval(), y.ndim > 1, noise)
+
+
+def _private(net: nn.Module, optimizer: Any, batches: Any, noise: Noise, clip: float) -> Any:
+    """All three as Opacus has them: gradients by record, clipped, with noise, and Poisson batches."""
+    try:
+        from opacus import PrivacyEngine
+    except ImportError as exc:
+        raise missing() from exc
+    return PrivacyEngine().make_private(
+        module=net,
+        optimizer=optimizer,
+        data_loader=batches,
+        noise_multiplier=noise.multiplier,
+        max_grad_norm=clip,
+    )
+
+
+def _learn(net: nn.Module, optimizer: Any, batches: Any, steps: int, progress: Progress) -> None:
+    done = 0
+    while done < steps:
+        for X, y in batches:
+            optimizer.zero_grad()
+            loss_of(net(X), y).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            done += 1
+            progress(done, steps)
+            if done == steps:
+                break

@@ -1,0 +1,60 @@
+"""Accuracy, balanced accuracy, area under the curve and mean average precision: of classes, and of labels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+YES = 0.5
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Of one label or on average: accuracy, balanced accuracy, area under the ROC curve, average precision.
+
+    Accuracy is the share of right labels, or of records of the right class.
+    """
+
+    acc: float
+    bac: float
+    auc: float
+    map: float
+
+
+def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
+    """Returns the means over classes (y (N,)) or labels (y (N, k)) of probabilities `p` (N, k).
+
+    What none or all of the records have counts for accuracy alone.
+    """
+    if y.ndim > 1:
+        every = by_label(y, p)
+        told = [one for one in every if one is not None]
+        means = np.mean([[one.bac, one.auc, one.map] for one in told], axis=0)
+        return Measure(float(((p >= YES) == y).mean()), *means.tolist())
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+    said = p.argmax(axis=1)
+    ranked = measure(np.eye(p.shape[1], dtype=np.int64)[y], p)
+    return Measure(
+        float(accuracy_score(y, said)), float(balanced_accuracy_score(y, said)), ranked.auc, ranked.map
+    )
+
+
+def by_label(y: NDArray[np.int64], p: NDArray[np.float64]) -> list[Measure | None]:
+    """Returns what each label of `y` (N, k) measures; none for one that none or all of the records have."""
+    return [_one(true, scores) for true, scores in zip(y.T, p.T, strict=True)]
+
+
+def _one(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure | None:
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    if len(np.unique(y)) < 2:
+        return None
+    yes = p >= YES
+    bac = (yes[y == 1].mean() + 1 - yes[y == 0].mean()) / 2
+    return Measure(
+        float((yes == y).mean()),
+        float(bac),
+        float(roc_auc_score(y, p)),
+        float(average_precision_score(y, p)),
+    )
