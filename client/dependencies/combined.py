@@ -1,11 +1,19 @@
 """What the runs of one pool that asked for different labels say together."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from client.answers import Answer
-from client.state import RunState
+from client.dependencies.rules import Dependencies, load_dependencies
+from client.state import STATE_FILE, RunState, load_state
+
+RULES_FILE = "dependencies.toml"
+PARENTS = "parents"
+Families: TypeAlias = Mapping[int, tuple[int, ...]]
+"""The children of each parent, by index."""
 
 
 @dataclass(frozen=True)
@@ -14,10 +22,11 @@ class Combined:
 
     Attributes:
         task: its name, with its `classes` and its `task_digest`.
-        pool_sha256: of the pool, with its `pool_size`.
+        pool_sha256: of the pool, with its `pool_size`, of which the first `queries` are to be asked.
         answers: by row of the pool, as `RunState.answers`: for every label of the task 1, 0, or None where it
             was neither answered nor implied.
-        implied: by row, the labels that nobody was asked about because a label they need is absent, by index.
+        implied: by row, the labels that nobody was asked about because their parent is absent, by index.
+        partly: rows that some labels were not asked of which may be present; they can still be asked.
         parts: the runs, by the name of their sub-folder.
     """
 
@@ -26,16 +35,95 @@ class Combined:
     task_digest: bytes
     pool_sha256: str
     pool_size: int
+    queries: int
     answers: Mapping[int, Answer] = field(repr=False)
     implied: Mapping[int, tuple[int, ...]] = field(repr=False)
+    partly: frozenset[int] = field(repr=False)
     parts: Mapping[str, RunState] = field(repr=False)
 
 
 def is_combined(folder: Path) -> bool:
     """Whether a folder holds the runs of `ostraka query label --dependencies`."""
-    raise NotImplementedError
+    return (folder / RULES_FILE).exists()
 
 
 def combined_answers(folder: Path) -> Combined:
-    """What the runs in a folder say together; raises `data.missing` or `run.mismatch` as `load_state`."""
-    raise NotImplementedError
+    """What the runs in a folder say together.
+
+    Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state`.
+    """
+    rules, first = load_dependencies(folder / RULES_FILE), load_state(folder / PARENTS)
+    names = (folder_of(parent, first.classes) for parent in rules.families)
+    later = {name: load_state(folder / name) for name in names if (folder / name / STATE_FILE).exists()}
+    return combine(rules, {PARENTS: first} | later)
+
+
+def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
+    """What runs say together: the one of the labels that are asked first, and those of children so far."""
+    first = parts[PARENTS]
+    plan, labels = first.parsed_plan(), len(first.classes)
+    families = families_of(rules, first.classes)
+    names = {parent: folder_of(first.classes[parent], first.classes) for parent in families}
+    later = {parent: parts[name].answers() for parent, name in names.items() if name in parts}
+    joined = {
+        row: join(given, {parent: own[row] for parent, own in later.items() if row in own}, families, labels)
+        for row, given in first.answers().items()
+    }
+    return Combined(
+        task=first.task,
+        classes=first.classes,
+        task_digest=plan.task_digest,
+        pool_sha256=first.pool_sha256,
+        pool_size=first.pool_size,
+        queries=plan.queries,
+        answers={row: one.answer for row, one in joined.items()},
+        implied={row: one.implied for row, one in joined.items() if one.implied},
+        partly=frozenset(row for row, one in joined.items() if one.partly),
+        parts=parts,
+    )
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What is known of a query: its answer, which labels in it were implied, whether more can be asked."""
+
+    answer: Answer
+    implied: tuple[int, ...]
+    partly: bool
+
+
+def join(first: Answer, later: Mapping[int, Answer], families: Families, labels: int) -> Joined:
+    """Join the answer about the labels that are asked first with those about children, by their parent.
+
+    Children of an absent parent are absent; those of a parent that is present, or was not answered, are what
+    `later` says, and can be asked as long as it says nothing. `labels` is how many the task has.
+    """
+    bits = _known(first)
+    implied = [child for parent in families if bits.get(parent) == 0 for child in families[parent]]
+    due = [parent for parent in families if bits.get(parent) != 0]
+    for parent in due:
+        bits |= _known(later.get(parent))
+    bits |= dict.fromkeys(implied, 0)
+    answer = tuple(bits.get(label) for label in range(labels)) if bits else None
+    return Joined(answer, tuple(sorted(implied)), any(parent not in later for parent in due))
+
+
+def folder_of(parent: str, classes: Sequence[str]) -> str:
+    """The name of the sub-folder of the run that asks for a parent's children."""
+    plain = re.fullmatch(r"[A-Za-z0-9_-]+", parent)
+    return f"after-{parent}" if plain else f"after-label-{classes.index(parent)}"
+
+
+def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
+    """The rules of a task with these labels, by index."""
+    return {
+        classes.index(parent): tuple(classes.index(child) for child in children)
+        for parent, children in rules.families.items()
+    }
+
+
+def _known(answer: Answer) -> dict[int, int]:
+    """The labels that an answer has something to say of."""
+    if not isinstance(answer, tuple):
+        return {}
+    return {label: bit for label, bit in enumerate(answer) if bit is not None}

@@ -1,0 +1,129 @@
+"""Negative dependencies between labels, learned on own labelled records (000, Appendix D)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.dependencies.rules import Dependencies, Dependency
+from common.errors import ErrorCode, OstrakaError
+
+Floats = NDArray[np.float64]
+CONFIDENCE, SUPPORT = 0.95, 20
+
+
+@dataclass(frozen=True)
+class Absences:
+    """How labels go missing together, parents in rows and children in columns.
+
+    Attributes:
+        confidence: share of the records without the parent that are without the child, (k, k); NaN on the
+            diagonal and where no record is without the parent. Table 3 of 000.
+        missed: share of the records with the child that are without the parent, (k, k), of two more records
+            than there are, one of them missed: 1/2 where no record has the child.
+        absent: share of all records that are without a label, (k,).
+        support: how many records are without it, int64 (k,).
+    """
+
+    confidence: Floats = field(repr=False)
+    missed: Floats = field(repr=False)
+    absent: Floats = field(repr=False)
+    support: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, y: NDArray[np.int64]) -> "Absences":
+        """Count labels y (N, k) of 0 and 1."""
+        without = (y == 0).astype(np.int64)
+        support, present = without.sum(axis=0), (1 - without).sum(axis=0)
+        together, lost = without.T @ without, without.T @ (1 - without)
+        confidence = np.divide(
+            together, support[:, None], out=np.full(together.shape, np.nan), where=support[:, None] > 0
+        )
+        np.fill_diagonal(confidence, np.nan)
+        return cls(confidence, (lost + 1) / (present + 2), support / max(1, len(y)), support)
+
+    def gains(self, confidence: float, support: int) -> Floats:
+        """What asking a parent first is worth for a child, (k, k); 0 where the rule is not good enough.
+
+        That is the share of queries that are not asked about the child, less the share of the child's
+        records that are lost by it: 0 for labels that have nothing to do with each other, however rare.
+        """
+        good = (self.confidence >= confidence) & (self.support[:, None] >= support)
+        return np.where(good, np.maximum(self.absent[:, None] - self.missed, 0.0), 0.0)
+
+
+def choose_parents(gains: Floats) -> dict[int, int]:
+    """The parent of each child, so that all gains (k, k) together are large.
+
+    Parents are added one by one, each time the one that gains most, for as long as any gains: it takes in the
+    children that it serves better than their parent, and is a child no more itself.
+    """
+    parents: list[int] = []
+    best = 0.0
+    while True:
+        added = [
+            _total(gains, [*parents, label]) if label not in parents else 0.0 for label in range(len(gains))
+        ]
+        most = int(np.argmax(added))
+        if added[most] <= best:
+            return _assigned(gains, parents)
+        parents.append(most)
+        best = added[most]
+
+
+def learn(
+    y: NDArray[np.int64],
+    labels: Sequence[str],
+    task: str,
+    *,
+    confidence: float = CONFIDENCE,
+    support: int = SUPPORT,
+) -> Dependencies:
+    """The dependencies of labels y (N, k) that hold for `confidence` of at least `support` records.
+
+    Raises `config.invalid` for a confidence outside (0, 1] or a support below 1, and `data.too_few` where
+    no dependency holds.
+    """
+    if not 0 < confidence <= 1 or support < 1:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"confidence {confidence} must be above 0 and at most 1, and support {support} at least 1.",
+        )
+    absences = Absences.of(y)
+    chosen = choose_parents(absences.gains(confidence, support))
+    if not chosen:
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            f"No label's absence implies another's for {confidence:g} of at least {support} of the {len(y)} "
+            "records: lower --confidence or --support, or ask about all labels.",
+        )
+    return Dependencies(
+        task=task,
+        dependencies=tuple(
+            Dependency(
+                parent=labels[parent],
+                child=labels[child],
+                confidence=float(absences.confidence[parent, child]),
+                missed=float(absences.missed[parent, child]),
+                support=int(absences.support[parent]),
+            )
+            for child, parent in sorted(chosen.items(), key=lambda pair: (pair[1], pair[0]))
+        ),
+    )
+
+
+def _total(gains: Floats, parents: Sequence[int]) -> float:
+    """What all children together gain by these parents."""
+    served = gains[list(parents)].max(axis=0)
+    served[list(parents)] = 0.0
+    return float(served.sum())
+
+
+def _assigned(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
+    """The parent that each child gains most by, for every label that gains and is no parent."""
+    children = [label for label in range(len(gains)) if label not in parents]
+    if not parents:
+        return {}
+    best = {child: max(parents, key=lambda parent: float(gains[parent, child])) for child in children}
+    return {child: parent for child, parent in best.items() if gains[parent, child] > 0}

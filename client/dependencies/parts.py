@@ -1,0 +1,99 @@
+"""Runs of one pool that ask about some labels each, in sub-folders of one folder."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.answers import Answer
+from client.batch import Peers, Queries
+from client.run_folder import open_run
+from client.run_planner import RunPlanner
+from client.session import Session
+from client.settling import close
+from client.state import STATE_FILE, RunState, RunStore
+from client.switches import Switches
+from common.errors import OstrakaError
+from common.mechanism.narrowing import narrowed
+from common.plan import NONCE_BYTES
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What all runs share.
+
+    Attributes:
+        folder: with a sub-folder for each run.
+        features: of the pool, prepared, float32 (N, F).
+        planner: makes the plan of all labels.
+        switches: how sessions have queries voted on and votes tallied.
+        random: so many random bytes.
+    """
+
+    folder: Path
+    features: NDArray[np.float32] = field(repr=False)
+    planner: RunPlanner
+    switches: Switches
+    random: Callable[[int], bytes]
+
+
+class Part:
+    """One run, made when it is first asked something."""
+
+    def __init__(self, pool: Pool, name: str, labels: tuple[str, ...]) -> None:
+        """Take the sub-folder's `name` and the `labels` that are asked about.
+
+        A run found there goes on; raises `run.mismatch` where it is for another pool, task or plan.
+        """
+        self.name = name
+        self._pool = pool
+        self._labels = labels
+        self._session: Session | None = None
+        self._store = self._open() if (pool.folder / name / STATE_FILE).exists() else None
+
+    @property
+    def made(self) -> bool:
+        """Whether there is a run yet."""
+        return self._store is not None
+
+    @property
+    def store(self) -> RunStore:
+        """The run's store, made if there was none."""
+        self._store = self._store or self._open()
+        return self._store
+
+    @property
+    def answers(self) -> Mapping[int, Answer]:
+        """The answers so far, by row of the pool."""
+        return self._store.state.answers() if self._store else {}
+
+    @property
+    def left_out(self) -> Mapping[str, OstrakaError]:
+        """The parties that were left out of the last batch, and why."""
+        return self._session.left_out if self._session else {}
+
+    def ask(self, rows: Collection[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
+        """Ask about these rows what was not settled yet; False where a public limit ended it before."""
+        if not set(rows) - self.answers.keys():
+            return True
+        if self._session is None:
+            queries = Queries(self._pool.features)
+            self._session = Session.open(peers, self.store, queries, on_progress, self._pool.switches)
+        return self._session.ask(rows)
+
+    def close(self, peers: Peers) -> None:
+        """End the session unless it has ended."""
+        if not self.store.state.closed:
+            close(peers.guardian, self.store.state.session_id)
+            self.store.close()
+
+    def _open(self) -> RunStore:
+        pool, folder = self._pool, self._pool.folder / self.name
+        folder.mkdir(exist_ok=True)
+        mechanism = narrowed(pool.planner.options.mechanism, len(self._labels))
+        options = replace(pool.planner.options, mechanism=mechanism, labels=self._labels)
+        planner = replace(pool.planner, options=options)
+        nonce = pool.random(NONCE_BYTES)
+        return open_run(folder, pool.planner.task, pool.features, None, planner, nonce)

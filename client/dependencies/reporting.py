@@ -1,0 +1,81 @@
+"""What the runs of one pool asked, got and cost together, as a run's report says it of one."""
+
+from pathlib import Path
+from typing import Any
+
+from client.answers import label_matrix
+from client.costs import notion, party_costs
+from client.dependencies.combined import Combined, combined_answers
+
+
+def report(folder: Path, student: dict[str, Any] | None, *, delta: float) -> dict[str, Any]:
+    """The figures of all runs in a folder, in JSON's types.
+
+    Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
+    `labels` says of each label how often; `parts` has what each run asked. Raises as `combined_answers`.
+    """
+    combined = combined_answers(folder)
+    states = list(combined.parts.values())
+    first, plan = states[0], states[0].parsed_plan()
+    whole = combined.answers.keys() - combined.partly
+    answered = sum(combined.answers[row] is not None for row in whole)
+    return {
+        "run": str(folder),
+        "task": combined.task,
+        "queries": combined.queries,
+        "asked": len(whole),
+        "answered": answered,
+        "abstained": len(whole) - answered,
+        "by_student": 0,
+        "unasked": combined.queries - len(whole),
+        "partly": len(combined.partly),
+        "implied": sum(map(len, combined.implied.values())),
+        "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
+        "lost": sum(state.lost() for state in states),
+        "labels": _labels(combined),
+        "parts": [_part(name, combined) for name in combined.parts],
+        "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
+        "mechanism": plan.mechanism.model_dump(),
+        "variant": plan.variant,
+        "encoding": plan.encoding,
+        "tally": plan.tally,
+        "encoder": plan.encoder,
+        "scale": first.scale,
+        "quorum": plan.quorum,
+        "adjacency": plan.adjacency,
+        "delta": delta,
+        "enforce": first.enforce,
+        "bound": first.bound,
+        "epsilon_is": "worst_case, of all runs in this folder together",
+        "unguaranteed": sorted({site for state in states for site in state.unguaranteed}),
+        "notion": notion(states),
+        "parties": party_costs(states, delta),
+        "student": student,
+    }
+
+
+def _labels(combined: Combined) -> list[dict[str, Any]]:
+    """Of each label, how many queries got an answer, a positive one, and one that its parent implied."""
+    bits = label_matrix(list(combined.answers.values()), len(combined.classes))
+    implied = [label for labels in combined.implied.values() for label in labels]
+    return [
+        {
+            "name": name,
+            "answered": int((column >= 0).sum()) - implied.count(label),
+            "positive": int((column == 1).sum()),
+            "implied": implied.count(label),
+        }
+        for label, (name, column) in enumerate(zip(combined.classes, bits.T, strict=True))
+    ]
+
+
+def _part(name: str, combined: Combined) -> dict[str, Any]:
+    """What one run asked about, of how many queries."""
+    state = combined.parts[name]
+    asked = state.parsed_plan().labels
+    return {
+        "folder": name,
+        "labels": [combined.classes[label] for label in asked],
+        "asked": len(state.answers()),
+        "closed": state.closed,
+    }
