@@ -30,19 +30,22 @@ class Validation:
         """
         logits: NDArray[np.float32] = evaluate(net, self._X).cpu().numpy()
         if self._weights is None:
-            return (logits.argmax(axis=1) != self._y).astype(np.float64)
-        return (((logits >= 0) != self._y) * self._weights).sum(axis=1)
+            return np.asarray(logits.argmax(axis=1) != self._y, np.float64)
+        wrong = np.not_equal(logits >= 0, self._y)
+        return np.asarray((wrong * self._weights).sum(axis=1), np.float64)
 
 
 def balance(y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weights (n, k) of labels' mistakes: those of records with a label, and without it, weigh half each."""
-    weights = np.zeros(y.shape)
-    for value in (0, 1):
-        has = y == value
-        weights += has / np.maximum(has.sum(axis=0), 1)
-    outcomes = sum((y == value).any(axis=0).astype(np.float64) for value in (0, 1))
-    counted = max(int(((y != UNKNOWN).any(axis=0)).sum()), 1)
-    return weights / np.maximum(outcomes, 1) / counted * len(y)
+    """Weights (n, k) of labels' mistakes, so that their sums over k have the mean 1 - mean balanced accuracy.
+
+    Of each label the records with it weigh half, and those without it; all where these are all there are.
+    UNKNOWN weighs nothing.
+    """
+    counts = np.stack([(y == value).sum(axis=0) for value in (0, 1)])
+    outcomes = (counts > 0).sum(axis=0)
+    labels = max(int((outcomes > 0).sum()), 1)
+    share = len(y) / (np.maximum(counts, 1) * np.maximum(outcomes, 1) * labels)
+    return np.where(y == UNKNOWN, 0.0, np.where(y == 1, share[1], share[0]))
 
 
 def worse(mistakes: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
