@@ -1,4 +1,4 @@
-"""Progress bars: queries of the run, and steps of the current batch."""
+"""Progress bars: queries of the run, steps of the current batch, and steps of trainings."""
 
 from rich.progress import Progress, TaskID
 
@@ -27,3 +27,18 @@ class Bars:
         if name not in self._tasks:
             self._tasks[name] = self._display.add_task(name, total=total)
         self._display.update(self._tasks[name], completed=done, total=total, description=description)
+
+
+class TrainingBars:
+    """A bar for each training of a student as it is first begun."""
+
+    def __init__(self, display: Progress) -> None:
+        """Take the display; nothing is shown yet."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def trained(self, name: str, done: int, total: int) -> None:
+        """Show how far a training is."""
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(f"training: {name}", total=total)
+        self._display.update(self._tasks[name], completed=done, total=total)

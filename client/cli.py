@@ -1,7 +1,6 @@
 """`ostraka query`: check, label, retrain, report."""
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +9,14 @@ from rich.console import Console
 
 from client import check as checking
 from client import labelling, planning_cli, report, retraining, tables
-from client.bars import Bars
+from client import learning_options as learning
+from client.bars import Bars, TrainingBars
 from client.options import (
+    Adjacency,
     AdjacencyName,
     BatchSize,
+    Clusterer,
+    Clusters,
     Encoder,
     Encoding,
     EncodingName,
@@ -22,6 +25,8 @@ from client.options import (
     Tally,
     TallyName,
 )
+from client.label_dp.clusters import KMEANS
+from client.students.trainers import Choice
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism.arguments import make_mechanism
@@ -31,13 +36,6 @@ from common.telemetry import progress
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
 INTERRUPTED = 130
-
-
-class StudentName(StrEnum):
-    """Student models."""
-
-    LOGISTIC_REGRESSION = "logistic_regression"
-    MLP = "mlp"
 
 
 SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
@@ -73,13 +71,12 @@ def label_command(
     tau: given.Radius = None,
     tau1: given.L1Radius = None,
     max_positives: given.MaxPositives = None,
+    epsilon: given.RandEpsilon = None,
     confidence: given.Confidence = None,
     student: Annotated[
         Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
     ] = None,
-    adjacency: Annotated[
-        AdjacencyName, typer.Option(help="What is charged; label for noise_cluster alone.")
-    ] = AdjacencyName.RECORD,
+    adjacency: Adjacency = AdjacencyName.RECORD,
     variant: given.Variant = given.VariantName.NONE,
     align: given.Align = False,
     encoding: Encoding = EncodingName.PLAIN,
@@ -90,6 +87,8 @@ def label_command(
     queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
     labels: Labels = None,
+    clusters: Clusters = None,
+    clusterer: Clusterer = KMEANS,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
@@ -104,6 +103,7 @@ def label_command(
         tau=tau,
         tau1=tau1,
         max_positives=max_positives,
+        epsilon=epsilon,
         confidence=confidence,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
@@ -120,6 +120,8 @@ def label_command(
         tally.planned,
         encoder,
         None if labels is None else tuple(name.strip() for name in labels.split(",")),
+        clusters,
+        clusterer,
     )
     try:
         with progress() as display:
@@ -149,12 +151,25 @@ app.command("plan")(planning_cli.plan)
 @app.command("retrain")
 def retrain_command(
     site: SiteFolder,
-    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    labelled: Annotated[
+        Path | None, typer.Option("--labelled", help="This site's own labelled records; label-DP needs none.")
+    ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
     pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
-    model: Annotated[StudentName, typer.Option(help="What to train.")] = StudentName.LOGISTIC_REGRESSION,
-    out: Annotated[Path | None, typer.Option("--out", help="Model file; student.skops in --run.")] = None,
+    student: learning.Student = "supervised",
+    model: learning.Model = None,
+    steps: learning.Steps = None,
+    device: learning.Device = learning.DeviceName.AUTO,
+    smoothing: learning.Smoothing = False,
+    log: learning.Log = None,
+    checkpoint: learning.Checkpoint = None,
+    clusters: learning.Clusters = None,
+    clusterer: learning.Clusterer = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
+    ] = None,
+    seed: learning.Seed = 0,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
@@ -162,9 +177,30 @@ def retrain_command(
 
     Without --run and --pool only the first is trained, and saved to --out: what interactive begins with.
     """
-    result = retraining.retrain(
-        site, labelled, run, pool, test=test, model=model.value, out=out, task_file=task
+    choice = Choice(
+        student=student,
+        model=None if model is None else model.value,
+        steps=steps,
+        device=device.chosen,
+        smoothing=smoothing,
+        log=log,
+        checkpoint=checkpoint,
+        clusters=clusters,
+        clusterer=clusterer,
     )
+    with progress() as display:
+        result = retraining.retrain(
+            site,
+            labelled,
+            run,
+            pool,
+            test=test,
+            choice=choice,
+            out=out,
+            task_file=task,
+            seed=seed,
+            progress=TrainingBars(display).trained,
+        )
     figures = retraining.as_json(result)
     Console(stderr=True).print(tables.student(figures))
     _tell(f"Saved {result.path}.")

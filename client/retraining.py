@@ -10,14 +10,13 @@ from client.site import load_query_site, load_site_task
 from client.students.evaluation import Records, cross_validate, test_student
 from client.students.metrics import Metrics
 from client.students.released import Released, read_released
-from client.students.trainers import Choice, trainer
+from client.students.trainers import Choice, Progress, trainer
 from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
 from common.task import Task
 
 STUDENT_FILE = "student.json"
-MODEL_FILE = "student.skops"
-BY_TEST, BY_FOLDS = "test records", "cross-validation on own records"
+BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,9 @@ class StudentResult:
         labelled: own labelled records; `released` those that the run gave a label, its student's included.
         pool_sha256: of the pool that was labelled, "" where there was none.
         measured_on: what the metrics are of; `measured` is their number of records.
-        before: metrics of the student of own labels alone, None where nothing could be held back.
-        after: metrics of the student of own and released labels.
+        before: metrics of the student of own labels alone, None where there are none or nothing could be
+            held back.
+        after: metrics of the student of all labels, None where nothing could be held back.
     """
 
     student: str
@@ -48,64 +48,100 @@ class StudentResult:
 
 def retrain(
     site_folder: Path,
-    labelled: Path,
+    labelled: Path | None,
     run_folder: Path | None = None,
     pool: Path | None = None,
     *,
     test: Path | None = None,
-    student: str = "supervised",
-    model: str = "logistic_regression",
+    choice: Choice | None = None,
     out: Path | None = None,
     task_file: Path | None = None,
     seed: int = 0,
+    progress: Progress = lambda name, done, total: None,
 ) -> StudentResult:
-    """Train both students, save the second (default RUN/student.skops) and write RUN/student.json.
+    """Train both students, save the second (RUN/student.skops or .safetensors) and write RUN/student.json.
 
     Without a run and its pool there are own labels alone: both students are the same, saved to `out`.
+    Students that learn from labels under label-DP need no own labels.
 
     Raises `task.mismatch`, `data.*` for files that do not fit and for labels that leave nothing to learn,
-    `run.mismatch` where `pool` is not the run's, `config.invalid` for a run without its pool, or neither run
-    nor `out`. Nothing is written before both students are trained.
+    `run.mismatch` where `pool` is not the run's, `config.invalid` for a run without its pool, neither run
+    nor `out`, or no own labels where they are needed, and `model.diverged`. Nothing is written before both
+    students are trained.
     """
     load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
-    own = _labelled(task, labelled)
-    tested = None if test is None else _labelled(task, test)
+    task, choice = load_site_task(site_folder, task_file), choice or Choice()
+    own = None if labelled is None else read_labelled(task, labelled)
+    tested = None if test is None else read_labelled(task, test)
     released = _released(task, run_folder, pool)
-    path = _path(out, run_folder)
-    choice = Choice(student, model)
-    trained, before, after = train_both(task, choice, own, released, tested, seed=seed)
-    save_student(trained, path)
-    result = StudentResult(
-        student=student,
-        model=model,
-        path=path,
-        labelled=len(own[1]),
-        released=0 if released is None else len(released.rows),
-        pool_sha256="" if released is None else pool_digest(released.features),
-        measured_on=BY_FOLDS if tested is None else BY_TEST,
-        measured=len((tested or own)[1]),
-        before=before,
-        after=after,
-    )
+    path = _path(out, run_folder, choice)
+    trained = train_both(task, choice, own, released, tested, seed=seed, progress=progress)
+    result = keep(trained, choice, path)
     if run_folder is not None:
         write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
     return result
 
 
+@dataclass(frozen=True)
+class Trained:
+    """A student of all labels, and what it was trained and measured on; `before` is of own labels alone."""
+
+    student: Any
+    own: Records | None
+    released: Released | None
+    tested: Records | None
+    before: Metrics | None
+    after: Metrics | None
+
+
 def train_both(
-    task: Task, choice: Choice, own: Records, released: Released | None, tested: Records | None, *, seed: int
-) -> tuple[Any, Metrics | None, Metrics | None]:
-    """The student of all labels, and metrics of the one of own labels alone and of it."""
-    alone, full = trainer(choice, task, None, seed), trainer(choice, task, released, seed)
-    student = full(own)
+    task: Task,
+    choice: Choice,
+    own: Records | None,
+    released: Released | None,
+    tested: Records | None,
+    *,
+    seed: int,
+    progress: Progress = lambda name, done, total: None,
+) -> Trained:
+    """The student of all labels, measured beside the one of own labels alone."""
+    if own is None and (choice.needs_own or released is None):
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"The student {choice.student} learns from own labels too: give them as --labelled.",
+        )
+    full = trainer(choice, task, released, seed=seed, progress=progress)
+    student = full(own, "all")
+    if own is None:
+        after = None if tested is None else test_student(student, tested, task.classes)
+        return Trained(student, own, released, tested, None, after)
+    alone = trainer(choice, task, None, seed=seed, progress=progress)
     if tested is None:
-        before, after = (cross_validate(fit, own, task.classes) for fit in (alone, full))
-        return student, before, after
-    return (
-        student,
-        test_student(alone(own), tested, task.classes),
-        test_student(student, tested, task.classes),
+        before = cross_validate(alone, own, task.classes, "own")
+        after = cross_validate(full, own, task.classes, "all")
+    else:
+        before = test_student(alone(own, "own"), tested, task.classes)
+        after = test_student(student, tested, task.classes)
+    return Trained(student, own, released, tested, before, after)
+
+
+def keep(trained: Trained, choice: Choice, path: Path) -> StudentResult:
+    """Save a trained student, and tell of it."""
+    from client.students.files import save_student
+
+    save_student(trained.student, path)
+    measured = trained.tested or trained.own
+    return StudentResult(
+        student=choice.student,
+        model=choice.kind,
+        path=path,
+        labelled=0 if trained.own is None else len(trained.own[1]),
+        released=0 if trained.released is None else len(trained.released.rows),
+        pool_sha256="" if trained.released is None else pool_digest(trained.released.features),
+        measured_on=BY_TEST if trained.tested else BY_FOLDS if trained.own else UNMEASURED,
+        measured=0 if measured is None else len(measured[1]),
+        before=trained.before,
+        after=trained.after,
     )
 
 
@@ -114,15 +150,16 @@ def as_json(result: StudentResult) -> dict[str, Any]:
     return asdict(result) | {"path": str(result.path)}
 
 
-def _labelled(task: Task, path: Path) -> Records:
+def read_labelled(task: Task, path: Path) -> Records:
+    """Prepared features and labels of a file."""
     data = task.load(path)
     return task.prepare(data.X), data.labels()
 
 
-def _path(out: Path | None, run: Path | None) -> Path:
+def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
     if out is None and run is None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "Without --run, name the model file as --out.")
-    return out or (run or Path()) / MODEL_FILE
+    return out or (run or Path()) / choice.file
 
 
 def _released(task: Task, run: Path | None, pool: Path | None) -> Released | None:
@@ -130,16 +167,3 @@ def _released(task: Task, run: Path | None, pool: Path | None) -> Released | Non
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")
     return None if run is None or pool is None else read_released(task, run, pool)
-
-
-def save_student(student: object, path: Path) -> None:
-    """Save a student; raises `config.invalid` where the file cannot be written."""
-    import skops.io
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        skops.io.dump(student, path)
-    except OSError as exc:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"Cannot write {path} ({exc.strerror}): name another --out file."
-        ) from exc

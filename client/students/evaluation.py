@@ -15,8 +15,8 @@ FOLDS = 5
 Features: TypeAlias = NDArray[np.float32]
 Labels: TypeAlias = NDArray[np.int64]
 Records: TypeAlias = tuple[Features, Labels]
-Trainer: TypeAlias = Callable[[Records], Any]
-"""Trains a student on own labelled records, and on whatever else it was given before."""
+Trainer: TypeAlias = Callable[[Records | None, str], Any]
+"""Trains a student on own labelled records, if any, and on whatever else it was given before; by a name."""
 
 
 def test_student(student: Any, records: Records, names: Sequence[str]) -> Metrics:
@@ -25,8 +25,10 @@ def test_student(student: Any, records: Records, names: Sequence[str]) -> Metric
     return measure(y, probabilities(student, X, len(names)), names)
 
 
-def cross_validate(train: Trainer, own: Records, names: Sequence[str], *, seed: int = 0) -> Metrics | None:
-    """Metrics on own records, each predicted by a student trained without its fold.
+def cross_validate(
+    train: Trainer, own: Records, names: Sequence[str], name: str, *, seed: int = 0
+) -> Metrics | None:
+    """Metrics on own records, each predicted by a student, of this `name`, trained without its fold.
 
     None where there are too few own records or classes to hold any back.
     """
@@ -38,7 +40,7 @@ def cross_validate(train: Trainer, own: Records, names: Sequence[str], *, seed: 
     for fold in range(FOLDS):
         rest, held_out = folds != fold, folds == fold
         try:
-            student = train((X[rest], y[rest]))
+            student = train((X[rest], y[rest]), f"{name}-fold-{fold + 1}")
         except OstrakaError as error:
             if error.code is ErrorCode.DATA_TOO_FEW:
                 return None

@@ -27,13 +27,13 @@ class Released:
         features: of the whole pool, prepared, float32 (N, F).
         rows: of the pool that have a label, int64 (n,).
         y: their labels: class indices, int64 (n,); or 1, 0 or UNKNOWN for every label, (n, labels).
-        noisy: whether a label was released, rather than a student's own, bool (n,).
+        error: probability that a label is wrong as far as is public, float32 of y's shape; None: unknown.
     """
 
     features: Features = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
     y: Labels = field(repr=False)
-    noisy: NDArray[np.bool_] = field(repr=False)
+    error: NDArray[np.float32] | None = field(default=None, repr=False)
 
     @property
     def X(self) -> Features:  # noqa: N802
@@ -94,7 +94,6 @@ def collect(task: Task, features: Features, answers: Known, own: Mapping[int, in
         features=features,
         rows=np.array(list(labels), np.int64),
         y=_targets(task, list(labels.values())),
-        noisy=np.array([row in given for row in labels], np.bool_),
     )
 
 

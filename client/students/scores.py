@@ -3,18 +3,16 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from client.students.files import parse_student, unusable
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.fixed_point import FRACTION_BITS
 
 UNITS = 2**FRACTION_BITS
 """Scores that a probability of 1 is sent as."""
-TRUSTED = ("sklearn.neural_network._stochastic_optimizers.AdamOptimizer",)
-"""What a fitted network holds beside types that skops trusts by itself: numbers alone."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +47,14 @@ def read_beliefs(path: Path, features: NDArray[np.float32], classes: int) -> Bel
             ErrorCode.DATA_MISSING,
             f"There is no student {path}: train one with `ostraka query retrain`.",
         ) from exc
-    student = _load(data, path)
+    student = parse_student(data, path)
+    if getattr(student, "multi_label_", False):
+        raise unusable(path, "it tells labels that go together, and not one class of several")
     try:
         probabilities = np.asarray(student.predict_proba(features), np.float64)
         known = np.asarray(student.classes_, np.int64)
         scores = np.zeros((len(features), classes), np.uint32)
         scores[:, known] = np.rint(probabilities * UNITS)
-    except (AttributeError, ValueError, TypeError, IndexError) as exc:
-        raise _unusable(path, f"it gives no probabilities of this task's {classes} classes") from exc
+    except (AttributeError, ValueError, TypeError, IndexError, OstrakaError) as exc:
+        raise unusable(path, f"it gives no probabilities of this task's {classes} classes") from exc
     return Beliefs(hashlib.sha256(data).hexdigest(), scores)
-
-
-def _load(data: bytes, path: Path) -> Any:
-    """The model in a skops file of trusted types."""
-    import skops.io
-
-    try:
-        return skops.io.loads(data, trusted=list(TRUSTED))
-    except Exception as exc:  # skops lets errors of every kind through for files that are not its own
-        raise _unusable(path, "it is no skops file of trusted types") from exc
-
-
-def _unusable(path: Path, problem: str) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.MODEL_INVALID,
-        f"The student {path} cannot be used, {problem}: train it with `ostraka query retrain`.",
-    )

@@ -1,38 +1,166 @@
-"""How a student is trained on own and on released labels, by what was chosen."""
+"""How the student that was chosen is trained on own and on released labels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from client.students.evaluation import Records, Trainer
 from client.students.models import train
 from client.students.released import Released
+from common.errors import ErrorCode, OstrakaError
 from common.task import Task
+
+SUPERVISED, NETWORK = "supervised", "network"
+VALIDATION = 5
+"""One in so many own records is held back to see when a network has learned enough."""
+LABEL_DP = ("ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent")
+"""Students that take every label for one that may be wrong, and need none of their own."""
+
+Progress = Callable[[str, int, int], None]
+"""Told which training is how many steps far, of how many."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is trained.
+    """What is trained, and how.
 
     Attributes:
-        student: the student by name, as the registry lists them.
-        model: of the supervised student, "logistic_regression" or "mlp".
+        student: the student by name, as `client.students.registry` lists them.
+        model: of the supervised student "logistic_regression", "mlp" or "network"; None: the first, and the
+            network of any other student.
+        steps: of a network's training; None: what suits the student.
+        device: "auto" takes a GPU where there is one; "cpu", "cuda".
+        smoothing: whether a network takes released labels for wrong as often as their mechanism is known
+            to be.
+        log: folder for TensorBoard's event files.
+        checkpoint: folder for checkpoints, from which the same training goes on.
+        clusters: of a student that clusters the pool, how many; `clusterer` by which.
     """
 
-    student: str = "supervised"
-    model: str = "logistic_regression"
+    student: str = SUPERVISED
+    model: str | None = None
+    steps: int | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    smoothing: bool = False
+    log: Path | None = None
+    checkpoint: Path | None = None
+    clusters: int | None = None
+    clusterer: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises `config.invalid` for options of networks where none is trained, and the converse."""
+        if self.student != SUPERVISED and self.model not in (None, NETWORK):
+            raise _config(f"the student {self.student} is a network, not {self.model}; leave out --model")
+        if not self.network and (self.steps or self.log or self.checkpoint or self.smoothing):
+            raise _config(
+                f"{self.kind} takes no --steps, --log, --checkpoint or --smoothing; choose --model network"
+            )
+
+    @property
+    def network(self) -> bool:
+        """Whether a network is trained."""
+        return self.student != SUPERVISED or self.model == NETWORK
+
+    @property
+    def kind(self) -> str:
+        """The kind of model."""
+        return NETWORK if self.network else self.model or "logistic_regression"
+
+    @property
+    def needs_own(self) -> bool:
+        """Whether the student needs labels of its own."""
+        return self.student not in LABEL_DP
+
+    @property
+    def file(self) -> str:
+        """What its file is called in a run's folder."""
+        return "student.safetensors" if self.network else "student.skops"
 
 
-def trainer(choice: Choice, task: Task, released: Released | None, seed: int) -> Trainer:
-    """What trains the chosen student on own records and the released ones, if any."""
-    fit = partial(train, choice.model, standardize=task.input.preprocessing == "none", seed=seed)
+def trainer(
+    choice: Choice,
+    task: Task,
+    released: Released | None,
+    *,
+    seed: int,
+    progress: Progress = lambda name, done, total: None,
+) -> Trainer:
+    """What trains the chosen student on own records, if any, and the released ones, if any."""
+    if choice.network:
+        return partial(_network, choice, task, released, seed, progress)
+    fit = partial(train, choice.kind, standardize=task.input.preprocessing == "none", seed=seed)
     return partial(_classifier, fit, released)
 
 
-def _classifier(fit: Callable[..., Any], released: Released | None, own: Records) -> Any:
+def _classifier(fit: Callable[..., Any], released: Released | None, own: Records | None, name: str) -> Any:
+    if own is None:
+        raise _config("this student learns from own labels too; give --labelled")
     if released is None:
         return fit(*own)
     return fit(np.concatenate([own[0], released.X]), np.concatenate([own[1], released.y]))
+
+
+def _network(
+    choice: Choice,
+    task: Task,
+    released: Released | None,
+    seed: int,
+    progress: Progress,
+    own: Records | None,
+    name: str,
+) -> Any:
+    from client.students.registry import make_student
+
+    student = make_student(
+        choice.student, shape=task.input.shape, classes=len(task.classes), seed=seed, **_options(choice)
+    )
+    labelled, validation = _split(own, seed)
+    if released is not None:
+        labelled = _with(labelled, released, smoothing=choice.smoothing)
+    return student.fit(
+        labelled,
+        None if released is None else released.unlabeled,
+        validation,
+        progress=partial(progress, name),
+        checkpoint=None if choice.checkpoint is None else choice.checkpoint / f"{name}.safetensors",
+        log=None if choice.log is None else choice.log / name,
+    )
+
+
+def _options(choice: Choice) -> dict[str, Any]:
+    """What the student is made with beyond its task."""
+    from client.students.registry import student_class
+
+    learning = replace(student_class(choice.student).default_learning, device=choice.device)
+    if choice.steps is not None:
+        learning = replace(learning, steps=choice.steps)
+    clustering = {"n_clusters": choice.clusters, "clusterer": choice.clusterer}
+    return {"learning": learning} | {key: value for key, value in clustering.items() if value is not None}
+
+
+def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
+    """Own records to learn from and to look at, the second None where there are too few."""
+    from common.learning.data import Labelled
+
+    if own is None:
+        return None, None
+    if len(own[1]) < 2 * VALIDATION:
+        return Labelled(*own), None
+    held = np.random.default_rng(seed).permutation(len(own[1])) % VALIDATION == 0
+    whole = Labelled(*own)
+    return whole.rows(~held), whole.rows(held)
+
+
+def _with(labelled: Any, released: Released, *, smoothing: bool) -> Any:
+    from common.learning.data import Labelled, joined
+
+    given = Labelled(released.X, released.y, released.error if smoothing else None)
+    return given if labelled is None else joined(labelled, given)
+
+
+def _config(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, f"Student: {problem}.")

@@ -15,9 +15,9 @@ from client.answers import Answer
 from client.retraining import as_json, retrain
 from client.run_folder import pool_digest
 from client.state import Batch, RunState, RunStore
+from client.students.files import TRUSTED
 from client.students.metrics import measure
 from client.students.models import UNKNOWN, probabilities, train
-from client.students.scores import TRUSTED
 from common.config import SiteConfig, write_site
 from common.datasets import from_arrays, save
 from common.errors import ErrorCode, OstrakaError

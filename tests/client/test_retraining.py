@@ -15,6 +15,7 @@ from client.state import Batch, RunState, RunStore
 from client.students.metrics import measure
 from client.students.models import probabilities, train
 from client.students.scores import read_beliefs
+from client.students.trainers import Choice
 from common.config import SiteConfig, write_site
 from common.datasets import Dataset, digits, save
 from common.errors import ErrorCode, OstrakaError
@@ -83,7 +84,7 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.mark.parametrize("model", ["logistic_regression", "mlp"])
 def test_released_labels_make_the_student_better(bench: Bench, model: str) -> None:
-    result = bench.retrain(test=bench.test, model=model)
+    result = bench.retrain(test=bench.test, choice=Choice(model=model))
     assert (result.labelled, result.released, result.measured) == (60, POOL - SKIPPED, 640)
     assert result.measured_on == "test records"
     assert result.before is not None
@@ -127,7 +128,7 @@ def test_too_few_records_to_hold_any_back_are_not_measured(bench: Bench) -> None
 
 
 def test_the_same_seed_trains_the_same_student(bench: Bench) -> None:
-    first, second = (bench.retrain(test=bench.test, model="mlp", seed=3) for _ in range(2))
+    first, second = (bench.retrain(test=bench.test, choice=Choice(model="mlp"), seed=3) for _ in range(2))
     assert first == second
 
 
@@ -159,7 +160,7 @@ def test_a_run_that_is_not_there_is_named(bench: Bench, tmp_path: Path) -> None:
 
 def test_an_unknown_model_is_refused(bench: Bench) -> None:
     with pytest.raises(OstrakaError) as refused:
-        bench.retrain(model="oracle")
+        bench.retrain(choice=Choice(model="oracle"))
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 

@@ -1,0 +1,84 @@
+"""Networks as students: they learn from the whole pool, are kept whole, and fail without a trace."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from client.retraining import StudentResult
+from client.students.files import load_student
+from client.students.models import probabilities
+from client.students.scores import read_beliefs
+from client.students.trainers import Choice
+from common.errors import ErrorCode, OstrakaError
+from tests.client.test_retraining import POOL, SKIPPED, Bench, bench
+
+__all__ = ["bench"]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def trained(bench: Bench, **more: object) -> StudentResult:
+    given = {"student": "fixmatch", "steps": 60, "device": "cpu"} | more
+    return bench.retrain(test=bench.test, choice=Choice(**given))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("student", ["supervised", "fixmatch"])
+def test_a_network_learns_from_released_labels_and_the_rest_of_the_pool(bench: Bench, student: str) -> None:
+    result = trained(bench, student=student, model="network", steps=150)
+    assert (result.student, result.model, result.released) == (student, "network", POOL - SKIPPED)
+    assert result.path == bench.run / "student.safetensors"
+    assert result.before is not None
+    assert result.after is not None
+    assert result.after.accuracy > result.before.accuracy + 0.03
+    assert len(result.after.labels) == 10
+
+
+def test_the_saved_network_is_the_one_measured_and_believes_as_it_says(bench: Bench) -> None:
+    result = trained(bench)
+    data = np.load(bench.test)
+    X = data["X"].reshape(len(data["X"]), -1).astype(np.float32) / 16
+    given = probabilities(load_student(result.path), X, 10)
+    assert result.after is not None
+    assert (given.argmax(axis=1) == data["y"]).mean() == result.after.accuracy
+    scores = read_beliefs(result.path, X, 10).scores
+    np.testing.assert_array_equal(scores, np.rint(given * 2**16))
+
+
+def test_progress_logs_and_checkpoints_are_by_training(bench: Bench, tmp_path: Path) -> None:
+    told: dict[str, list[int]] = {}
+    bench.retrain(
+        test=bench.test,
+        choice=Choice("fixmatch", steps=20, device="cpu", log=tmp_path / "log", checkpoint=tmp_path / "kept"),
+        progress=lambda name, done, total: told.setdefault(name, []).append(total - done),
+    )
+    assert {name: left[-1] for name, left in told.items()} == {"all": 0, "own": 0}
+    assert sorted(path.name for path in (tmp_path / "log").iterdir()) == ["all", "own"]
+    assert contents(tmp_path / "kept") == {}
+
+
+@pytest.mark.parametrize(
+    ("choice", "code"),
+    [
+        ({"student": "oracle"}, ErrorCode.CONFIG_INVALID),
+        ({"student": "fixmatch", "clusters": 4}, ErrorCode.CONFIG_INVALID),
+    ],
+)
+def test_what_cannot_be_trained_leaves_the_run_as_it_was(
+    bench: Bench, choice: dict[str, object], code: ErrorCode
+) -> None:
+    trained(bench)
+    before = contents(bench.run)
+    with pytest.raises(OstrakaError) as refused:
+        trained(bench, **choice)
+    assert refused.value.code is code
+    assert contents(bench.run) == before
+
+
+@pytest.mark.parametrize("options", [{"student": "vat", "model": "mlp"}, {"steps": 5}, {"smoothing": True}])
+def test_options_that_do_not_go_together_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        Choice(**options)  # type: ignore[arg-type]
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
