@@ -1,0 +1,95 @@
+"""MixMatch (Berthelot et al., 2019): guessed labels, and mixtures of records with mixtures of labels.
+
+The several-label form, which 000 (section 5.2) uses but does not write down, is this: a guess is the mean of
+each label's own probability over the views, is sharpened by itself, and also stands in where a labelled
+record has no answer for a label. docs/students.md says why.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from common.learning.augmentation import Augmentation
+from common.learning.data import UNKNOWN
+from common.learning.losses import losses, probabilities
+from common.learning.objective import Step
+
+
+@dataclass(frozen=True)
+class MixMatch:
+    """Cross-entropy of mixed labelled records, squared error of mixed guesses.
+
+    Attributes:
+        views: of the records.
+        multi_label: whether outputs are labels, not classes.
+        guesses: views over which a guess is the mean.
+        temperature: of sharpening; 1 leaves guesses as they are.
+        mixing: both parameters of the Beta distribution of a mixture's weights.
+        weight: of the guessed labels' loss, once it is reached.
+        ramp: part of all steps over which that weight grows from 0.
+    """
+
+    views: Augmentation
+    multi_label: bool = False
+    guesses: int = 2
+    temperature: float = 0.5
+    mixing: float = 0.75
+    weight: float = 25.0
+    ramp: float = 0.25
+
+    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+        """The loss of the mixtures."""
+        x, targets = labelled
+        views = [self.views.weak(unlabeled, step.random) for _ in range(self.guesses)]
+        weak = self.views.weak(x, step.random)
+        known = targets >= 0
+        rows = torch.cat([weak, *views])
+        believed = self._believed(net, rows, targets)
+        mixed, beliefs = mix(rows, believed, self.mixing, step.random)
+        logits = net(mixed)
+        answers = torch.where(known, beliefs[: len(x)], UNKNOWN)
+        supervised = losses(logits[: len(x)], answers, multi_label=self.multi_label).mean()
+        guessed = torch.cat([~known, known.new_ones(len(rows) - len(x), known.shape[1])])
+        return supervised + self._weight(step) * self._squared(logits, beliefs, guessed)
+
+    def _believed(self, net: nn.Module, rows: Tensor, targets: Tensor) -> Tensor:
+        """Targets of labelled rows, and guesses for the views of unlabeled ones and for unknown labels."""
+        records = len(targets)
+        with torch.no_grad():
+            likely = probabilities(net(rows), multi_label=self.multi_label)
+        of_views = likely[records:].unflatten(0, (self.guesses, -1)).mean(dim=0)
+        guessed = torch.cat([likely[:records], of_views.repeat(self.guesses, 1)])
+        guessed = sharpen(guessed, self.temperature, multi_label=self.multi_label)
+        guessed[:records] = torch.where(targets >= 0, targets, guessed[:records])
+        return guessed
+
+    def _squared(self, logits: Tensor, beliefs: Tensor, guessed: Tensor) -> Tensor:
+        """Mean squared error of the probabilities where beliefs were `guessed`; 0 where none were."""
+        error = (probabilities(logits, multi_label=self.multi_label) - beliefs) ** 2
+        return (error * guessed).sum() / guessed.sum().clamp(min=1)
+
+    def _weight(self, step: Step) -> float:
+        return self.weight * min(1.0, (step.number + 1) / max(1.0, self.ramp * step.total))
+
+
+def sharpen(likely: Tensor, temperature: float, *, multi_label: bool) -> Tensor:
+    """Probabilities (n, outputs) to the power 1/temperature, normalised over classes, or each label's two."""
+    if multi_label:
+        return torch.sigmoid(torch.logit(likely, eps=1e-6) / temperature)
+    return torch.softmax(likely.clamp(min=1e-12).log() / temperature, dim=1)
+
+
+def mix(rows: Tensor, targets: Tensor, mixing: float, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Each row (n, F) and its targets (n, outputs) mixed with another's, its own weighing at least half."""
+    others = torch.randperm(len(rows), generator=random, device=rows.device)
+    weights = _beta(len(rows), mixing, random).to(rows)[:, None]
+    own = torch.maximum(weights, 1 - weights)
+    return torch.lerp(rows[others], rows, own), torch.lerp(targets[others], targets, own)
+
+
+def _beta(draws: int, both: float, random: torch.Generator) -> Tensor:
+    """Draws of a Beta distribution, (draws,): torch has no generator for it, so one of NumPy is seeded."""
+    seed = torch.randint(2**62, (1,), generator=random, device=random.device)
+    return torch.from_numpy(np.random.default_rng(int(seed)).beta(both, both, draws))
