@@ -92,6 +92,12 @@ def train(
             ErrorCode.CONFIG_INVALID,
             "--on ray is for teachers that this party trains alone: leave it out, or the other option.",
         )
+    if given.shared is not None and (on is Where.RAY or training is not None or exported):
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Teachers learn from shared_features alone and here: take that out of [training] of site.toml, "
+            "or leave out --on, --training or the exported models.",
+        )
     if exported:
         ensemble = _host(given)
     elif training is not None:
@@ -136,6 +142,7 @@ def _alone(given: TrainingInput, on: Where) -> "Ensemble":
             seed=given.section.seed,
             progress=shown,
             public=given.public,
+            shared=given.shared,
             unfinished=unfinished,
             fit_groups=_trainer(on, unfinished / "received"),
         )

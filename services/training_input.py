@@ -25,6 +25,8 @@ class TrainingInput:
         section: how teachers are trained.
         records: the party's own.
         public: nobody's, on which thresholds are tuned; none: each teacher's own slice.
+        shared: records whose features all sites know, from which teachers learn by FixMatch; none: they do
+            not.
     """
 
     site: Path
@@ -32,6 +34,7 @@ class TrainingInput:
     section: TrainingSection
     records: Dataset
     public: Dataset | None
+    shared: Dataset | None = None
 
     @classmethod
     def load(cls, site: Path, data: Path | None, task_file: Path | None, **given: object) -> Self:
@@ -45,13 +48,14 @@ class TrainingInput:
         section = _section(site, data, given)
         task = load_task(task_file or site / load_section(site, "party", PartySection).task)
         abstained(task, section.abstains)
-        public = section.threshold_data
+        public, shared = section.threshold_data, section.shared_features
         return cls(
             site=site,
             task=task,
             section=section,
             records=task.load(section.required_data, ignored=section.abstains),
             public=task.load(public, ignored=section.abstains) if public else None,
+            shared=task.load(shared, ignored=section.abstains) if shared else None,
         )
 
 
@@ -62,6 +66,7 @@ def _section(site: Path, data: Path | None, given: dict[str, object]) -> Trainin
     files = {
         "data": data or (section.data and site / section.data),
         "threshold_data": section.threshold_data and site / section.threshold_data,
+        "shared_features": section.shared_features and site / section.shared_features,
     }
     try:
         return TrainingSection.model_validate(section.model_dump() | other | kept | files)

@@ -70,7 +70,8 @@ class TrainingConfig(BaseModel):
         head: instead of a model, the built-in network for this kind of evaluation on encrypted queries.
         encoder: the public network that teachers are trained behind, "module:factory"; none: records as the
             task prepares them.
-        epochs: passes of a network over its slice; none: the model's own number, more for few records.
+        epochs: passes of a network over its slice, or over shared features where it learns from these;
+            none: the model's own number, more for few records.
         shift: pixels by which images are moved at random in training; none: 2 for 28 pixels, in proportion.
         rotate: degrees by which images are turned at random in training, either way (003 has 7.5).
         held_out: share of each slice that its network is not shown; the network stays as it was when its loss
@@ -136,6 +137,9 @@ class TrainingSection(TrainingConfig):
     """File of records, relative to the site folder."""
     threshold_data: Path | None = None
     """File of public records on which thresholds are tuned; none: each teacher's own slice."""
+    shared_features: Path | None = None
+    """File of records whose features all sites know, those of its own records among them: teachers learn from
+    it by FixMatch besides their slices, and vote where labels alone are charged (001, PATE-FM)."""
     seed: Annotated[int, Field(ge=0)] = 0
 
     @property

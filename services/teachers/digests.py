@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.datasets import Dataset
 from services.teachers.slices import Rows
@@ -15,6 +16,13 @@ def records_digest(dataset: Dataset) -> str:
     digest.update(dataset.X.tobytes())
     digest.update(dataset.labels().tobytes())
     digest.update("\n".join(dataset.consent or ()).encode())
+    return digest.hexdigest()
+
+
+def features_digest(X: NDArray[np.float32]) -> str:
+    """SHA-256 of prepared features in their order, hexadecimal."""
+    digest = hashlib.sha256(repr(X.shape).encode())
+    digest.update(np.ascontiguousarray(X).tobytes())
     return digest.hexdigest()
 
 

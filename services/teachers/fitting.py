@@ -56,14 +56,14 @@ def fit_networks(
 
     def work(rows: Sequence[int]) -> None:
         learning = [nets[row] for row in rows]
-        with _seeded(slices[rows[0]]) if layout == "loop" else nullcontext():
+        with seeded(slices[rows[0]]) if layout == "loop" else nullcontext():
             _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), course)
 
     try:
         run_each(work, arranged.parts, arranged.workers)
     except Exception as exc:
         raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
-    _require_numbers(nets, model)
+    require_numbers(nets, model)
     if model in HEAD_OF_MODEL:
         for net, part in zip(nets, slices, strict=True):
             bound_logits(net, part.X, multi_label=part.y.ndim > 1)
@@ -72,7 +72,7 @@ def fit_networks(
 
 def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     """A network whose first weights depend on the slice's entropy only."""
-    with _seeded(part):
+    with seeded(part):
         net = compose(model, shape, classes)
     scaler = net.get_submodule("0")
     assert isinstance(scaler, Scaler)  # noqa: S101 - `compose` put it there
@@ -160,7 +160,7 @@ def _fit(
         net.to("cpu", memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
 
 
-def _require_numbers(nets: Sequence[nn.Module], model: str) -> None:
+def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
     """Raises `model.invalid` where all networks' losses grew beyond numbers; says so where some did."""
     failed = sum(not all(bool(part.isfinite().all()) for part in net.parameters()) for net in nets)
     if failed == len(nets):
@@ -170,7 +170,7 @@ def _require_numbers(nets: Sequence[nn.Module], model: str) -> None:
 
 
 @contextmanager
-def _seeded(part: Slice) -> Iterator[None]:
+def seeded(part: Slice) -> Iterator[None]:
     """Inside, torch's own generator (first weights, a factory's dropout) starts from the slice's entropy."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence(part.entropy).generate_state(1)[0]))

@@ -50,6 +50,7 @@ class TeachersManifest(BaseModel):
         abstains: labels on which the teachers do not vote, by index in rising order.
         shared_features: whether the teachers learned from features of records that all sites know, and from
             labels of their own alone.
+        shared_sha256: digest of those features as prepared, hexadecimal.
         groups: the records that share a budget; one group `all` where the file names none.
     """
 
@@ -80,6 +81,7 @@ class TeachersManifest(BaseModel):
     together: Together | Literal[""] = ""
     abstains: tuple[Annotated[int, Field(ge=0)], ...] = ()
     shared_features: bool = False
+    shared_sha256: Digest = ""
     groups: tuple[GroupRecord, ...] = ()
 
     @model_validator(mode="before")

@@ -15,7 +15,7 @@ from common.task import Task
 from services.teachers.abstaining import abstained, unlearned
 from services.teachers.assignment import assign
 from services.teachers.config import HEAD_OF_MODEL, TrainingConfig, is_file
-from services.teachers.digests import records_digest, slices_digest
+from services.teachers.digests import features_digest, records_digest, slices_digest
 from services.teachers.ensemble import Ensemble, Models
 from services.teachers.factory import build
 from services.teachers.manifest import TeachersManifest, Together
@@ -33,6 +33,8 @@ class Prepared:
         manifest: of the ensemble that they will be.
         encoder: the public network in front of them.
         public: labelled records of nobody's, on which thresholds are tuned; none: each teacher's own slice.
+        shared: features that all sites know, as models take them, from which teachers learn by FixMatch;
+            none: they do not.
     """
 
     config: TrainingConfig
@@ -40,6 +42,7 @@ class Prepared:
     manifest: TeachersManifest
     encoder: Encoder | None = field(repr=False)
     public: Slice | None = field(repr=False)
+    shared: NDArray[np.float32] | None = field(repr=False)
 
     def ensemble(self, models: Models) -> Ensemble:
         """The trained models, one for each slice, as an ensemble; tunes their thresholds."""
@@ -54,6 +57,7 @@ def prepare(
     *,
     seed: int,
     public: Dataset | None = None,
+    shared: Dataset | None = None,
     together: Together | Literal[""] = "",
 ) -> Prepared:
     """Slices of the records, and what will be said of the teachers that learn from them.
@@ -82,6 +86,7 @@ def prepare(
     if together and library != "torch":
         raise _alone(model)
     constants = {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
+    known = None if shared is None else inputs(shared, task, encoder)
     manifest = TeachersManifest(
         teachers=len(parts),
         records=len(y),
@@ -106,10 +111,12 @@ def prepare(
         thresholds=config.thresholds,
         together=together,
         abstains=abstains,
+        shared_features=shared is not None,
+        shared_sha256=features_digest(known) if known is not None else "",
         groups=assigned.groups,
     )
     shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
-    return Prepared(config, parts, manifest, encoder, shown)
+    return Prepared(config, parts, manifest, encoder, shown, known)
 
 
 def features(
@@ -119,10 +126,14 @@ def features(
 
     Labels that the party abstains from are 0.
     """
+    return inputs(dataset, task, encoder), unlearned(dataset.labels(), abstains)
+
+
+def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.float32]:
+    """Records as models take them, (N, *shape), labelled or not; checked against the task."""
     task.check(dataset)
     X = task.prepare(dataset.X)
-    y = unlearned(dataset.labels(), abstains)
-    return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape), y
+    return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape)
 
 
 def _alone(model: str) -> OstrakaError:

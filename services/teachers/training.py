@@ -22,6 +22,7 @@ def train(
     seed: int,
     progress: Progress | None = None,
     public: Dataset | None = None,
+    shared: Dataset | None = None,
     unfinished: Path | None = None,
     fit_groups: FitGroups = fit_here,
 ) -> Ensemble:
@@ -39,9 +40,12 @@ def train(
         seed: of slices and training.
         progress: told how many steps are done, and of how many; called from several threads, one at a time.
         public: labelled records of nobody's, on which thresholds are tuned; none: each teacher's own slice.
+        shared: records whose features all sites know, their labels unused, from which teachers learn by
+            FixMatch besides their slices; the features of `dataset` are known as well. None: they do not.
         unfinished: folder in which teachers are kept as they are finished, for the same training to go on
             from after it was killed; to be removed once the ensemble is saved. None: nothing is kept.
-        fit_groups: where groups of teachers are trained; the teachers are the same wherever that is.
+        fit_groups: where groups of teachers are trained; the teachers are the same wherever that is. Those
+            of shared features are trained here.
 
     Raises:
         OstrakaError: `task.mismatch`, `data.*` for records that are not the task's, `data.too_few` for fewer
@@ -49,7 +53,11 @@ def train(
             `config.invalid` for what the model has no use for, `model.invalid` where the model cannot be
             built or trained.
     """
-    prepared = prepare(dataset, task, config, seed=seed, public=public)
+    prepared = prepare(dataset, task, config, seed=seed, public=public, shared=shared)
+    if prepared.shared is not None:
+        from services.teachers.semi_supervised import fit_on_shared
+
+        fit_groups = fit_on_shared(prepared.shared)
     finished = Finished(unfinished, prepared.manifest)
     return prepared.ensemble(
         _fitted(prepared.slices, prepared.manifest, config, progress or _silent, finished, fit_groups)

@@ -1,0 +1,155 @@
+"""Teachers that learn by FixMatch from features that all sites know, and from labels that only they have.
+
+The `pate-fm` of 001, section 4.2: each teacher's votes depend on the labels of its own slice and on no other
+label; features are no secret. Changing one label changes one teacher.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from common.errors import ErrorCode, OstrakaError
+from common.learning.augmentation import augmentation
+from common.learning.data import Labelled
+from common.learning.fixmatch import FixMatch
+from common.learning.learning import Learning
+from common.learning.loop import learn
+from services.teachers.bounds import bound_logits
+from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig
+from services.teachers.fitting import compose, require_numbers, seeded
+from services.teachers.layouts import best_device
+from services.teachers.manifest import TeachersManifest
+from services.teachers.nets import Networks
+from services.teachers.networks import Scaler
+from services.teachers.recipes import FitGroups
+from services.teachers.slices import Slice
+from services.teachers.workers import THREADS, Steps, run_each
+
+EPOCHS = 20
+"""Passes over the shared records, where none are configured."""
+MIN_STEPS = 300
+"""Steps below which a network has not yet guessed what few labels leave open."""
+LEARNING = Learning(evaluations=1)
+SUPERVISED = ("shift", "rotate", "held_out", "balanced")
+"""Settings of [training] that FixMatch has no use for."""
+
+
+def fit_on_shared(shared: NDArray[np.float32]) -> FitGroups:
+    """Trains groups of teachers on these features (M, *shape) besides their slices; the same for every group.
+
+    The returned function raises `config.invalid` for models that are no networks, and for settings that
+    FixMatch has no use for.
+    """
+
+    def fit(
+        groups: Sequence[Sequence[Slice]],
+        manifest: TeachersManifest,
+        config: TrainingConfig,
+        progress: Progress,
+    ) -> Iterator[Networks]:
+        _require_use(manifest, config)
+        course = _Course.of(shared, manifest, config)
+        steps = Steps(progress, course.learning.steps * sum(map(len, groups)))
+        for slices in groups:
+            yield Networks.of(manifest.model, manifest.shape, course.networks(slices, steps))
+
+    return fit
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What all teachers of a party have in common.
+
+    Attributes:
+        scaler: fitted to the shared records.
+        shared: those, flat and scaled.
+    """
+
+    manifest: TeachersManifest
+    learning: Learning
+    scaler: Scaler
+    shared: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, shared: NDArray[np.float32], manifest: TeachersManifest, config: TrainingConfig) -> "_Course":
+        """Steps for as many passes over the shared records as configured."""
+        scaler = Scaler(manifest.shape)
+        scaler.fit(torch.from_numpy(shared))
+        each = math.ceil(len(shared) / (LEARNING.batch_size * LEARNING.unlabeled_ratio))
+        steps = config.epochs * each if config.epochs else max(MIN_STEPS, EPOCHS * each)
+        return cls(manifest, replace(LEARNING, steps=steps), scaler, _flat(shared, scaler))
+
+    def networks(self, slices: Sequence[Slice], steps: Steps) -> list[nn.Module]:
+        """Trained networks, one for each slice, on the CPU; several at a time where there are cores."""
+        nets = [self._untrained(part) for part in slices]
+
+        def fit(row: int) -> None:
+            self._fit(nets[row], slices[row], steps)
+
+        run_each(fit, range(len(slices)), THREADS if best_device().type == "cpu" else 1)
+        require_numbers(nets, self.manifest.model)
+        if self.manifest.model in HEAD_OF_MODEL:
+            for net, part in zip(nets, slices, strict=True):
+                bound_logits(net, part.X, multi_label=self.manifest.multi_label)
+        return nets
+
+    def _untrained(self, part: Slice) -> nn.Module:
+        """A network that scales records as all do, its first weights from the slice's entropy."""
+        with seeded(part):
+            net = compose(self.manifest.model, self.manifest.shape, self.manifest.classes)
+        net.get_submodule("0").load_state_dict(self.scaler.state_dict())
+        return net
+
+    def _fit(self, net: nn.Module, part: Slice, steps: Steps) -> None:
+        """Trains one; where its losses are no numbers, its weights are none either, and it votes as such."""
+        learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
+        objective = FixMatch(augmentation(self.manifest.shape), self.manifest.multi_label)
+        seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
+        labelled = Labelled(_flat(part.X, self.scaler), part.y)
+        told = _Told(steps)
+        try:
+            learn(learned, objective, labelled, self.shared, None, self.learning, seed=seed, progress=told)
+        except OstrakaError as exc:
+            if exc.code is not ErrorCode.MODEL_DIVERGED:
+                raise
+            for weights in net.parameters():
+                nn.init.constant_(weights, math.nan)
+        net.cpu().eval()
+
+
+class _Told:
+    """Counts steps one by one for those who are told of them."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps, self._done = steps, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        for _ in range(done - self._done):
+            self._steps.done()
+        self._done = done
+
+
+def _flat(X: NDArray[np.float32], scaler: Scaler) -> NDArray[np.float32]:
+    """Scaled records as flat rows."""
+    scaled: NDArray[np.float32] = scaler(torch.from_numpy(X)).flatten(1).numpy()
+    return scaled
+
+
+def _require_use(manifest: TeachersManifest, config: TrainingConfig) -> None:
+    if manifest.library != "torch":
+        raise _no_use(f"model {manifest.model} is no network")
+    given = [name for name in SUPERVISED if getattr(config, name) != type(config).model_fields[name].default]
+    if given:
+        raise _no_use(f"{given[0]} is for teachers that learn from labelled records alone")
+
+
+def _no_use(problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"With shared_features, {problem}: take one of the two out of [training] of site.toml.",
+    )
