@@ -11,10 +11,16 @@ from client import check as checking
 from client import labelling, planning_cli, report, retraining, tables
 from client import learning_options as learning
 from client.bars import Bars, TrainingBars
+from client.dependencies import asking
+from client.dependencies.asking import DependentResult
+from client.dependencies.cli import File as Dependencies
+from client.dependencies.cli import dependencies as learn_dependencies
+from client.dependencies.cli import tell as left_out_labels
+from client.label_dp.clusters import KMEANS
 from client.options import (
-    Adjacency,
     AdjacencyName,
     BatchSize,
+    Charged,
     Clusterer,
     Clusters,
     Encoder,
@@ -25,10 +31,10 @@ from client.options import (
     Tally,
     TallyName,
 )
-from client.label_dp.clusters import KMEANS
 from client.students.trainers import Choice
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
+from common.mechanism import invalid_plan
 from common.mechanism.arguments import make_mechanism
 from common.planning import options as given
 from common.telemetry import progress
@@ -76,7 +82,7 @@ def label_command(
     student: Annotated[
         Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
     ] = None,
-    adjacency: Adjacency = AdjacencyName.RECORD,
+    adjacency: Charged = AdjacencyName.RECORD,
     variant: given.Variant = given.VariantName.NONE,
     align: given.Align = False,
     encoding: Encoding = EncodingName.PLAIN,
@@ -87,6 +93,7 @@ def label_command(
     queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
     labels: Labels = None,
+    dependencies: Dependencies = None,
     clusters: Clusters = None,
     clusterer: Clusterer = KMEANS,
     task: TaskFile = None,
@@ -126,26 +133,19 @@ def label_command(
     try:
         with progress() as display:
             bars = Bars(display)
-            result = labelling.label(
-                site,
-                pool,
-                options,
-                out,
-                student=student,
-                task_file=task,
-                on_progress=bars.labelled,
-                on_step=bars.stepped,
-            )
+            result = _label(site, pool, options, out, student, dependencies, task, bars)
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
         raise typer.Exit(INTERRUPTED) from None
     _tell_labelled(result)
-    write_json(labelling.as_json(result), json)
+    figures = asking.as_json(result) if isinstance(result, DependentResult) else labelling.as_json(result)
+    write_json(figures, json)
     if result.stopped is not None and not result.answered:
         raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
 
 
 app.command("plan")(planning_cli.plan)
+app.command("dependencies")(learn_dependencies)
 
 
 @app.command("retrain")
@@ -219,6 +219,42 @@ def report_command(
     write_json(figures, json)
 
 
+def _label(
+    site: Path,
+    pool: Path,
+    options: PlanOptions,
+    out: Path,
+    student: Path | None,
+    dependencies: Path | None,
+    task: Path | None,
+    bars: Bars,
+) -> labelling.LabelResult:
+    """Label a pool in one run, or in several that leave out what dependencies imply."""
+    if dependencies is None:
+        return labelling.label(
+            site,
+            pool,
+            options,
+            out,
+            student=student,
+            task_file=task,
+            on_progress=bars.labelled,
+            on_step=bars.stepped,
+        )
+    if student is not None or options.labels is not None:
+        raise invalid_plan("dependencies say which labels are asked; leave out --labels and --student")
+    return asking.label_by_dependencies(
+        site,
+        pool,
+        options,
+        dependencies,
+        out,
+        task_file=task,
+        on_progress=bars.labelled,
+        on_step=bars.stepped,
+    )
+
+
 def _tell_labelled(result: labelling.LabelResult) -> None:
     _tell(
         f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
@@ -226,6 +262,8 @@ def _tell_labelled(result: labelling.LabelResult) -> None:
     )
     if result.by_student:
         _tell(f"The student labelled {result.by_student} of the abstained itself.")
+    if isinstance(result, DependentResult):
+        _tell(left_out_labels(result))
     if result.lost:
         _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")
     if result.unguaranteed:

@@ -6,6 +6,8 @@ from typing import Any
 
 from client.answers import label_matrix
 from client.costs import notion, party_costs
+from client.dependencies.combined import combined_answers, is_combined
+from client.dependencies.reporting import report as several
 from client.retraining import STUDENT_FILE
 from client.state import RunState, load_state
 from common.errors import ErrorCode, OstrakaError
@@ -23,15 +25,20 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     `answered` those with any answer. A batch whose
     outcome or party set an interruption has hidden is counted as answered whole by every party; one that a
     blind tally charged and whose answers were lost, `lost` queries in all, as it was charged. `labels` has
-    what each label of a multi-label task got, and `unguaranteed` names the parties whose teachers learned by
+    what each label of a multi-label task got, `asked_labels` which of them were chosen where not all are
+    asked about, and `unguaranteed` names the parties whose teachers learned by
     ttac: no figure here says what their records cost. Raises `data.missing` or `run.mismatch` where there is
     no run, and `config.invalid` for a delta outside (0, 1).
     """
     if not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
+    if is_combined(run):
+        together = combined_answers(run)
+        student = read_student(run, together.pool_sha256)
+        return several(run, together, delta=delta) | {"student": student}
     state = load_state(run)
     plan = state.parsed_plan()
-    answers = state.answers()
+    answers = state.by_query()
     answered = sum(answer is not None for answer in answers.values())
     return {
         "run": str(run),
@@ -45,6 +52,7 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         "unsettled_batches": sum(batch.status == "open" for batch in state.batches),
         "lost": state.lost(),
         "labels": _labels(state, plan),
+        "asked_labels": [state.classes[label] for label in plan.labels],
         "stopped": state.stopped.model_dump() if state.stopped else None,
         "mechanism": plan.mechanism.model_dump(),
         "variant": plan.variant,

@@ -29,6 +29,13 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text("A batch is unsettled and counted at its largest cost; label again to settle it.")
     if figures["lost"]:
         yield Text(f"{figures['lost']} queries were charged, lost their answers, and were asked again.")
+    if figures.get("implied"):
+        yield Text(
+            f"{figures['implied']} labels were implied by an absent parent, at no cost; {figures['partly']} "
+            "queries wait for some of theirs."
+        )
+    if figures.get("asked_labels"):
+        yield Text(f"Asked about {', '.join(figures['asked_labels'])} alone.")
     if figures["labels"]:
         yield _labels(figures)
     yield _parties(figures)
@@ -38,12 +45,16 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     yield Text(f"Queries were sent {_ENCODINGS[figures['encoding']]}; {_TALLIES[figures['tally']]}.")
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
-        f"every epsilon here is worst-case, for this run alone, and means {figures['notion']}."
+        f"every epsilon here is worst-case, for {_which(figures)}, and means {figures['notion']}."
     )
     if figures["unguaranteed"]:
         yield Text(unguaranteed(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
+
+
+def _which(figures: Mapping[str, Any]) -> str:
+    return "all runs in this folder together" if "parts" in figures else "this run alone"
 
 
 def unguaranteed(sites: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from client.dependencies.rules import Dependencies, Dependency
 from common.errors import ErrorCode, OstrakaError
+from common.task import Task
 
 Floats = NDArray[np.float64]
 CONFIDENCE, SUPPORT = 0.95, 20
@@ -73,18 +74,18 @@ def choose_parents(gains: Floats) -> dict[int, int]:
 
 
 def learn(
-    y: NDArray[np.int64],
-    labels: Sequence[str],
-    task: str,
-    *,
-    confidence: float = CONFIDENCE,
-    support: int = SUPPORT,
+    y: NDArray[np.int64], task: Task, *, confidence: float = CONFIDENCE, support: int = SUPPORT
 ) -> Dependencies:
-    """The dependencies of labels y (N, k) that hold for `confidence` of at least `support` records.
+    """The dependencies of a task's labels y (N, k) that hold for `confidence` of at least `support` records.
 
-    Raises `config.invalid` for a confidence outside (0, 1] or a support below 1, and `data.too_few` where
-    no dependency holds.
+    Raises `task.mismatch` for a task whose records have one class, `config.invalid` for a confidence outside
+    (0, 1] or a support below 1, and `data.too_few` where no dependency holds.
     """
+    if not task.multi_label:
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"A record of the task '{task.name}' has one class: dependencies are between labels.",
+        )
     if not 0 < confidence <= 1 or support < 1:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -99,11 +100,11 @@ def learn(
             "records: lower --confidence or --support, or ask about all labels.",
         )
     return Dependencies(
-        task=task,
+        task=task.name,
         dependencies=tuple(
             Dependency(
-                parent=labels[parent],
-                child=labels[child],
+                parent=task.classes[parent],
+                child=task.classes[child],
                 confidence=float(absences.confidence[parent, child]),
                 missed=float(absences.missed[parent, child]),
                 support=int(absences.support[parent]),

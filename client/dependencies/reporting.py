@@ -5,16 +5,15 @@ from typing import Any
 
 from client.answers import label_matrix
 from client.costs import notion, party_costs
-from client.dependencies.combined import Combined, combined_answers
+from client.dependencies.combined import Combined
 
 
-def report(folder: Path, student: dict[str, Any] | None, *, delta: float) -> dict[str, Any]:
+def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
     """The figures of all runs in a folder, in JSON's types.
 
     Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
-    `labels` says of each label how often; `parts` has what each run asked. Raises as `combined_answers`.
+    `labels` says of each label how often; `parts` has what each run asked.
     """
-    combined = combined_answers(folder)
     states = list(combined.parts.values())
     first, plan = states[0], states[0].parsed_plan()
     whole = combined.answers.keys() - combined.partly
@@ -33,6 +32,7 @@ def report(folder: Path, student: dict[str, Any] | None, *, delta: float) -> dic
         "unsettled_batches": sum(batch.status == "open" for state in states for batch in state.batches),
         "lost": sum(state.lost() for state in states),
         "labels": _labels(combined),
+        "asked_labels": [],
         "parts": [_part(name, combined) for name in combined.parts],
         "stopped": next((state.stopped.model_dump() for state in states if state.stopped), None),
         "mechanism": plan.mechanism.model_dump(),
@@ -50,7 +50,6 @@ def report(folder: Path, student: dict[str, Any] | None, *, delta: float) -> dic
         "unguaranteed": sorted({site for state in states for site in state.unguaranteed}),
         "notion": notion(states),
         "parties": party_costs(states, delta),
-        "student": student,
     }
 
 

@@ -1,0 +1,98 @@
+"""`ostraka query dependencies`."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from common.cli import write_json
+
+if TYPE_CHECKING:
+    from client.dependencies.asking import DependentResult
+    from client.dependencies.rules import Dependencies
+
+DEFAULT_CONFIDENCE, DEFAULT_SUPPORT = 0.95, 20
+MOST_SHOWN = 12
+"""Labels of which the matrix is printed; the JSON has all."""
+
+File = Annotated[
+    Path | None,
+    typer.Option("--dependencies", help="Ask parents before children, as `query dependencies` learned them."),
+]
+
+
+def dependencies(
+    site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
+    labelled: Annotated[Path, typer.Option("--labelled", help="This site's own labelled records.")],
+    out: Annotated[Path, typer.Option("--out", help="File of the dependencies: deps.toml.")],
+    confidence: Annotated[
+        float, typer.Option(help="Share of records without the parent that must be without the child.")
+    ] = DEFAULT_CONFIDENCE,
+    support: Annotated[
+        int, typer.Option(help="Records without the parent that there must be.")
+    ] = DEFAULT_SUPPORT,
+    task: Annotated[
+        Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")
+    ] = None,
+) -> None:
+    """Learn which labels imply that others are absent, on own records, for `query label --dependencies`."""
+    from client.dependencies.learn import Absences, learn
+    from client.dependencies.rules import write_dependencies
+    from client.site import load_query_site, load_site_task
+
+    load_query_site(site)
+    asked = load_site_task(site, task)
+    y, console = asked.load(labelled).labels(), Console(stderr=json == "-")
+    if asked.multi_label:
+        console.print(_matrix(asked.classes, Absences.of(y).confidence))
+    rules = learn(y, asked, confidence=confidence, support=support)
+    write_dependencies(rules, out)
+    console.print(_rules(rules))
+    console.print(f"{len(rules.dependencies)} of {len(asked.classes)} labels depend on another: {out}.")
+    figures = {"out": str(out), "records": len(y), "labels": asked.classes, **rules.model_dump()}
+    write_json(figures | {"confidence": _numbers(Absences.of(y).confidence)}, json)
+
+
+def tell(result: "DependentResult") -> str:
+    """What a run with dependencies left out, as people read it."""
+    return (
+        f"{result.implied} labels were not asked because the label that they depend on is absent; "
+        f"{result.partly} queries wait for some of theirs."
+    )
+
+
+def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
+    """The share of records without the label of a row that are without that of a column (000, Table 3)."""
+    shown = labels[:MOST_SHOWN]
+    table = Table(
+        "absent", *(Text(name) for name in shown), title="Share without the other, where one is absent"
+    )
+    for name, row in zip(shown, confidence, strict=False):
+        table.add_row(Text(name), *(_share(value) for value in row[:MOST_SHOWN]))
+    return table
+
+
+def _rules(rules: "Dependencies") -> Table:
+    table = Table("where this is absent", "so is", "of records", "missed", "records", title="Dependencies")
+    for rule in rules.dependencies:
+        numbers = (f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
+        table.add_row(Text(rule.parent), Text(rule.child), *numbers)
+    return table
+
+
+def _share(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"
+
+
+def _numbers(values: NDArray[np.float64]) -> list[list[float | None]]:
+    return [[None if math.isnan(value) else value for value in row] for row in values.tolist()]
