@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from client.clusters import Clusters
 from client.guardian_peer import GuardianPeer
 from client.party_peer import PartyPeer
 from client.permissions import Permissions
@@ -32,18 +33,22 @@ class Peers:
 class Queries:
     """What is asked: features, float32 (queries, columns), and for Interactive the student's scores of them.
 
-    Scores are probabilities in units of 2^-16, uint32 (queries, classes).
+    Scores are probabilities in units of 2^-16, uint32 (queries, classes). Where clusters are the queries,
+    features are those of their records.
     """
 
     features: NDArray[np.float32] = field(repr=False)
     scores: NDArray[np.uint32] | None = field(default=None, repr=False)
+    clusters: Clusters | None = None
 
     def __len__(self) -> int:
         """Number of queries."""
-        return len(self.features)
+        return len(self.features) if self.clusters is None else self.clusters.count
 
     def take(self, rows: Sequence[int]) -> "Queries":
-        """The queries at these rows, in that order."""
+        """The queries at these rows, in that order; clusters are all asked at once."""
+        if self.clusters is not None:
+            return self
         at = list(rows)
         return Queries(self.features[at], None if self.scores is None else self.scores[at])
 

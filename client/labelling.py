@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.batch import Queries
+from client.clusters import Clusters
 from client.encoding import site_encoder
 from client.meter import Meter, Progress, Step
 from client.options import PlanOptions
@@ -114,6 +115,7 @@ def label(
     with held(run_folder):
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
+        asked = replace(asked, clusters=_clusters(store.state))
         parties = store.state.parsed_plan().parties
         left_out: Mapping[str, OstrakaError] = {}
         try:
@@ -145,13 +147,19 @@ def _student(mechanism: AnyMechanism, beliefs: Beliefs | None) -> Student | None
     return Student(sha256=beliefs.sha256, labels=beliefs.confident(mechanism.confidence))
 
 
+def _clusters(state: RunState) -> Clusters | None:
+    if not state.clusters:
+        return None
+    return Clusters(state.parsed_plan().queries, np.array(state.clusters, dtype=np.int32))
+
+
 def _result(
     run: Path,
     state: RunState,
     left_out: Mapping[str, OstrakaError] | None = None,
     steps: tuple[Step, ...] = (),
 ) -> LabelResult:
-    answers, plan = state.answers(), state.parsed_plan()
+    answers, plan = state.by_query(), state.parsed_plan()
     return LabelResult(
         run=run,
         queries=plan.queries,

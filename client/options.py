@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from client.label_dp.clusters import KMEANS
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
 from common.mechanism.scaling import scaled
@@ -29,6 +30,18 @@ class AdjacencyName(StrEnum):
     def charged(self) -> Adjacency:
         """The same as a plan holds it."""
         return "label" if self is AdjacencyName.LABEL else "record"
+
+
+Charged = Annotated[
+    AdjacencyName, typer.Option("--adjacency", help="What is charged: records, or their labels alone.")
+]
+Clusters = Annotated[
+    int | None,
+    typer.Option("--clusters", help="noise_cluster: divide --pool, which all sites know, into so many."),
+]
+Clusterer = Annotated[
+    str, typer.Option("--clusterer", help="What divides it: kmeans, simclr, or module:factory.")
+]
 
 
 class EncodingName(StrEnum):
@@ -81,10 +94,10 @@ class PlanOptions:
         mechanism: how histograms become answers.
         quorum: least number of parties released together; None: more than half of the parties.
         batch_size: queries released together; None: 100, and 1,024 where they are encrypted; noise_cluster
-            releases all at once.
+            and rand_res release all at once.
         queries: how many of the pool to ask, from its first row; None: all.
         parties: who answers; None: every party of the site's configuration.
-        adjacency: what is charged, a record or, for noise_cluster, a record's label alone.
+        adjacency: what is charged, a record, or the label alone of one whose features all sites know.
         variant: how budgets that differ are used.
         align: whether the mechanism's noise and thresholds suit as many teachers with one record each in one
             of them, and are to be scaled to how many vote.
@@ -93,6 +106,9 @@ class PlanOptions:
         encoder: the public network, module:factory, that the teachers were trained behind; "" for none; None:
             the one in the site's configuration, if any.
         labels: names of the labels that are asked about; None: all of the task's.
+        clusters: how many the pool, whose features all sites know, is divided into for noise_cluster to ask
+            about; None: the pool holds their centres.
+        clusterer: what divides it, as `client.label_dp.clusters.cluster` takes it.
     """
 
     mechanism: AnyMechanism
@@ -107,6 +123,8 @@ class PlanOptions:
     tally: TALLY = "aggregate"
     encoder: str | None = None
     labels: tuple[str, ...] | None = None
+    clusters: int | None = None
+    clusterer: str = KMEANS
 
     @property
     def confidential(self) -> bool:
@@ -139,10 +157,7 @@ def make_plan(
                 ErrorCode.PARTY_UNKNOWN,
                 f"Party {site} has no address in site.toml: add it under [parties], or leave it out.",
             )
-    queries = pool_size if options.queries is None else options.queries
-    if queries > pool_size:
-        raise invalid_plan(f"{queries} queries are asked of a pool of {pool_size}; ask fewer")
-    at_once = isinstance(options.mechanism, NoiseCluster)
+    queries = _queries(options, pool_size)
     labels = _labels(options, task)
     return Plan(
         nonce=nonce,
@@ -154,7 +169,7 @@ def make_plan(
         parties=parties,
         quorum=len(parties) // 2 + 1 if options.quorum is None else options.quorum,
         queries=queries,
-        batch_size=queries if at_once else min(_batch_size(options), queries),
+        batch_size=queries if options.mechanism.by_record else min(_batch_size(options), queries),
         encoding=options.encoding,
         tally=options.tally,
         ring_bits=32 if options.confidential else 64,
@@ -163,6 +178,21 @@ def make_plan(
         adjacency=options.adjacency,
         variant=options.variant,
     )
+
+
+def _queries(options: PlanOptions, pool_size: int) -> int:
+    """How many there are: records of the pool, or the clusters of all of them."""
+    if options.clusters is None:
+        queries = pool_size if options.queries is None else options.queries
+    elif not isinstance(options.mechanism, NoiseCluster) or options.adjacency != "label":
+        raise invalid_plan("clusters are for noise_cluster with adjacency label; leave out clusters")
+    elif options.queries is not None:
+        raise invalid_plan("clusters are asked about all together; leave out queries")
+    else:
+        queries = options.clusters
+    if queries > pool_size:
+        raise invalid_plan(f"{queries} queries are asked of a pool of {pool_size}; ask fewer")
+    return queries
 
 
 def _labels(options: PlanOptions, task: Task) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
+from client.clusters import Clusters
 from client.retry import Retry
 from client.step_calls import StepCall
 from common.errors import ErrorCode, OstrakaError
@@ -31,7 +32,8 @@ STEP_S = 600.0
 class VoteBatch:
     """A batch as every party is sent it: the signed permissions and the features, float32 (rows, columns).
 
-    `width` is the ring values that a share has for each query.
+    `width` is the ring values that a share has for each query. Where `clusters` are the queries, the features
+    are those of their records.
     """
 
     plan: bytes
@@ -39,23 +41,31 @@ class VoteBatch:
     grant: common_pb2.Signed
     ticket: common_pb2.Signed
     features: NDArray[np.float32] = field(repr=False)
+    clusters: Clusters | None = None
+
+    @property
+    def queries(self) -> int:
+        """How many queries it has."""
+        return len(self.features) if self.clusters is None else self.clusters.count
 
     @cached_property
     def data(self) -> bytes:
-        """The features row by row, little endian."""
-        return self.features.astype("<f4", copy=False).tobytes()
+        """The features row by row, little endian, then the cluster of each where clusters are the queries."""
+        features = self.features.astype("<f4", copy=False).tobytes()
+        return features if self.clusters is None else features + self.clusters.of.astype("<i4").tobytes()
 
     @cached_property
     def header(self) -> party_pb2.VoteHeader:
         """What precedes the features."""
-        rows, columns = self.features.shape
+        records, columns = self.features.shape
         return party_pb2.VoteHeader(
             plan=self.plan,
             grant=self.grant,
             ticket=self.ticket,
-            rows=rows,
+            rows=self.queries,
             columns=columns,
             sha256=hashlib.sha256(self.data).digest(),
+            members=0 if self.clusters is None else records,
         )
 
     def messages(self) -> Iterator[party_pb2.VoteRequest]:
@@ -132,7 +142,7 @@ class PartyPeer(Peer):
 
         replies = self._retry.call(ask)
         only = replies[0].header if len(replies) == 1 else party_pb2.VoteReplyHeader()
-        return self._require_seed(only, len(batch.features), batch.width)
+        return self._require_seed(only, batch.queries, batch.width)
 
     def begin(self, request: party_pb2.BeginRequest) -> bytes:
         """The party's message of the base transfers of an encrypted batch."""

@@ -12,6 +12,7 @@ from client import tables
 from client.options import (
     AdjacencyName,
     BatchSize,
+    Charged,
     Encoder,
     Encoding,
     EncodingName,
@@ -40,9 +41,8 @@ def plan(
     tau: options.Radius = None,
     tau1: options.L1Radius = None,
     max_positives: options.MaxPositives = None,
-    adjacency: Annotated[
-        AdjacencyName, typer.Option(help="What is charged; label for noise_cluster alone.")
-    ] = AdjacencyName.RECORD,
+    epsilon: options.RandEpsilon = None,
+    adjacency: Charged = AdjacencyName.RECORD,
     variant: options.Variant = options.VariantName.NONE,
     align: options.Align = False,
     encoding: Encoding = EncodingName.PLAIN,
@@ -74,6 +74,7 @@ def plan(
         tau=tau,
         tau1=tau1,
         max_positives=max_positives,
+        epsilon=epsilon,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     asked = PlanOptions(

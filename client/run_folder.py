@@ -38,6 +38,9 @@ class Planner(Protocol):
     def plan(self, nonce: bytes, scale: float | None) -> Plan:
         """The plan under this nonce, scaled."""
 
+    def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
+        """The cluster of each record, where clusters are the queries; else none."""
+
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
@@ -84,6 +87,7 @@ def open_run(
             plan=planner.plan(nonce, scale).serialize().hex(),
             scale=scale,
             student=student,
+            clusters=planner.clusters(features),
         )
         return RunStore.create(folder, state)
     state = load_state(folder)

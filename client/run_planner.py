@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from client.encoding import SiteEncoder
+from client.label_dp.clusters import cluster
 from client.options import PlanOptions, make_plan
 from client.retry import Retry
 from client.site import connect_guardian
@@ -34,6 +38,14 @@ class RunPlanner:
         asked = self.plan(nonce, None).serialize()
         with connect_guardian(self.site, self.clock, self.retry) as guardian:
             return guardian.plan(asked).scale
+
+    def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
+        """The cluster of each of the pool's records, where clusters are the queries; else none."""
+        options = self.options
+        if options.clusters is None:
+            return ()
+        shape = self.task.input.shape
+        return tuple(cluster(features, shape, options.clusters, options.clusterer).tolist())
 
     def plan(self, nonce: bytes, scale: float | None) -> Plan:
         """The plan under this nonce, scaled."""

@@ -98,11 +98,12 @@ class RunState(_Value):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
     Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
-    tallies, version 4 not how teachers learned; all are read, and written as version 5. `scale` is what the
-    plan's noise was scaled by to suit how many vote, if it was.
+    tallies, version 4 not how teachers learned, version 5 no clusters; all are read, and written as
+    version 6. `scale` is what the plan's noise was scaled by to suit how many vote, if it was. `clusters` has
+    that of each row of the pool, where clusters are the queries.
     """
 
-    version: Literal[1, 2, 3, 4, 5] = 5
+    version: Literal[1, 2, 3, 4, 5, 6] = 6
     task: str
     classes: tuple[str, ...]
     pool_sha256: str
@@ -110,6 +111,7 @@ class RunState(_Value):
     plan: str
     scale: float | None = None
     student: Student | None = None
+    clusters: tuple[int, ...] = ()
     session_id: str = ""
     enforce: str = ""
     bound: str = ""
@@ -135,8 +137,16 @@ class RunState(_Value):
     def answers(self) -> dict[int, Answer]:
         """The answer, None for an abstention, to every query of a released batch, by row of the pool.
 
-        Of several labels it has all of the task's, None where the plan did not ask.
+        Of several labels it has all of the task's, None where the plan did not ask. Where clusters are the
+        queries, their answers are those of all their records.
         """
+        found = self.by_query()
+        if not self.clusters:
+            return found
+        return {row: found[cluster] for row, cluster in enumerate(self.clusters) if cluster in found}
+
+    def by_query(self) -> dict[int, Answer]:
+        """The same by query, which is a row of the pool or a cluster."""
         plan, labels = self.parsed_plan(), len(self.classes)
         return {
             query: of_task(answer, plan, labels)
@@ -157,8 +167,8 @@ class RunState(_Value):
         return sum(len(batch.queries) for batch in self.batches if batch.status == "lost")
 
     def pending(self) -> list[int]:
-        """Rows of the pool that the plan asks and that no batch has settled."""
-        settled = self.answers()
+        """Queries that the plan asks and that no batch has settled."""
+        settled = self.by_query()
         return [query for query in range(self.parsed_plan().queries) if query not in settled]
 
 
@@ -232,7 +242,7 @@ class RunStore:
         self._update(batches=batches)
 
     def _update(self, **fields: object) -> None:
-        self._state = self._state.model_copy(update={"version": 5, **fields})
+        self._state = self._state.model_copy(update={"version": 6, **fields})
         self._save()
 
     def _save(self) -> None:

@@ -21,7 +21,9 @@ class PlainVoting:
         """This side's shares of the ballots of every party of the ticket, or why it gave none."""
         session, plan = self._session, self._session.plan
         width, ring = plan.mechanism.width(plan.classes), Ring(plan.ring_bits)
-        asked = VoteBatch(session.plan_bytes, width, session.signed, ticket.signed, queries.features)
+        asked = VoteBatch(
+            session.plan_bytes, width, session.signed, ticket.signed, queries.features, queries.clusters
+        )
 
         def ask(site: str) -> RingArray:
             with self._meter.measure("party", "vote") as traffic:

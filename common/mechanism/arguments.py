@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 
 from common.mechanism import LABELLING, AnyMechanism, Check, invalid_plan
 
+OPTIONS = {"epsilon": "rand-epsilon"}
+"""Parameters that a command line names otherwise, because budgets have an epsilon too."""
 CHECK = {"sigma1": "sigma", "threshold": "threshold"}
 """The parameters of a check that a mechanism may have, by the options that give them."""
 
@@ -53,4 +55,4 @@ def _fields(kind: str) -> Collection[str]:
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{OPTIONS.get(name, name.replace('_', '-'))}"

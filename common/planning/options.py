@@ -36,6 +36,9 @@ Threshold = Annotated[float | None, typer.Option(help="Votes that the check asks
 Confidence = Annotated[
     float | None, typer.Option(help="interactive: a student's label needs more than this.")
 ]
+RandEpsilon = Annotated[
+    float | None, typer.Option("--rand-epsilon", help="rand_res: epsilon of each label that is drawn anew.")
+]
 Gamma = Annotated[float | None, typer.Option(help="lnmax: Laplace noise has a scale of 1/gamma votes.")]
 Radius = Annotated[float | None, typer.Option("--tau", help="tau: largest L2 norm of a ballot.")]
 L1Radius = Annotated[float | None, typer.Option("--tau1", help="l1: largest L1 norm of a ballot.")]

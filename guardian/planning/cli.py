@@ -33,6 +33,7 @@ def plan(
     tau: options.Radius = None,
     tau1: options.L1Radius = None,
     max_positives: options.MaxPositives = None,
+    rand_epsilon: options.RandEpsilon = None,
     votes: Annotated[
         Path | None, typer.Option(help="Simulated votes, .npy or .npz: what to expect of them.")
     ] = None,
@@ -59,6 +60,7 @@ def plan(
         tau=tau,
         tau1=tau1,
         max_positives=max_positives,
+        epsilon=rand_epsilon,
     )
     chosen.check_classes(classes)
     _check_budget(epsilon, delta)

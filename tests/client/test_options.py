@@ -1,5 +1,6 @@
 """Every mechanism from the options that give it, and plans that no mechanism makes."""
 
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -16,6 +17,7 @@ from common.mechanism import (
     Binary,
     GnMax,
     NoiseCluster,
+    RandRes,
     Tau,
 )
 from common.plan import Plan
@@ -40,6 +42,15 @@ def test_clusters_are_asked_in_one_batch() -> None:
     options = PlanOptions(NoiseCluster(sigma=4.0), batch_size=3, adjacency="label")
     made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16))
     assert (made.queries, made.batch_size, made.adjacency) == (10, 10, "label")
+    pooled = replace(options, clusters=4)
+    made = make_plan(pooled, task(multi_label=False), 10, PARTIES, bytes(16))
+    assert (made.queries, made.batch_size) == (4, 4)
+
+
+def test_labels_drawn_anew_are_asked_in_one_batch() -> None:
+    options = PlanOptions(RandRes(epsilon=2.0), batch_size=3, adjacency="label")
+    made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16))
+    assert (made.queries, made.batch_size, made.mechanism) == (10, 10, RandRes(epsilon=2.0))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +59,12 @@ def test_clusters_are_asked_in_one_batch() -> None:
         (PlanOptions(GnMax(sigma=4.0)), True),
         (PlanOptions(Binary(sigma=4.0)), False),
         (PlanOptions(Tau(sigma=4.0, tau=9.0)), True),
-        (PlanOptions(GnMax(sigma=4.0), adjacency="label"), False),
+        (PlanOptions(Binary(sigma=4.0), adjacency="label"), True),
+        (PlanOptions(RandRes(epsilon=2.0)), False),
+        (PlanOptions(GnMax(sigma=4.0), clusters=3), False),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3), False),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=11, adjacency="label"), False),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3, queries=5, adjacency="label"), False),
     ],
 )
 def test_a_mechanism_that_does_not_fit_the_task_is_refused(options: PlanOptions, several: bool) -> None:
