@@ -53,7 +53,7 @@ def simulate(
     max_positives: options.MaxPositives = None,
     confidence: options.Confidence = None,
     adjacency: Annotated[
-        str | None, typer.Option(help="What is charged: record (DP), or label (label-DP) where features are known.")
+        str | None, typer.Option(help="What is charged: record (DP), or label (label-DP).")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Every party's budget.")] = None,
     delta: Annotated[float | None, typer.Option(help="Every party's delta.")] = None,

@@ -13,6 +13,7 @@ from client.bars import Bars
 from client.labelling import LabelResult
 from deploy.simulation.counts import LabelCount
 from deploy.simulation.notions import GUARANTEE, bound_words, guarantee_words, notion
+from deploy.simulation.quality import METRICS, Turn
 from deploy.simulation.report import Report, switch_words
 from deploy.simulation.together import training_words
 
@@ -53,7 +54,8 @@ def show(report: Report, page: Path) -> None:
         f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
-        title=f"Epsilon at delta {settings.delta:g}, enforced: {report.enforce}",
+        title=f"Epsilon ({GUARANTEE[report.guarantee]}) at delta {settings.delta:g}, "
+        f"enforced: {report.enforce}",
     )
     for unit in report.units:
         epsilons = (unit.epsilon_data_dependent, unit.epsilon_worst_case)
@@ -74,13 +76,37 @@ def show(report: Report, page: Path) -> None:
         f"after (balanced {report.student_balanced_accuracy_before:.3f} and "
         f"{report.student_balanced_accuracy_after:.3f}); {sum(report.seconds.values()):.1f} s in all."
     )
+    console.print(_quality(report))
+    if report.turns:
+        console.print(_turns(report.turns))
+    console.print(guarantee_words(report.guarantee))
     console.print(f"Report: {page}", soft_wrap=True)
+
+
+def _quality(report: Report) -> Table:
+    table = Table(f"student ({report.student})", *METRICS.values(), title="On test records")
+    for name, metrics in report.quality.rows:
+        table.add_row(name, *(_share(getattr(metrics, metric)) for metric in METRICS))
+    return table
+
+
+def _turns(turns: Iterable[Turn]) -> Table:
+    columns = ("own records", "answered", "balanced accuracy before", "after", "mAP before", "after")
+    table = Table("querying party", *columns, title="In turn, the weakest first")
+    for turn in turns:
+        shares = [(each.balanced_accuracy, each.map) for each in (turn.before, turn.after)]
+        cells = [_share(value) for metric in zip(*shares, strict=True) for value in metric]
+        table.add_row(turn.party, str(turn.labelled), f"{turn.answered} of {turn.queries}", *cells)
+    return table
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _labels(counts: Iterable[LabelCount]) -> Table:
     table = Table("label", "answered", "accuracy", "balanced accuracy", title="Released labels")
     for count in counts:
         shares = (count.accuracy, count.balanced_accuracy)
-        cells = ("-" if value is None else f"{value:.3f}" for value in shares)
-        table.add_row(count.name, str(count.right + count.wrong), *cells)
+        table.add_row(count.name, str(count.right + count.wrong), *map(_share, shares))
     return table

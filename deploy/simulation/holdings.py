@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+
 from common.datasets import Dataset
 from deploy.simulation.settings import Settings
 from deploy.simulation.value import Value

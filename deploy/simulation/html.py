@@ -8,9 +8,10 @@ from string import Template
 
 from matplotlib.figure import Figure
 
-from deploy.simulation import plots
+from deploy.simulation import figures, plots
 from deploy.simulation.holdings import split_words
 from deploy.simulation.notions import GUARANTEE, bound_words, guarantee_words, notion
+from deploy.simulation.quality import METRICS
 from deploy.simulation.report import Report, Unit, switch_words
 from deploy.simulation.together import training_words
 
@@ -26,10 +27,16 @@ def render(report: Report) -> str:
         warning=escape(_warning(report)),
         held=_plot(plots.holdings, report, _held(report)),
         gained="".join(_plot(plot, report, caption) for plot, caption in _gained(report)),
-        cost=_plot(plots.epsilons, report, "Epsilon of every unit over time, against its budget."),
+        quality="".join(_plot(plot, report, caption) for plot, caption in _quality(report)),
+        compared="".join(map(_row, _compared(report))),
+        per_label="".join(map(_row, _per_label(report))),
+        turns=_turns(report),
+        guarantee=escape(guarantee_words(report.guarantee)),
+        cost=_plot(plots.epsilons, report, _cost(report)),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
         + _plot(plots.steps, report, "Wall time per step."),
         data_dependent=escape(data_dependent_heading(report)),
+        worst_case=escape(f"worst-case epsilon, {GUARANTEE[report.guarantee]}"),
         mechanism=escape(_mechanism(report)),
         units="".join(_row(_unit_cells(unit)) for unit in report.units),
         settings="".join(_row((name, str(value))) for name, value in report.settings.model_dump().items()),
@@ -38,7 +45,7 @@ def render(report: Report) -> str:
 
 def data_dependent_heading(report: Report) -> str:
     """The name of a column of epsilons that the policy's bound gave, with that bound."""
-    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)})"
+    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {GUARANTEE[report.guarantee]}"
 
 
 def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
@@ -48,6 +55,41 @@ def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
         yield plots.label_shares, "Released labels against the truth, label by label."
     else:
         yield plots.labels, "Queries of each true class; unanswered: too close, or the session had ended."
+
+
+def _quality(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
+    yield figures.compared, "On test records: own data alone, with released labels, and all teachers."
+    each = "label" if report.labels else "class"
+    yield figures.balanced_accuracies, f"Balanced accuracy of each {each}."
+    yield figures.average_precisions, f"Average precision of each {each}."
+    yield figures.areas, f"Area under the ROC curve of each {each}."
+
+
+def _compared(report: Report) -> Iterable[tuple[str, ...]]:
+    for name, metrics in report.quality.rows:
+        yield name, *(_share(getattr(metrics, metric)) for metric in METRICS)
+
+
+def _per_label(report: Report) -> Iterable[tuple[str, ...]]:
+    columns = [metrics.labels for _, metrics in report.quality.rows]
+    for each in zip(*columns, strict=True):
+        shares = ((one.balanced_accuracy, one.auc, one.average_precision) for one in each)
+        yield each[0].name, str(each[0].support), *(_share(value) for one in shares for value in one)
+
+
+def _cost(report: Report) -> str:
+    return f"Epsilon ({GUARANTEE[report.guarantee]}) of every unit over time, against its budget."
+
+
+def _turns(report: Report) -> str:
+    if not report.turns:
+        return ""
+    caption = "Balanced accuracy of every querying party before and after its turn, in the order of turns."
+    return _plot(figures.turns, report, caption)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _held(report: Report) -> str:
@@ -65,13 +107,14 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "labelled by the student", f"{report.by_student}"
     yield "student before", f"{report.student_accuracy_before:.1%}"
     yield "student after", f"{report.student_accuracy_after:.1%}"
+    yield "all teachers, not private", f"{report.quality.ensemble.accuracy:.1%}"
     yield "balanced, before", f"{report.student_balanced_accuracy_before:.1%}"
     yield "balanced, after", f"{report.student_balanced_accuracy_after:.1%}"
     if report.units:
         largest = max(unit.epsilon_data_dependent for unit in report.units)
         worst = max(unit.epsilon_worst_case for unit in report.units)
         yield data_dependent_heading(report), f"{largest:.2f}"
-        yield "worst-case epsilon", f"{worst:.2f}"
+        yield f"worst-case epsilon, {GUARANTEE[report.guarantee]}", f"{worst:.2f}"
     if report.training is not None and report.training.costs:
         yield "epsilon of training alone", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
     if report.training is not None and report.training.guarantee == "none":
@@ -83,8 +126,9 @@ def _summary(report: Report) -> str:
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"{_budgets(report)} at delta {settings.delta:g}; enforced: {report.enforce}; "
-        f"{switch_words(report.encoding, report.tally, report.head)}."
+        f"{_budgets(report)} ({GUARANTEE[report.guarantee]}) at delta {settings.delta:g}; "
+        f"enforced: {report.enforce}; "
+        f"{switch_words(report.encoding, report.tally, report.head)}. Student: {report.student}."
     )
     if report.ended_early:
         return f"{text} The session ended after {report.asked} queries, when a budget had no room for more."

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Student = Literal["supervised", "vat", "mixmatch", "fixmatch"]
 LabelDp = Literal["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent", "noisecluster", "pate-fm"]
 
-MECHANISM_OF: Mapping[LabelDp, str] = {
+MECHANISM_OF: Mapping[str, str] = {
     "ldp-normal": "rand_res",
     "ldp-ssl": "rand_res",
     "denoise-ssl": "rand_res",
@@ -18,7 +18,7 @@ MECHANISM_OF: Mapping[LabelDp, str] = {
 }
 """By which mechanism labels come whose features all sites share."""
 
-STUDENT_OF: Mapping[LabelDp, Student] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
+STUDENT_OF: Mapping[str, Student] = {"noisecluster": "supervised", "pate-fm": "fixmatch"}
 """Who learns from labels that are not each randomised: any student, where nobody says one of these."""
 
 
@@ -55,6 +55,8 @@ class Learning(BaseModel):
             raise ValueError(f"{' and '.join(asked)} exclude each other; give one of them")
         if self.label_dp is not None and self.student is not None and self.label_dp not in STUDENT_OF:
             raise ValueError(f"label_dp {self.label_dp} is a student by itself; leave out student")
+        if self.steps is not None and self.learner == "supervised":
+            raise ValueError("steps are of students that are networks; name one, such as student vat")
         return self
 
     @property
@@ -65,7 +67,8 @@ class Learning(BaseModel):
         return self.student or STUDENT_OF.get(self.label_dp) or self.label_dp
 
 
-def suiting(label_dp: object) -> Mapping[str, Any]:
+def suiting(label_dp: str | None) -> Mapping[str, Any]:
     """Settings that go with labels as the only secret; none where `label_dp` is no such way."""
-    mechanism = dict[object, str](MECHANISM_OF).get(label_dp)
-    return {} if mechanism is None else {"mechanism": mechanism, "adjacency": "label"}
+    if label_dp is None or label_dp not in MECHANISM_OF:
+        return {}
+    return {"mechanism": MECHANISM_OF[label_dp], "adjacency": "label"}

@@ -20,9 +20,15 @@ GUARANTEE: dict[Adjacency, str] = {
 """What an epsilon protects, by what is charged: whole records, or their labels alone."""
 
 
-def notions(bound: BOUND) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
+def notions(
+    bound: BOUND, adjacency: Adjacency
+) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
     """What each epsilon of the report means, in words."""
-    return {"epsilon_worst_case": WORST_CASE, "epsilon_data_dependent": DATA_DEPENDENT[bound]}
+    guarantee = GUARANTEE[adjacency]
+    return {
+        "epsilon_worst_case": f"{WORST_CASE}, {guarantee}",
+        "epsilon_data_dependent": f"{DATA_DEPENDENT[bound]}, {guarantee}",
+    }
 
 
 def notion(bound: BOUND) -> str:

@@ -3,29 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from client.answers import label_matrix
-from client.labelling import LabelResult
-from client.retraining import StudentResult
-from client.state import load_state
 from client.students.metrics import Metrics
 from common.task import Task
+from deploy.simulation.asked import Asked
 from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
 from deploy.simulation.holdings import count_holdings
 from deploy.simulation.notions import notions
+from deploy.simulation.quality import Quality, Turn, mean_metrics
 from deploy.simulation.report import Charge, Report, Throughput, Unit
+from deploy.simulation.scene import LABEL_THE_POOL
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split
 from deploy.simulation.together import Together
 from guardian.admin.confidential import UnitReport
-
-LABEL_THE_POOL = "label the pool"
-"""The step that throughput is measured over."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +27,16 @@ class Outcome:
 
     Attributes:
         started_unix_s: when labelling began.
-        asked: for every record of the pool the query that stands for it, int64 (records,).
         training: how teachers learned together; None where each learned alone.
-        labelling: what the run came to.
-        retraining: the student before and after it.
+        asked: what each querying party came to, in the order in which they asked.
+        ensemble: figures of all teachers together, asked without privacy.
         units: what every party was charged.
     """
 
     started_unix_s: float
-    asked: NDArray[np.int64]
     training: Together | None
-    labelling: LabelResult
-    retraining: StudentResult
+    asked: Sequence[Asked]
+    ensemble: Metrics
     units: Sequence[UnitReport]
 
 
@@ -58,66 +49,70 @@ def report_on(
     seconds: dict[str, float],
 ) -> Report:
     """The report of a simulation of records that were shared out as ``split``."""
-    run, truth = outcome.labelling, split.truth
-    released = _released(run.run, run.queries, task)[outcome.asked]
+    asked = outcome.asked
+    truth = np.concatenate([one.truth for one in asked])
+    released = np.concatenate([one.released for one in asked])
     classes = () if task.multi_label else count_classes(task.classes, truth, released)
     labels = count_labels(task.classes, truth, released) if task.multi_label else ()
-    before, after = _measured(outcome.retraining.before), _measured(outcome.retraining.after)
+    before = mean_metrics([one.before for one in asked])
+    after = mean_metrics([one.after for one in asked])
     return Report(
         id=name,
         version=version("ostraka"),
         settings=settings,
         task="multilabel" if task.multi_label else "single",
         mechanism=settings.plan_mechanism,
+        guarantee=settings.adjacency,
         enforce=settings.enforce,
         bound=settings.charged_bound,
-        notions=notions(settings.charged_bound),
+        notions=notions(settings.charged_bound, settings.adjacency),
         encoding=settings.encoding,
         tally=settings.tally,
         head=settings.teachers_head,
         teachers=settings.votes,
-        queries=run.queries,
-        asked=run.asked,
-        answered=run.answered,
-        by_student=run.by_student,
-        ended_early=run.stopped is not None,
+        queries=sum(one.queries for one in asked),
+        asked=sum(one.asked for one in asked),
+        answered=sum(one.answered for one in asked),
+        by_student=sum(one.by_student for one in asked),
+        ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),
+        student=settings.learner,
         student_accuracy_before=before.accuracy,
         student_accuracy_after=after.accuracy,
         student_balanced_accuracy_before=before.balanced_accuracy,
         student_balanced_accuracy_after=after.balanced_accuracy,
+        quality=Quality(own=before, after=after, ensemble=outcome.ensemble),
+        turns=tuple(map(_turn, asked)) if settings.queriers else (),
         training=outcome.training,
         holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
         classes=classes,
         labels=labels,
         units=tuple(_unit(unit, settings, outcome.started_unix_s) for unit in outcome.units),
         seconds={step: round(value, 3) for step, value in seconds.items()},
-        throughput=_throughput(run, settings, seconds),
+        throughput=_throughput(asked, settings, seconds),
     )
 
 
-def _throughput(run: LabelResult, settings: Settings, seconds: dict[str, float]) -> Throughput:
-    rate = 1 / seconds[LABEL_THE_POOL]
+def _turn(asked: Asked) -> Turn:
+    return Turn(
+        party=asked.site,
+        labelled=asked.labelled,
+        queries=asked.queries,
+        asked=asked.asked,
+        answered=asked.answered,
+        before=asked.before,
+        after=asked.after,
+    )
+
+
+def _throughput(asked: Sequence[Asked], settings: Settings, seconds: dict[str, float]) -> Throughput:
+    rate, queries = 1 / seconds[LABEL_THE_POOL], sum(one.asked for one in asked)
     return Throughput(
-        queries_per_second=run.asked * rate,
-        answers_per_second=run.answered * rate,
-        votes_per_second=run.asked * settings.votes * rate,
+        queries_per_second=queries * rate,
+        answers_per_second=sum(one.answered for one in asked) * rate,
+        votes_per_second=queries * settings.votes * rate,
     )
-
-
-def _measured(metrics: Metrics | None) -> Metrics:
-    assert metrics is not None  # noqa: S101 - there are test records
-    return metrics
-
-
-def _released(run: Path, queries: int, task: Task) -> NDArray[np.int64]:
-    """Released classes (queries,), or bits (queries, labels), -1 where there is none."""
-    answers = load_state(run).answers()
-    if task.multi_label:
-        return label_matrix([answers.get(query) for query in range(queries)], len(task.classes))
-    labels: list[Any] = [answers.get(query) for query in range(queries)]
-    return np.array([-1 if label is None else label for label in labels], np.int64)
 
 
 def _unit(unit: UnitReport, settings: Settings, started_unix_s: float) -> Unit:

@@ -44,16 +44,16 @@ def accuracy(report: Report) -> Figure:
         report.student_balanced_accuracy_after,
         report.label_balanced_accuracy,
     ]
-    axes = _axes(4.6, 3)
+    axes = axes_of(4.6, 3)
     _pairs(axes, names, plain, balanced)
-    return _figure(axes)
+    return figure_of(axes)
 
 
 def holdings(report: Report) -> Figure:
     """Every party's records by class, or by label those that have it."""
     names = [count.name for count in report.labels or report.classes]
     parties = [holding.party for holding in report.holdings]
-    axes = _axes(7, 1.4 + 0.28 * len(parties))
+    axes = axes_of(7, 1.4 + 0.28 * len(parties))
     colours = mpl.colormaps["turbo"].resampled(len(names))
     left = [0] * len(parties)
     for index, name in enumerate(names):
@@ -64,14 +64,14 @@ def holdings(report: Report) -> Figure:
     axes.invert_yaxis()
     if len(names) <= LEGEND_UP_TO:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), ncols=1 + (len(names) - 1) // 10)
-    return _figure(axes)
+    return figure_of(axes)
 
 
 def labels(report: Report) -> Figure:
     """How many queries of each class, or answers for each label, were right, wrong and missing."""
     counts = report.labels or report.classes
     names = [count.name for count in counts]
-    axes = _axes(_width(names), 3)
+    axes = axes_of(width_of(names), 3)
     base = [0] * len(names)
     for kind, colour in (("right", GREEN), ("wrong", RED), ("unanswered", GREY)):
         heights = [getattr(count, kind) for count in counts]
@@ -79,14 +79,14 @@ def labels(report: Report) -> Figure:
         base = [low + height for low, height in zip(base, heights, strict=True)]
     axes.set(ylabel="queries", xlabel="label" if report.labels else "true class", ylim=(0, 1.3 * max(base)))
     axes.legend(ncols=3, loc="upper center")
-    _slant(axes, names)
-    return _figure(axes)
+    slant(axes, names)
+    return figure_of(axes)
 
 
 def label_shares(report: Report) -> Figure:
     """Accuracy and balanced accuracy of the answers for each label."""
     names = [count.name for count in report.labels]
-    axes = _axes(_width(names), 3)
+    axes = axes_of(width_of(names), 3)
     _pairs(
         axes,
         names,
@@ -94,8 +94,8 @@ def label_shares(report: Report) -> Figure:
         [count.balanced_accuracy for count in report.labels],
         told=False,
     )
-    _slant(axes, names)
-    return _figure(axes)
+    slant(axes, names)
+    return figure_of(axes)
 
 
 def epsilons(report: Report) -> Figure:
@@ -110,7 +110,8 @@ def epsilons(report: Report) -> Figure:
     for axes, unit in zip(grid, units, strict=False):
         _unit(axes, unit, report.bound)
     figure.supxlabel("seconds since labelling began")
-    figure.supylabel(f"epsilon at delta {units[0].delta:g}" if units else "epsilon")
+    at = f" at delta {units[0].delta:g}" if units else ""
+    figure.supylabel(f"epsilon ({GUARANTEE[report.guarantee]}){at}")
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names))
     return figure
@@ -118,7 +119,7 @@ def epsilons(report: Report) -> Figure:
 
 def throughput(report: Report) -> Figure:
     """Queries, answers and votes per second while labelling."""
-    axes = _axes(4.6, 2)
+    axes = axes_of(4.6, 2)
     speeds = report.throughput
     names = ["queries", "answers", "votes"]
     values = [speeds.queries_per_second, speeds.answers_per_second, speeds.votes_per_second]
@@ -126,17 +127,17 @@ def throughput(report: Report) -> Figure:
     axes.bar_label(bars, fmt="{:,.0f}", padding=3)
     axes.set(xscale="log", xlabel="per second (log scale)", xlim=(0.8, 8 * max([1.0, *values])))
     axes.invert_yaxis()
-    return _figure(axes)
+    return figure_of(axes)
 
 
 def steps(report: Report) -> Figure:
     """Wall time of every step, in seconds."""
-    axes = _axes(4.6, 0.6 + 0.32 * len(report.seconds))
+    axes = axes_of(4.6, 0.6 + 0.32 * len(report.seconds))
     bars = axes.barh(list(report.seconds), list(report.seconds.values()), color=BLUE)
     axes.bar_label(bars, fmt="{:.1f} s", padding=3)
     axes.set(xlabel="seconds", xlim=(0, 1.2 * max([0.1, *report.seconds.values()])))
     axes.invert_yaxis()
-    return _figure(axes)
+    return figure_of(axes)
 
 
 def _unit(axes: Axes, unit: Unit, bound: BOUND) -> None:
@@ -169,22 +170,24 @@ def _pairs(
     axes.legend(ncols=2, loc="upper center")
 
 
-def _width(names: Sequence[str]) -> float:
+def width_of(names: Sequence[str]) -> float:
     """Inches of a plot with a bar for each name."""
     return max(4.6, 0.35 * len(names))
 
 
-def _slant(axes: Axes, names: Sequence[str]) -> None:
+def slant(axes: Axes, names: Sequence[str]) -> None:
     """Turn names that would run into each other."""
     if sum(map(len, names)) > SLANT_FROM:
         axes.tick_params(axis="x", rotation=60)
 
 
-def _axes(width: float, height: float) -> Axes:
+def axes_of(width: float, height: float) -> Axes:
+    """The axes of a new figure of this size in inches."""
     return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
-def _figure(axes: Axes) -> Figure:
+def figure_of(axes: Axes) -> Figure:
+    """The figure whose axes these are."""
     figure = axes.get_figure()
-    assert isinstance(figure, Figure)  # noqa: S101 - `_axes` made it
+    assert isinstance(figure, Figure)  # noqa: S101 - `axes_of` made it
     return figure

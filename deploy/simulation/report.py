@@ -2,11 +2,13 @@
 
 from typing import Literal
 
+from client.options import Adjacency
 from common.mechanism import BOUND, Mechanism
 from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.counts import ClassCount, LabelCount
 from deploy.simulation.defaults import TaskKind
 from deploy.simulation.holdings import Holding
+from deploy.simulation.quality import Quality, Turn
 from deploy.simulation.settings import Settings
 from deploy.simulation.teaching import Head
 from deploy.simulation.together import Together
@@ -57,8 +59,10 @@ class Throughput(Value):
 class Report(Value):
     """Everything a simulation measured; ``seconds`` maps steps to wall time.
 
+    ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP).
     ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
-    label metrics of a multi-label task are means over labels.
+    label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
+    the order in which they asked; student metrics are then means over them.
     """
 
     id: str
@@ -66,6 +70,7 @@ class Report(Value):
     settings: Settings
     task: TaskKind
     mechanism: Mechanism
+    guarantee: Adjacency
     enforce: ENFORCE
     bound: BOUND
     notions: dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]
@@ -80,10 +85,13 @@ class Report(Value):
     ended_early: bool
     label_accuracy: float | None
     label_balanced_accuracy: float | None
+    student: str
     student_accuracy_before: float
     student_accuracy_after: float
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
+    quality: Quality
+    turns: tuple[Turn, ...]
     training: Together | None
     holdings: tuple[Holding, ...]
     classes: tuple[ClassCount, ...]

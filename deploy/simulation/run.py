@@ -1,54 +1,29 @@
 """One simulation from its settings to its report."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from client import meter
-from client.labelling import LabelResult, label
-from client.retraining import retrain
-from common.datasets import save
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import LABELLING
 from common.task import Task
-from deploy.simulation.clusters import members, representatives
-from deploy.simulation.federation import CORES, GUARDIAN, QUERY, Federation
+from deploy.simulation.asking import ask
+from deploy.simulation.baselines import ensemble_metrics
+from deploy.simulation.federation import CORES, GUARDIAN, Federation
 from deploy.simulation.html import render
-from deploy.simulation.outcome import LABEL_THE_POOL, Outcome, report_on
-from deploy.simulation.plan import check_plan, plan_options
+from deploy.simulation.outcome import Outcome, report_on
+from deploy.simulation.plan import check_plan
 from deploy.simulation.processes import Supervisor, exit_on_signals
 from deploy.simulation.report import Report
+from deploy.simulation.scene import Progress, Scene, StepProgress, Stopwatch
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split, split_data
 from deploy.simulation.together import Together
+from deploy.simulation.turns import ask_in_turn
 from guardian.admin.confidential import totals
 
-RUN = "run"
 JSON_FILE, HTML_FILE = "report.json", "report.html"
-
-Progress = Callable[[LabelResult], None]
-StepProgress = Callable[[meter.Progress], None]
-
-
-@dataclass
-class Stopwatch:
-    """Wall time of steps, in seconds; ``announce`` is told of each before it begins."""
-
-    announce: Callable[[str], AbstractContextManager[object]]
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Time a block as the step ``name``."""
-        start = time.perf_counter()
-        with self.announce(name):
-            yield
-        self.seconds[name] = time.perf_counter() - start
 
 
 def simulate(
@@ -71,11 +46,12 @@ def simulate(
     with watch.step("split the data"):
         split = split_data(settings)
         _check_task(settings, split)
+        settings = settings.asking(len(split.pool))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with exit_on_signals(), Supervisor(folder / "logs", threads) as processes:
         federation = Federation(folder, settings, processes)
         task, training = _prepare(federation, settings, split, watch)
-        outcome = _ask(federation, settings, split, task, training, watch, on_progress, on_step)
+        outcome = _ask(Scene(federation, settings, split, task, watch, on_progress, on_step), training)
         with watch.step("stop the sites"):
             processes.stop()
     report = report_on(folder.name, settings, split, task, outcome, watch.seconds)
@@ -138,60 +114,11 @@ def _check_task(settings: Settings, split: Split) -> None:
         )
 
 
-def _ask(
-    federation: Federation,
-    settings: Settings,
-    split: Split,
-    task: Task,
-    training: Together | None,
-    watch: Stopwatch,
-    on_progress: Progress,
-    on_step: StepProgress,
-) -> Outcome:
-    site = federation.site(QUERY)
-    pool, asked = _pool(site, settings, split, task, watch)
-    student = _first_student(site, settings, watch)
-    options = plan_options(settings)
+def _ask(scene: Scene, training: Together | None) -> Outcome:
     started = time.time()
-    with watch.step(LABEL_THE_POOL):
-        labelling = label(
-            site,
-            pool,
-            options,
-            site / RUN,
-            student=student,
-            on_progress=on_progress,
-            on_step=on_step,
-        )
-    if labelling.stopped is not None and labelling.asked == 0:
-        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
-    with watch.step("retrain the student"):
-        retraining = retrain(
-            site, site / "labelled.npz", site / RUN, pool, test=site / "test.npz", seed=settings.seed
-        )
-    units = totals(federation.site(GUARDIAN))
-    return Outcome(started, asked, training, labelling, retraining, units)
-
-
-def _pool(
-    site: Path, settings: Settings, split: Split, task: Task, watch: Stopwatch
-) -> tuple[Path, NDArray[np.int64]]:
-    """The file of queries, and for every record of the pool the query that stands for it."""
-    if settings.mechanism != "noise_cluster":
-        return site / "pool.npz", np.arange(len(split.pool))
-    with watch.step("cluster the pool"):
-        rows = representatives(split.pool, task, settings.clusters, settings.seed)
-        centres = site / "centres.npz"
-        save(split.pool.take(rows), centres)
-        return centres, members(split.pool, task, rows)
-
-
-def _first_student(site: Path, settings: Settings, watch: Stopwatch) -> Path | None:
-    """The student of the querying party's own labels, with which Interactive asks."""
-    if settings.mechanism != "interactive":
-        return None
-    with watch.step("train the first student"):
-        first = site / "first-student.skops"
-        return retrain(
-            site, site / "labelled.npz", test=site / "test.npz", out=first, seed=settings.seed
-        ).path
+    asked = (ask(scene),) if scene.settings.queriers is None else ask_in_turn(scene)
+    with scene.watch.step("ask the teachers without privacy"):
+        sites = [scene.federation.site(name) for name in scene.settings.sites]
+        ensemble = ensemble_metrics(sites, scene.task, scene.split.test)
+    units = totals(scene.federation.site(GUARDIAN))
+    return Outcome(started, training, asked, ensemble, units)

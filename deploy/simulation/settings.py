@@ -182,6 +182,10 @@ class Settings(Learning, Teaching):
         """Records that querying parties start with, labelled or as their pools, unless pools are shared."""
         return self.labelled + (0 if self.label_dp else self.queries * (self.queriers or 1))
 
+    def asking(self, pool: int) -> "Settings":
+        """The same for a pool of so many records; all of them where each may answer for itself."""
+        return self.model_copy(update={"queries": pool}) if self.mechanism == "rand_res" else self
+
     @property
     def votes(self) -> int:
         """Teachers of all parties together."""
@@ -235,7 +239,9 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     kind = values.get("task") or task_kind(str(values.get("data", "")))
     try:
         by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
-        return Settings.model_validate({**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values})
+        return Settings.model_validate(
+            {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "options"

@@ -6,12 +6,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from client.options import Adjacency
+from client.students.metrics import LabelFigures, Metrics
 from common.mechanism import BOUND
-from deploy.simulation import plots
+from deploy.simulation import figures, plots
 from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
 from deploy.simulation.holdings import Holding
 from deploy.simulation.html import render
 from deploy.simulation.notions import notions
+from deploy.simulation.quality import Quality, Turn, mean_metrics
 from deploy.simulation.report import Charge, Report, Throughput, Unit
 from deploy.simulation.settings import Settings
 from deploy.simulation.together import Together, TrainingCost
@@ -40,6 +43,11 @@ def unit(party: str) -> Unit:
     )
 
 
+def metrics(value: float, names: tuple[str, ...] = ("a", "b", "c")) -> Metrics:
+    labels = tuple(LabelFigures(name, 2, value, value - 0.1, value, None) for name in names)
+    return Metrics(value, value - 0.1, value, None, labels)
+
+
 def report(**changes: object) -> Report:
     settings = Settings(parties=7, enforce="data_dependent", label="<b>kind</b>")
     counts = count_classes(("a", "b", "c"), TRUTH, LABELS)
@@ -51,7 +59,8 @@ def report(**changes: object) -> Report:
         mechanism=settings.plan_mechanism,
         enforce="data_dependent",
         bound="theorem6",
-        notions=notions("theorem6"),
+        guarantee="record",
+        notions=notions("theorem6", "record"),
         encoding="plain",
         tally="aggregate",
         head=None,
@@ -63,10 +72,13 @@ def report(**changes: object) -> Report:
         ended_early=False,
         label_accuracy=label_accuracy(counts),
         label_balanced_accuracy=balanced_accuracy(counts, ()),
+        student="supervised",
         student_accuracy_before=0.8,
         student_accuracy_after=0.9,
         student_balanced_accuracy_before=0.7,
         student_balanced_accuracy_after=0.85,
+        quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),
+        turns=(),
         training=None,
         holdings=tuple(Holding(party=site, records=9, counts=(4, 0, 5)) for site in settings.sites),
         classes=counts,
@@ -101,7 +113,7 @@ def test_the_page_needs_no_network() -> None:
             fetched.extend(value or "" for name, value in attrs if name in ("src", "href"))
 
     Page().feed(render(report()))
-    assert len(fetched) == 6
+    assert len(fetched) == 10
     assert all(address.startswith("data:image/svg+xml;base64,") for address in fetched)
 
 
@@ -141,8 +153,8 @@ def test_a_poor_run_still_has_a_page(changes: dict[str, object]) -> None:
     ],
 )
 def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
-    assert words in notions(bound)["epsilon_data_dependent"]
-    page = render(report(bound=bound, notions=notions(bound)))
+    assert words in notions(bound, "record")["epsilon_data_dependent"]
+    page = render(report(bound=bound, notions=notions(bound, "record")))
     assert ("both directions" in page) is (bound == "exact")
     assert ("one direction" in page) is (bound == "theorem6")
 
@@ -190,7 +202,7 @@ def test_a_page_says_who_saw_queries_and_histograms() -> None:
     page = render(report())
     assert "queries seen by the parties (plain), histograms seen by the guardian (aggregate)" in page
     hidden = {"encoding": "ckks", "tally": "blind", "head": "square-mlp"}
-    page = render(report(**hidden, bound="worst_case", notions=notions("worst_case")))
+    page = render(report(**hidden, bound="worst_case", notions=notions("worst_case", "record")))
     assert "queries encrypted (ckks, head square-mlp), histograms seen by nobody (blind)" in page
     assert "Every epsilon on this page is worst-case" in page
     assert "data-dependent" not in page.replace("data_dependent", "")
@@ -222,9 +234,59 @@ def test_answers_are_counted_label_by_label() -> None:
 def test_a_page_of_several_labels_shows_each() -> None:
     labels = count_labels(("a", "<b>", "a long name of a label that needs room"), SEVERAL, BITS)
     page = render(report(task="multilabel", classes=(), labels=labels))
-    assert page.count("data:image/svg+xml") == 7
+    assert page.count("data:image/svg+xml") == 11
     assert "Every party&#x27;s labels by label" in page
     assert "label by label" in page
+
+
+def test_a_page_compares_the_student_with_own_data_and_all_teachers() -> None:
+    page = render(report())
+    for name, accuracy in (
+        ("own data alone", 0.8),
+        ("with released labels", 0.9),
+        ("all teachers, not private", 0.95),
+    ):
+        assert f"<td>{name}</td><td>{accuracy:.3f}</td><td>{accuracy - 0.1:.3f}</td>" in page
+    assert page.count("<td>2</td><td>0.700</td>") == 3
+
+
+@pytest.mark.parametrize(("guarantee", "words"), [("record", "DP for records"), ("label", "label-DP")])
+def test_every_epsilon_says_what_it_protects(guarantee: Adjacency, words: str) -> None:
+    made = report(guarantee=guarantee, notions=notions("exact", guarantee))
+    page = render(made)
+    other = {"record": "label-DP", "label": "DP for records"}[guarantee]
+    assert f"worst-case epsilon, {words}" in page
+    assert f"data-dependent epsilon (theorem6, one direction), {words}" in page
+    assert f"under budgets of epsilon 10 ({words})" in page
+    assert f"epsilon ({words}) at delta" in plots.draw(plots.epsilons, made)
+    assert all(text.endswith(words) for text in made.notions.values())
+    assert page.replace("no guarantee of DP for records", "").count(other) == 0
+
+
+def turn(party: str, before: float, after: float) -> Turn:
+    return Turn(
+        party=party,
+        labelled=30,
+        queries=20,
+        asked=20,
+        answered=18,
+        before=metrics(before),
+        after=metrics(after),
+    )
+
+
+def test_a_page_shows_every_turn() -> None:
+    made = report(turns=(turn("party-2", 0.6, 0.8), turn("party-1", 0.7, 0.75)))
+    assert "before and after its turn" in render(made)
+    drawn = plots.draw(figures.turns, made)
+    assert all(f">{text}<" in drawn for text in ("party-2", "party-1", "0.50", "0.70", "0.60", "0.65"))
+
+
+def test_the_mean_of_students_is_by_label() -> None:
+    mean = mean_metrics([metrics(0.6), metrics(0.8)])
+    assert (mean.accuracy, mean.balanced_accuracy, mean.auc, mean.map) == pytest.approx((0.7, 0.6, 0.7, None))
+    assert [label.name for label in mean.labels] == ["a", "b", "c"]
+    assert [label.accuracy for label in mean.labels] == pytest.approx([0.7] * 3)
 
 
 def test_json_is_read_back_the_same() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import LABELLING, Check, Confident, GnMax, Powerset, Tau
+from common.mechanism import LABELLING, Check, Confident, GnMax, Powerset, RandRes, Tau
 from deploy.simulation.settings import Settings, load_settings
 
 DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
@@ -116,6 +116,20 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"head": "linear", "model": "mlp"}, "head linear and model mlp exclude each other"),
         ({"encoding": "ckks", "model": "mlp"}, "give head instead of model mlp"),
         ({"tally": "blind", "enforce": "data_dependent"}, "enforce worst_case"),
+        ({"student": "genius"}, "student"),
+        ({"steps": 5}, "name one, such as student vat"),
+        ({"label_rounds": 2, "queriers": 1}, "label_rounds and queriers exclude each other"),
+        ({"dependencies": True, "label_dp": "pate-fm"}, "dependencies and label_dp exclude each other"),
+        ({"label_dp": "denoise-ssl", "student": "vat"}, "leave out student"),
+        ({"label_dp": "denoise-ssl", "mechanism": "gnmax"}, "goes with mechanism rand_res"),
+        ({"label_dp": "pate-fm", "adjacency": "record"}, "goes with adjacency label"),
+        ({"label_dp": "pate-fm", "tally": "blind"}, "no encoding ckks, tally blind"),
+        ({"label_dp": "ldp-ssl", "consent": "low=1"}, "or consent levels"),
+        ({"label_dp": "pate-fm", "training": "ttac"}, "adjacency record"),
+        ({"mechanism": "rand_res"}, "give label_dp"),
+        ({"queriers": 6}, "name fewer queriers"),
+        ({"queriers": 1, "parties": 2}, "1 parties answer a querying one"),
+        ({"queriers": 1, "mechanism": "interactive"}, "leave out queriers"),
     ],
 )
 def test_a_setting_that_is_off_is_named(given: dict[str, object], named: str) -> None:
@@ -131,6 +145,37 @@ def test_encrypted_queries_are_answered_by_linear_heads_in_large_batches() -> No
     asked = load_settings(None, {"encoding": "ckks", "head": "square-mlp", "batch_size": 7})
     assert (asked.teachers_head, asked.batch_size) == ("square-mlp", 7)
     assert load_settings(None, {"head": "linear"}).teachers_head == "linear"
+
+
+@pytest.mark.parametrize(
+    ("label_dp", "mechanism", "learner"),
+    [
+        ("denoise-ssl", "rand_res", "denoise-ssl"),
+        ("noisecluster", "noise_cluster", "supervised"),
+        ("pate-fm", "confident", "fixmatch"),
+    ],
+)
+def test_secret_labels_come_by_a_mechanism_of_their_own(label_dp: str, mechanism: str, learner: str) -> None:
+    settings = load_settings(None, {"label_dp": label_dp})
+    assert settings.plan_mechanism.kind == mechanism
+    assert (settings.adjacency, settings.learner) == ("label", learner)
+
+
+def test_a_student_learns_from_clusters_and_teachers_as_asked() -> None:
+    assert load_settings(None, {"label_dp": "pate-fm", "student": "vat"}).learner == "vat"
+    assert (Settings(student="mixmatch").learner, Settings().learner) == ("mixmatch", "supervised")
+
+
+def test_every_record_may_answer_where_labels_are_randomised() -> None:
+    settings = load_settings(None, {"label_dp": "ldp-normal", "label_epsilon": 3})
+    assert settings.plan_mechanism == RandRes(epsilon=3.0)
+    assert settings.asking(1234).batch == 1234
+    assert Settings().asking(1234).queries == 300
+
+
+def test_a_querying_party_does_not_answer_itself() -> None:
+    settings = Settings(parties=4, queriers=2, labelled=10, queries=50)
+    assert (settings.least_parties, settings.drawn) == (2, 110)
 
 
 def test_what_is_tallied_blindly_costs_what_it_can_at_worst() -> None:

@@ -1,0 +1,34 @@
+"""What a user would compare a student with: the parties' teachers, asked without any privacy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.students.metrics import Metrics, measure
+from common.datasets import Dataset
+from common.task import Task
+from services.teachers.config import TEACHERS
+from services.teachers.ensemble import Ensemble
+
+POSITIVE = 0.5
+"""Score from which a teacher votes for a label."""
+
+
+def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metrics:
+    """Figures of all teachers of these sites together on test records, their votes counted without noise.
+
+    A class or label scores the share of teachers that vote for it, so that the plurality is predicted; ties
+    go to the first class. A simulation may look at these votes, and nobody else.
+    """
+    X = task.prepare(test.X)
+    shares = [_votes(Ensemble.load(site / TEACHERS).predict(X), task) for site in parties]
+    return measure(test.labels(), np.concatenate(shares).mean(axis=0), task.classes)
+
+
+def _votes(predicted: NDArray[np.float32] | NDArray[np.int64], task: Task) -> NDArray[np.bool_]:
+    """Which classes each teacher votes for, (teachers, records, classes)."""
+    if task.multi_label:
+        return np.greater_equal(predicted, POSITIVE)
+    return np.equal(predicted[..., None], np.arange(len(task.classes)))

@@ -1,0 +1,72 @@
+"""Plots of how good students are, beside what a user would compare them with."""
+
+from matplotlib.figure import Figure
+
+from client.students.metrics import LabelFigures
+from deploy.simulation import plots
+from deploy.simulation.quality import METRICS
+from deploy.simulation.report import Report
+
+COLOURS = (plots.GREY, plots.BLUE, plots.ORANGE)
+
+
+def compared(report: Report) -> Figure:
+    """Own data alone, released labels as well, and all teachers without privacy, by each metric."""
+    axes = plots.axes_of(6.4, 3.2)
+    for place, (name, metrics) in enumerate(report.quality.rows):
+        values = [getattr(metrics, metric) or 0.0 for metric in METRICS]
+        at = [index + 0.27 * (place - 1) for index in range(len(METRICS))]
+        bars = axes.bar(at, values, width=0.25, color=COLOURS[place], label=name)
+        axes.bar_label(bars, fmt="{:.2f}", fontsize="small")
+    axes.set_xticks(range(len(METRICS)), list(METRICS.values()))
+    axes.set(ylim=(0, 1.3), ylabel="on test records")
+    axes.legend(ncols=3, loc="upper center", fontsize="small")
+    return plots.figure_of(axes)
+
+
+def balanced_accuracies(report: Report) -> Figure:
+    """The same comparison, label by label, by balanced accuracy."""
+    return _by_label(report, "balanced_accuracy", "balanced accuracy")
+
+
+def average_precisions(report: Report) -> Figure:
+    """The same comparison, label by label, by average precision."""
+    return _by_label(report, "average_precision", "average precision")
+
+
+def areas(report: Report) -> Figure:
+    """The same comparison, label by label, by area under the ROC curve."""
+    return _by_label(report, "auc", "AUC")
+
+
+def turns(report: Report) -> Figure:
+    """Balanced accuracy of every querying party before and after its turn."""
+    names = [turn.party for turn in report.turns]
+    axes = plots.axes_of(plots.width_of(names), 3)
+    for side, colour, label in ((-0.2, plots.GREY, "before"), (0.2, plots.BLUE, "after")):
+        at = [place + side for place in range(len(names))]
+        values = [getattr(turn, label).balanced_accuracy for turn in report.turns]
+        axes.bar_label(axes.bar(at, values, color=colour, width=0.38, label=label), fmt="{:.2f}")
+    axes.set_xticks(range(len(names)), names)
+    axes.set(ylim=(0, 1.3), ylabel="balanced accuracy")
+    axes.legend(ncols=2, loc="upper center")
+    return plots.figure_of(axes)
+
+
+def _by_label(report: Report, metric: str, title: str) -> Figure:
+    names = [label.name for label in report.quality.after.labels]
+    axes = plots.axes_of(plots.width_of(names), 3)
+    for place, (name, metrics) in enumerate(report.quality.rows):
+        at = [index + 0.27 * (place - 1) for index in range(len(names))]
+        values = [_value(label, metric) for label in metrics.labels]
+        axes.bar(at, values, width=0.25, color=COLOURS[place], label=name)
+    axes.set_xticks(range(len(names)), names)
+    axes.set(ylim=(0, 1.3), ylabel=title)
+    axes.legend(ncols=3, loc="upper center", fontsize="small")
+    plots.slant(axes, names)
+    return plots.figure_of(axes)
+
+
+def _value(label: LabelFigures, metric: str) -> float:
+    value = getattr(label, metric)
+    return 0.0 if value is None else float(value)

@@ -1,0 +1,79 @@
+"""How good students are on test records, beside what a user would compare them with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from client.students.metrics import LabelFigures, Metrics
+from deploy.simulation.value import Value
+
+METRICS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "map": "mAP",
+}
+"""Figures of a student, with the names that people know them by."""
+
+
+class Quality(Value):
+    """Figures on test records, on the whole and label by label.
+
+    ``own`` is the student of own data alone and ``after`` the one of released labels as well, both means over
+    the querying parties; ``ensemble`` are all parties' teachers together, asked without any privacy.
+    """
+
+    own: Metrics
+    after: Metrics
+    ensemble: Metrics
+
+    @property
+    def rows(self) -> tuple[tuple[str, Metrics], ...]:
+        """What is compared, by the names that people read."""
+        return (
+            ("own data alone", self.own),
+            ("with released labels", self.after),
+            ("all teachers, not private", self.ensemble),
+        )
+
+
+class Turn(Value):
+    """One of several querying parties: what it asked, and its student on test records before and after."""
+
+    party: str
+    labelled: int
+    queries: int
+    asked: int
+    answered: int
+    before: Metrics
+    after: Metrics
+
+
+def mean_metrics(metrics: Sequence[Metrics]) -> Metrics:
+    """The mean of the figures of at least one student, label by label."""
+    if len(metrics) == 1:
+        return metrics[0]
+    each = zip(*(one.labels for one in metrics), strict=True)
+    return Metrics(
+        accuracy=float(np.mean([one.accuracy for one in metrics])),
+        balanced_accuracy=float(np.mean([one.balanced_accuracy for one in metrics])),
+        auc=_mean([one.auc for one in metrics]),
+        map=_mean([one.map for one in metrics]),
+        labels=tuple(map(_mean_figures, each)),
+    )
+
+
+def _mean_figures(figures: tuple[LabelFigures, ...]) -> LabelFigures:
+    return LabelFigures(
+        name=figures[0].name,
+        support=figures[0].support,
+        accuracy=float(np.mean([one.accuracy for one in figures])),
+        balanced_accuracy=float(np.mean([one.balanced_accuracy for one in figures])),
+        auc=_mean([one.auc for one in figures]),
+        average_precision=_mean([one.average_precision for one in figures]),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
