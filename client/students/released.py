@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.answers import Answer, label_matrix
+from client.dependencies.combined import combined_answers, is_combined
 from client.run_folder import pool_digest
-from client.state import load_state
+from client.state import RunState, load_state
 from client.students.evaluation import Features, Labels
+from client.students.noise import known_error
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 
@@ -27,13 +29,14 @@ class Released:
         features: of the whole pool, prepared, float32 (N, F).
         rows: of the pool that have a label, int64 (n,).
         y: their labels: class indices, int64 (n,); or 1, 0 or UNKNOWN for every label, (n, labels).
-        error: probability that a label is wrong as far as is public, float32 of y's shape; None: unknown.
+        error: how often each is wrong as far as its mechanism tells, float32 of y's shape; a student's own
+            labels count as right.
     """
 
     features: Features = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
     y: Labels = field(repr=False)
-    error: NDArray[np.float32] | None = field(default=None, repr=False)
+    error: NDArray[np.float32] = field(repr=False)
 
     @property
     def X(self) -> Features:  # noqa: N802
@@ -48,18 +51,29 @@ class Released:
         return self.features[rest]
 
 
+@dataclass(frozen=True)
+class Given:
+    """Labels of one pool by row.
+
+    Attributes:
+        answers: what was released, `error` how often that is wrong as far as its mechanism tells.
+        own: what a student said itself where nothing was released.
+    """
+
+    answers: Known = field(repr=False)
+    own: Mapping[int, int] = field(repr=False)
+    error: float
+
+
 def read_released(task: Task, run: Path, pool: Path) -> Released:
-    """What the run in a folder released of a pool, with what an Interactive run's student said itself.
+    """What the run, or the runs, in a folder released of a pool, and what a student said itself.
 
     Raises `data.*` and `task.mismatch` for a pool that does not fit the task, `run.mismatch` where it is not
     the run's, the run was made by another task, or has labels of queries that its pool has not;
     `data.too_few` where it gave no label.
     """
     features = task.prepare(task.load(pool).X)
-    state = load_state(run)
-    check_pool(run, state.pool_size, state.pool_sha256, features)
-    check_labels(run, state.parsed_plan().task_digest, state.answers(), task, len(features))
-    released = collect(task, features, state.answers(), state.by_student())
+    released = collect(task, features, [read_given(task, run, features)])
     if not len(released.rows):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
@@ -68,33 +82,56 @@ def read_released(task: Task, run: Path, pool: Path) -> Released:
     return released
 
 
-def check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
-    """Raises `run.mismatch` unless a run's pool has these prepared features."""
-    if size != len(features):
-        raise _mismatch(run, f"labelled a pool of {size} records and this one has {len(features)}")
-    if sha256 != pool_digest(features):
+def read_given(task: Task, run: Path, features: Features) -> Given:
+    """The labels of a pool that a folder holds; raises `run.mismatch` as `read_released`."""
+    if is_combined(run):
+        combined = combined_answers(run)
+        states: Sequence[RunState] = list(combined.parts.values())
+        answers, own = combined.answers, dict[int, int]()
+    else:
+        states = [load_state(run)]
+        answers, own = states[0].answers(), states[0].by_student()
+    _check(run, states[0], answers, task, features)
+    return Given(answers, own, max(map(_error, states)))
+
+
+def collect(task: Task, features: Features, given: Sequence[Given]) -> Released:
+    """All labels of a pool, of which each row has at most one."""
+    labels: dict[int, Answer] = {}
+    errors: dict[int, float] = {}
+    for one in given:
+        answered = {row: answer for row, answer in one.answers.items() if answer is not None}
+        labels.update(answered)
+        labels.update(one.own)
+        errors |= dict.fromkeys(answered, one.error) | dict.fromkeys(one.own, 0.0)
+    y = _targets(task, list(labels.values()))
+    error = np.array([errors[row] for row in labels], np.float32)
+    return Released(
+        features=features,
+        rows=np.array(list(labels), np.int64),
+        y=y,
+        error=np.repeat(error[:, None], y.shape[1], axis=1) if task.multi_label else error,
+    )
+
+
+def _error(state: RunState) -> float:
+    plan = state.parsed_plan()
+    return known_error(plan.mechanism, sum(party.teachers for party in state.parties), plan.classes)
+
+
+def _check(run: Path, state: RunState, answers: Known, task: Task, features: Features) -> None:
+    """Raises `run.mismatch` unless a run's labels are of this pool and this task."""
+    size = len(features)
+    if state.pool_size != size:
+        raise _mismatch(run, f"labelled a pool of {state.pool_size} records and this one has {size}")
+    if state.pool_sha256 != pool_digest(features):
         raise _mismatch(run, "labelled another pool")
-
-
-def check_labels(run: Path, task_digest: bytes, answers: Known, task: Task, size: int) -> None:
-    """Raises `run.mismatch` unless a run's answers are of this task and of queries that its pool has."""
-    if task_digest != task.digest:
+    if state.parsed_plan().task_digest != task.digest:
         raise _mismatch(run, "was made by another task")
     if not answers.keys() <= set(range(size)):
         raise _mismatch(run, "has labels for queries that its pool does not have")
     if not all(_fits(answer, task) for answer in answers.values()):
         raise _mismatch(run, "has labels that its task does not have")
-
-
-def collect(task: Task, features: Features, answers: Known, own: Mapping[int, int]) -> Released:
-    """The labels that answers give, and beside them what a student said itself."""
-    given = {row: answer for row, answer in answers.items() if answer is not None}
-    labels: dict[int, Answer] = {**given, **own}
-    return Released(
-        features=features,
-        rows=np.array(list(labels), np.int64),
-        y=_targets(task, list(labels.values())),
-    )
 
 
 def _targets(task: Task, labels: Sequence[Answer]) -> Labels:

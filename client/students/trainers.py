@@ -19,6 +19,8 @@ VALIDATION = 5
 """One in so many own records is held back to see when a network has learned enough."""
 LABEL_DP = ("ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent")
 """Students that take every label for one that may be wrong, and need none of their own."""
+DOUBTING = ("denoise-ssl", "aug-descent")
+"""Those of them that sort out wrong labels, and so need to know which may be wrong."""
 
 Progress = Callable[[str, int, int], None]
 """Told which training is how many steps far, of how many."""
@@ -120,7 +122,7 @@ def _network(
     )
     labelled, validation = _split(own, seed)
     if released is not None:
-        labelled = _with(labelled, released, smoothing=choice.smoothing)
+        labelled = _with(labelled, released, told=choice.smoothing or choice.student in DOUBTING)
     return student.fit(
         labelled,
         None if released is None else released.unlabeled,
@@ -155,10 +157,11 @@ def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
     return whole.rows(~held), whole.rows(held)
 
 
-def _with(labelled: Any, released: Released, *, smoothing: bool) -> Any:
+def _with(labelled: Any, released: Released, *, told: bool) -> Any:
+    """Own and released labels, `told` how often these are wrong."""
     from common.learning.data import Labelled, joined
 
-    given = Labelled(released.X, released.y, released.error if smoothing else None)
+    given = Labelled(released.X, released.y, released.error if told else None)
     return given if labelled is None else joined(labelled, given)
 
 

@@ -7,10 +7,14 @@ import pytest
 
 from client.retraining import StudentResult
 from client.students.files import load_student
+from client.students.fixmatch import FixMatch
 from client.students.models import probabilities
+from client.students.registry import STUDENTS
 from client.students.scores import read_beliefs
 from client.students.trainers import Choice
 from common.errors import ErrorCode, OstrakaError
+from common.learning.data import Labelled
+from common.learning.learning import Learning
 from tests.client.test_retraining import POOL, SKIPPED, Bench, bench
 
 __all__ = ["bench"]
@@ -82,3 +86,38 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, object])
     with pytest.raises(OstrakaError) as refused:
         Choice(**options)  # type: ignore[arg-type]
     assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_a_loss_that_is_no_number_leaves_the_run_as_it_was(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(bench)
+    before = contents(bench.run)
+    monkeypatch.setattr(
+        "client.students.fixmatch.FixMatch.default_learning", Learning(steps=60, learning_rate=1e30)
+    )
+    with pytest.raises(OstrakaError) as refused:
+        trained(bench)
+    assert refused.value.code is ErrorCode.MODEL_DIVERGED
+    assert contents(bench.run) == before
+
+
+def test_released_labels_are_smoothed_by_what_their_noise_does(bench: Bench) -> None:
+    seen: list[Labelled] = []
+
+    class Watched(FixMatch):
+        def fit(self, labelled: Labelled, *rest: object, **more: object) -> "Watched":
+            seen.append(labelled)
+            return super().fit(labelled, *rest, **more)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(STUDENTS, "fixmatch", Watched)
+        for smoothing in (True, False):
+            trained(bench, steps=1, smoothing=smoothing)
+    smoothed, own = seen[:2]
+    released = POOL - SKIPPED
+    assert smoothed.error is not None
+    assert (smoothed.error[:-released] == 0).all()
+    assert (smoothed.error[-released:] > 0).all()
+    assert own.error is None
+    assert [one.error is None for one in seen[2:]] == [True, True]

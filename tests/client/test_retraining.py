@@ -11,7 +11,7 @@ import skops.io
 
 from client.retraining import StudentResult, retrain
 from client.run_folder import pool_digest
-from client.state import Batch, RunState, RunStore
+from client.state import Batch, RunState, RunStore, load_state
 from client.students.metrics import measure
 from client.students.models import probabilities, train
 from client.students.scores import read_beliefs
@@ -205,3 +205,65 @@ def test_balanced_accuracy_is_the_mean_over_classes_that_occur() -> None:
     metrics = measure(np.array([0, 0, 0, 1]), np.eye(3)[[0, 0, 2, 1]], ("ant", "bee", "cat"))
     assert metrics.accuracy == 0.75
     assert metrics.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)
+
+
+def rewritten(bench: Bench, **batch: object) -> None:
+    """Change the one batch of the run."""
+    state = load_state(bench.run)
+    RunStore.create(
+        bench.run, state.model_copy(update={"batches": (state.batches[0].model_copy(update=batch),)})
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def one_class(bench: Bench) -> None:
+    data = digits()
+    save(data.take(np.flatnonzero(data.labels() == 4)[:9]), bench.own)
+    rewritten(bench, answers=(4,) * POOL)
+
+
+def smaller(bench: Bench) -> None:
+    data = digits()
+    save(data.take(np.arange(POOL - 1)), bench.pool)
+
+
+TROUBLES: dict[str, tuple[Callable[[Bench], None], ErrorCode, str]] = {
+    "no released labels": (
+        lambda bench: rewritten(bench, answers=(None,) * POOL),
+        ErrorCode.DATA_TOO_FEW,
+        "gave no label to learn from",
+    ),
+    "one class only": (one_class, ErrorCode.DATA_TOO_FEW, "at least two classes"),
+    "unknown query ids": (
+        lambda bench: rewritten(bench, queries=tuple(range(1, POOL + 1))),
+        ErrorCode.RUN_MISMATCH,
+        "queries that its pool does not have",
+    ),
+    "unknown class": (
+        lambda bench: rewritten(bench, answers=(11,) * POOL),
+        ErrorCode.RUN_MISMATCH,
+        "labels that its task does not have",
+    ),
+    "a smaller pool": (
+        smaller,
+        ErrorCode.RUN_MISMATCH,
+        f"a pool of {POOL} records and this one has {POOL - 1}",
+    ),
+}
+
+
+@pytest.mark.parametrize("student", ["supervised", "fixmatch"])
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble_is_told_and_leaves_the_run_as_it_was(bench: Bench, trouble: str, student: str) -> None:
+    bench.retrain(test=bench.test)
+    spoil, code, said = TROUBLES[trouble]
+    spoil(bench)
+    before = contents(bench.run)
+    with pytest.raises(OstrakaError, match=said) as refused:
+        bench.retrain(test=bench.test, choice=Choice(student))
+    assert refused.value.code is code
+    assert contents(bench.run) == before
+    assert before.keys() == {"session.json", "student.json", "student.skops"}
