@@ -42,7 +42,7 @@ def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS
     train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)
     encoder.eval()
     with torch.inference_mode():
-        parts = [encoder(part) for part in X.split(4 * BATCH)]
+        parts = [encoder(part) for part in torch.split(X, 4 * BATCH)]
     return np.asarray(functional.normalize(torch.cat(parts)).numpy())
 
 
@@ -56,7 +56,7 @@ def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: i
         first, second = (views.strong(X[rows], random) for _ in range(2))
         loss = contrast(*net(torch.cat([first, second])).chunk(2))
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
 

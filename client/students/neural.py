@@ -125,7 +125,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> History:
-        """Trains a network on scaled records of which the pool holds all; `fit` explains the others."""
+        """Trains a network on scaled records: the pool is all of them, the labelled first; see `fit`."""
         return learn(
             net,
             self.objective(views, multi_label=labelled.multi_label),

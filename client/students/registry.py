@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from client.label_dp.aug_descent import AugDescent
+from client.label_dp.denoise_ssl import DenoiseSsl
+from client.label_dp.learners import LdpNormal, LdpSsl
 from client.students.fixmatch import FixMatch
 from client.students.neural import Neural
 from client.students.supervised import Supervised
@@ -12,6 +15,10 @@ from common.learning.shape import Shape
 STUDENTS: Mapping[str, type[Neural]] = {
     "supervised": Supervised,
     "fixmatch": FixMatch,
+    "ldp-normal": LdpNormal,
+    "ldp-ssl": LdpSsl,
+    "denoise-ssl": DenoiseSsl,
+    "aug-descent": AugDescent,
 }
 
 
