@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from services.teachers.networks import AsImages, image_axes
+from common.learning.shape import image_axes
+from services.teachers.networks import AsImages
 
 MODEL = "benchmarks.heterogeneity.quick:quick"
 CHANNELS = 8

@@ -1,14 +1,15 @@
 """Students in files: networks as safetensors, scikit-learn models as skops, never a pickle."""
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
+from torch import nn
 
 from client.students.neural import Neural
 from client.students.registry import STUDENTS, student_class
@@ -16,7 +17,8 @@ from common.errors import ErrorCode, OstrakaError
 from common.files import replace_durably
 from common.learning.data import Scaling
 from common.learning.learning import History, Learning, Look
-from common.learning.networks import network
+from common.learning.networks import Kind, network
+from common.learning.shape import Shape
 
 _HEADER = "ostraka_student"
 _NET, _SCALING = "net/", "scaling/"
@@ -96,19 +98,26 @@ def _parsed_network(content: bytes) -> Neural:
     tensors = load(content)
     student = _untrained(header)
     shape = tuple(header["shape"])
-    net = network(shape, header["outputs"], student.network)
-    net.load_state_dict({n.removeprefix(_NET): value for n, value in tensors.items() if n.startswith(_NET)})
     mean, factor = (tensors[_SCALING + name].numpy() for name in ("mean", "factor"))
-    if mean.shape != factor.shape or mean.shape != (np.prod(shape),):
+    if mean.shape != factor.shape or mean.shape != (math.prod(shape),):
         raise ValueError("the scaling is of other records")
     looks = tuple(Look(**look) for look in header["history"]["looks"])
     return student.take(
-        net.eval(),
+        _restored(tensors, shape, header["outputs"], student.network),
         Scaling(mean, factor),
         multi_label=bool(header["multi_label"]),
         outputs=header["outputs"],
         history=History(looks, header["history"]["kept"]),
     )
+
+
+def _restored(tensors: dict[str, torch.Tensor], shape: Shape, outputs: int, kind: Kind) -> nn.Module:
+    """The network of a file; what the file's header claims takes no memory before the weights fit it."""
+    weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
+    with torch.device("meta"):
+        net = network(shape, outputs, kind)
+    net.load_state_dict(weights, assign=True)
+    return net.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 
 
 def _untrained(header: dict[str, Any]) -> Neural:

@@ -15,7 +15,7 @@ _CONSTANT = 1e-6
 """Deviation, as a part of the mean, up to which values count as equal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labelled:
     """Records with hard labels.
 
@@ -79,7 +79,7 @@ def _error(labelled: Labelled) -> NDArray[np.float32]:
     return np.zeros(labelled.y.shape, np.float32) if labelled.error is None else labelled.error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scaling:
     """Maps records to mean 0 and deviation 1: every column of a table, all values of an image alike.
 

@@ -121,8 +121,9 @@ class _Course:
             if self.done % pace == 0 or self.done == total:
                 self._look(self.done % pace or pace, scalars)
                 kept.save(self)
-            if self.done % _TOLD == 0 or self.done == total:
+            if self.done % _TOLD == 0:
                 progress(self.done, total)
+        progress(total, total)
 
     def finish(self) -> History:
         """Leaves the network as it is to be kept."""

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from common.learning.shape import Axes
 from services.teachers.augmentation import Images
 from services.teachers.config import TrainingConfig
-from services.teachers.networks import Axes
 from services.teachers.slices import Slice
 
 MAX_BATCH = 32

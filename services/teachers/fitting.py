@@ -10,6 +10,7 @@ import structlog
 import torch
 from torch import nn
 
+from common.learning.shape import image_axes
 from services.teachers.batches import Schedule, batches
 from services.teachers.bounds import bound_logits
 from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig
@@ -18,7 +19,7 @@ from services.teachers.guard import FALLBACK
 from services.teachers.layouts import Arrangement, Layout, best_device, fastest, stacked
 from services.teachers.layouts_memory import free_memory, is_out_of_memory
 from services.teachers.losses import Loss
-from services.teachers.networks import Scaler, image_axes
+from services.teachers.networks import Scaler
 from services.teachers.slices import Slice
 from services.teachers.stopping import Stopping, hold_out
 from services.teachers.workers import PartOfSteps, Steps, groups, run_each

@@ -1,11 +1,12 @@
 """Built-in networks, small enough for slices of tens to hundreds of records."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from common.learning.shape import Axes, image_axes
 from services.teachers.factory import invalid_model
 
 HIDDEN = 128
@@ -24,29 +25,6 @@ _CONSTANT = 1e-6
 
 
 L = TypeVar("L", nn.Linear, nn.Conv2d)
-
-
-class Axes(NamedTuple):
-    """How one record is an image, whichever axis its channels are on."""
-
-    channels: int
-    height: int
-    width: int
-    channels_last: bool
-
-
-def image_axes(shape: tuple[int, ...]) -> Axes | None:
-    """The axes of images (height, width), (channels, height, width) or (height, width, channels), else None.
-
-    Channels are last where the last axis is the shortest of three.
-    """
-    if len(shape) == 2:
-        return Axes(1, shape[0], shape[1], False)
-    if len(shape) != 3:
-        return None
-    if shape[2] < min(shape[:2]):
-        return Axes(shape[2], shape[0], shape[1], True)
-    return Axes(shape[0], shape[1], shape[2], False)
 
 
 class Scaler(nn.Module):

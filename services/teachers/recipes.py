@@ -45,10 +45,10 @@ def networks(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
     Raises:
         OstrakaError: `config.invalid` where images are to be turned and records are none.
     """
+    from common.learning.shape import image_axes
     from services.teachers.batches import Schedule
     from services.teachers.fitting import fit_networks
     from services.teachers.nets import Networks
-    from services.teachers.networks import image_axes
 
     axes = image_axes(manifest.shape)
     if config.rotate and axes is None:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector
 
+from common.learning.shape import image_axes
 from common.mechanism import Recipe
 from services.teachers.batches import Schedule, batches
 from services.teachers.config import TrainingConfig
 from services.teachers.losses import Loss
-from services.teachers.networks import image_axes
 from services.teachers.slices import Slice
 from services.teachers.together.networks import move
 from services.teachers.together.record_gradients import sum_of_clipped

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from common.learning.shape import image_axes
 from services.teachers import TrainingConfig
 from services.teachers.augmentation import Images, turned
 from services.teachers.batches import Schedule, batches
-from services.teachers.networks import image_axes
 from services.teachers.slices import Slice
 
 SIDE = 8
