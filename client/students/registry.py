@@ -7,13 +7,17 @@ from client.label_dp.aug_descent import AugDescent
 from client.label_dp.denoise_ssl import DenoiseSsl
 from client.label_dp.learners import LdpNormal, LdpSsl
 from client.students.fixmatch import FixMatch
+from client.students.mixmatch import MixMatch
 from client.students.neural import Neural
 from client.students.supervised import Supervised
+from client.students.vat import Vat
 from common.errors import ErrorCode, OstrakaError
 from common.learning.shape import Shape
 
 STUDENTS: Mapping[str, type[Neural]] = {
     "supervised": Supervised,
+    "vat": Vat,
+    "mixmatch": MixMatch,
     "fixmatch": FixMatch,
     "ldp-normal": LdpNormal,
     "ldp-ssl": LdpSsl,

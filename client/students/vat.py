@@ -1,0 +1,51 @@
+"""The student that learns by virtual adversarial training."""
+
+from client.students.neural import Neural
+from common.learning import vat
+from common.learning.augmentation import Augmentation
+from common.learning.learning import Learning
+from common.learning.networks import Kind
+from common.learning.objective import Objective
+from common.learning.shape import Shape
+
+
+class Vat(Neural):
+    """A network that says the same of an unlabeled record however the record changes a little.
+
+    Args:
+        shape: as `Neural`, and so are `classes`, `network`, `learning` and `seed`.
+        classes: see `shape`.
+        network: see `shape`.
+        learning: see `shape`.
+        seed: see `shape`.
+        radius: length of a change, as the root mean square of a record's values in deviations.
+        iterations: of the search for the worst change.
+        weight: of what the worst change makes of a record.
+        certainty: weight of the entropy of what the network says of unlabeled records.
+    """
+
+    default_learning = Learning(steps=3000)
+
+    def __init__(
+        self,
+        shape: Shape | None = None,
+        classes: int | None = None,
+        *,
+        network: Kind = "auto",
+        learning: Learning | None = None,
+        seed: int = 0,
+        radius: float = 0.25,
+        iterations: int = 1,
+        weight: float = 1.0,
+        certainty: float = 1.0,
+    ) -> None:
+        """Takes the parameters."""
+        super().__init__(shape, classes, network=network, learning=learning, seed=seed)
+        self.radius = radius
+        self.iterations = iterations
+        self.weight = weight
+        self.certainty = certainty
+
+    def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
+        """Virtual adversarial training's loss, with minimal entropy."""
+        return vat.Vat(views, multi_label, self.radius, self.iterations, self.weight, self.certainty)

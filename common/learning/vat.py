@@ -1,0 +1,101 @@
+"""Virtual adversarial training (Miyato et al., 2018): no small change of a record may change its label."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from common.learning.augmentation import Augmentation
+from common.learning.losses import losses, probabilities
+from common.learning.objective import Step
+
+_PROBE = 0.01
+"""Length of the first guess of a perturbation, per value in deviations: small, but no rounding error."""
+
+
+@dataclass(frozen=True)
+class Vat:
+    """Cross-entropy of labelled records; smoothness around, and certainty at, unlabeled ones.
+
+    A length is the root mean square of a record's values, in deviations: it means the same for any number.
+
+    Attributes:
+        views: of the records; of both kinds, for a network soon tells views from records as they are and
+            says anything of what it has no labels of.
+        multi_label: whether outputs are labels, not classes.
+        radius: length of a perturbation.
+        iterations: of the search for the worst direction.
+        weight: of the divergence that the worst perturbation makes.
+        certainty: weight of the entropy of what the network says of unlabeled records.
+    """
+
+    views: Augmentation
+    multi_label: bool = False
+    radius: float = 0.25
+    iterations: int = 1
+    weight: float = 1.0
+    certainty: float = 1.0
+
+    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+        """The loss of the labelled records and the weighted ones of the unlabeled."""
+        x, targets = labelled
+        rows = self.views.weak(torch.cat([x, unlabeled]), step.random)
+        logits = net(rows)
+        known = losses(logits[: len(x)], targets, multi_label=self.multi_label).mean()
+        free, logits = rows[len(x) :], logits[len(x) :]
+        likely = probabilities(logits, multi_label=self.multi_label)
+        said = likely.detach()
+        worst = self.perturbation(net, free, said, step.random)
+        with untracked(net):
+            moved = net(free + worst)
+        smoothness = divergence(said, moved, multi_label=self.multi_label).mean()
+        certainty = losses(logits, likely, multi_label=self.multi_label).mean()
+        return known + self.weight * smoothness + self.certainty * certainty
+
+    def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
+        """What changes `said` of each record of x (n, F) most, (n, F): power iteration on the divergence.
+
+        Each is of length `radius`. Parameters and statistics of the network stay as they are.
+        """
+        direction = _of_length(torch.randn(x.shape, generator=random, device=x.device), 1.0)
+        with untracked(net), torch.autocast(x.device.type, enabled=False):
+            for _ in range(self.iterations):
+                probe = (_PROBE * direction).requires_grad_()
+                apart = divergence(said, net(x + probe), multi_label=self.multi_label).sum()
+                (slope,) = torch.autograd.grad(apart, probe)
+                direction = _of_length(slope, 1.0)
+        return self.radius * direction
+
+
+def divergence(said: Tensor, logits: Tensor, *, multi_label: bool) -> Tensor:
+    """Kullback-Leibler divergence (n,) of what `logits` (n, outputs) say from probabilities `said`.
+
+    Of labels it is the mean over the labels' divergences.
+    """
+    entropy = -torch.xlogy(said, said)
+    if not multi_label:
+        return losses(logits.float(), said, multi_label=False) - entropy.sum(dim=1)
+    entropy = entropy - torch.xlogy(1 - said, 1 - said)
+    return losses(logits.float(), said, multi_label=True) - entropy.mean(dim=1)
+
+
+@contextmanager
+def untracked(net: nn.Module) -> Iterator[None]:
+    """Within it, records pass through the network without a trace in its batch statistics."""
+    tracking = [part for part in net.modules() if isinstance(part, _BatchNorm) and part.track_running_stats]
+    for part in tracking:
+        part.track_running_stats = False
+    try:
+        yield
+    finally:
+        for part in tracking:
+            part.track_running_stats = True
+
+
+def _of_length(directions: Tensor, length: float) -> Tensor:
+    """The same directions (n, F), each with a root mean square of `length`; 0 stays 0."""
+    return functional.normalize(directions, dim=1) * (length * directions.shape[1] ** 0.5)
