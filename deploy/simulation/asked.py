@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.answers import label_matrix
+from client.dependencies.asking import DependentResult
+from client.dependencies.combined import combined_answers, is_combined
 from client.labelling import LabelResult
 from client.retraining import StudentResult
 from client.state import load_state
@@ -24,7 +26,7 @@ class Asked:
         site: who asked.
         labelled: records it has labels of by itself.
         queries: how many it wanted answered; `asked` and `answered` how many were, `by_student` how many of
-            the others its student labelled.
+            the others its student labelled. `implied` labels were not asked because others imply them.
         ended_early: whether a limit kept it from asking more.
         released: of every record of its pool the class, int64 (records,), or 1 and 0 for every label
             (records, labels); -1 where there is none. `truth` is what would have been right.
@@ -37,6 +39,7 @@ class Asked:
     asked: int
     answered: int
     by_student: int
+    implied: int
     ended_early: bool
     released: NDArray[np.int64] = field(repr=False)
     truth: NDArray[np.int64] = field(repr=False)
@@ -59,6 +62,7 @@ def asked_of(
         asked=labelling.asked,
         answered=labelling.answered,
         by_student=labelling.by_student,
+        implied=labelling.implied if isinstance(labelling, DependentResult) else 0,
         ended_early=labelling.stopped is not None,
         released=released,
         truth=truth,
@@ -67,12 +71,12 @@ def asked_of(
     )
 
 
-def released_labels(run: Path, queries: int, task: Task) -> NDArray[np.int64]:
-    """Released classes (queries,), or bits (queries, labels), -1 where there is none."""
-    answers = load_state(run).answers()
+def released_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
+    """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
+    answers = combined_answers(run).answers if is_combined(run) else load_state(run).answers()
+    labels: list[Any] = [answers.get(row) for row in range(records)]
     if task.multi_label:
-        return label_matrix([answers.get(query) for query in range(queries)], len(task.classes))
-    labels: list[Any] = [answers.get(query) for query in range(queries)]
+        return label_matrix(labels, len(task.classes))
     return np.array([-1 if label is None else label for label in labels], np.int64)
 
 

@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from client.dependencies.asking import label_by_dependencies
+from client.dependencies.learn import learn
+from client.dependencies.rules import write_dependencies
 from client.labelling import LabelResult, label
 from client.options import PlanOptions
 from client.retraining import StudentResult, retrain
@@ -30,14 +33,16 @@ def ask(scene: Scene) -> Asked:
     labelling = label_pool(scene, site, pool, plan_options(scene.settings), _first_student(site, scene))
     require_answers(labelling)
     students = retrain_on(scene, site, pool, labelling)
-    released = released_labels(labelling.run, labelling.queries, scene.task)[asked]
-    return asked_of(QUERY, labelling, students, released, scene.split.truth)
+    released = released_labels(labelling.run, scene.settings.queries, scene.task)[asked]
+    return asked_of(QUERY, labelling, students, released, scene.split.truth[: len(asked)])
 
 
 def label_pool(
     scene: Scene, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
 ) -> LabelResult:
-    """Ask about a pool."""
+    """Ask about a pool, about implied labels last where the settings say so."""
+    if scene.settings.dependencies:
+        return _label_by_dependencies(scene, site, pool, options)
     with scene.watch.step(LABEL_THE_POOL):
         return label(
             site,
@@ -45,6 +50,23 @@ def label_pool(
             options,
             site / RUN,
             student=student,
+            on_progress=scene.on_progress,
+            on_step=scene.on_step,
+        )
+
+
+def _label_by_dependencies(scene: Scene, site: Path, pool: Path, options: PlanOptions) -> LabelResult:
+    """Learn on own labelled records which labels imply others, and leave out what is implied."""
+    rules = site / "dependencies.toml"
+    with scene.watch.step("learn dependencies"):
+        write_dependencies(learn(scene.task.load(site / "labelled.npz").labels(), scene.task), rules)
+    with scene.watch.step(LABEL_THE_POOL):
+        return label_by_dependencies(
+            site,
+            pool,
+            options,
+            rules,
+            site / RUN,
             on_progress=scene.on_progress,
             on_step=scene.on_step,
         )
@@ -77,8 +99,8 @@ def choice_of(settings: Settings) -> Choice:
 def _pool(site: Path, scene: Scene) -> tuple[Path, NDArray[np.int64]]:
     """The file of queries, and for every record of the pool the query that stands for it."""
     settings, split = scene.settings, scene.split
-    if settings.mechanism != "noise_cluster":
-        return site / "pool.npz", np.arange(len(split.pool))
+    if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
+        return site / "pool.npz", np.arange(settings.queries)
     with scene.watch.step("cluster the pool"):
         rows = representatives(split.pool, scene.task, settings.clusters, settings.seed)
         centres = site / "centres.npz"

@@ -71,6 +71,8 @@ def show(report: Report, page: Path) -> None:
     console.print(f"Answered {report.answered} of {report.queries} queries{right}{early}.")
     if report.by_student:
         console.print(f"The student labelled {report.by_student} of the others itself.")
+    if report.implied:
+        console.print(f"{report.implied} labels were not asked because others imply that they are absent.")
     console.print(
         f"Student accuracy {report.student_accuracy_before:.3f} before, {report.student_accuracy_after:.3f} "
         f"after (balanced {report.student_balanced_accuracy_before:.3f} and "

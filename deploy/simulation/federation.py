@@ -60,7 +60,8 @@ class Federation:
         label = {"label": columns} if isinstance(columns, str) else {}
         task = infer_task(split.test, name, split.labelled, asked, *split.shards, **label)
         for site, shard in zip(self._settings.sites, split.shards, strict=True):
-            self._place(site, task, data=shard)
+            shared = {"shared": split.pool} if self._settings.label_dp == "pate-fm" else {}
+            self._place(site, task, data=shard, **shared)
         self._place(QUERY, task, labelled=split.labelled, pool=split.pool, test=split.test)
         return task
 

@@ -105,6 +105,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "labels right, balanced", f"{report.label_balanced_accuracy:.1%}"
     if report.by_student:
         yield "labelled by the student", f"{report.by_student}"
+    if report.implied:
+        yield "labels implied, not asked", f"{report.implied}"
     yield "student before", f"{report.student_accuracy_before:.1%}"
     yield "student after", f"{report.student_accuracy_after:.1%}"
     yield "all teachers, not private", f"{report.quality.ensemble.accuracy:.1%}"

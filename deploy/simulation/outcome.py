@@ -74,6 +74,7 @@ def report_on(
         asked=sum(one.asked for one in asked),
         answered=sum(one.answered for one in asked),
         by_student=sum(one.by_student for one in asked),
+        implied=sum(one.implied for one in asked),
         ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),

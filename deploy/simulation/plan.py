@@ -17,10 +17,13 @@ def plan_options(settings: Settings) -> PlanOptions:
         align=settings.consent is not None,
         encoding=settings.encoding,
         tally=settings.tally,
+        queries=settings.queries if settings.label_dp == "pate-fm" else None,
+        clusters=settings.clusters if settings.label_dp == "noisecluster" else None,
     )
 
 
 def check_plan(settings: Settings, pool_size: int, task: Task) -> None:
     """Raise `plan.invalid` for choices that do not go together, before anything is trained for them."""
-    queries = min(settings.batch, pool_size)
+    by_centres = settings.mechanism == "noise_cluster" and settings.label_dp is None
+    queries = settings.clusters if by_centres else pool_size
     make_plan(plan_options(settings), task, queries, settings.sites, bytes(NONCE_BYTES))

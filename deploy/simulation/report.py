@@ -60,6 +60,7 @@ class Report(Value):
     """Everything a simulation measured; ``seconds`` maps steps to wall time.
 
     ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP).
+    ``implied`` labels were not asked for, nor charged, because others imply that they are absent.
     ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
     label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
     the order in which they asked; student metrics are then means over them.
@@ -82,6 +83,7 @@ class Report(Value):
     asked: int
     answered: int
     by_student: int
+    implied: int
     ended_early: bool
     label_accuracy: float | None
     label_balanced_accuracy: float | None

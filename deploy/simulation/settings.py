@@ -183,8 +183,9 @@ class Settings(Learning, Teaching):
         return self.labelled + (0 if self.label_dp else self.queries * (self.queriers or 1))
 
     def asking(self, pool: int) -> "Settings":
-        """The same for a pool of so many records; all of them where each may answer for itself."""
-        return self.model_copy(update={"queries": pool}) if self.mechanism == "rand_res" else self
+        """The same for a pool of so many records, which are all asked about where parties count records."""
+        counted = self.label_dp is not None and self.plan_mechanism.by_record
+        return self.model_copy(update={"queries": pool}) if counted else self
 
     @property
     def votes(self) -> int:

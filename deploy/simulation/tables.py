@@ -6,6 +6,14 @@ from typing import Any
 from common.identity import Role
 from deploy.simulation.settings import Settings
 
+SHARED = "shared.npz"
+"""A party's file of the records whose features all sites know."""
+OPT_IN: Mapping[str, Mapping[str, Any]] = {
+    "noise_cluster": {"label_counts": True},
+    "rand_res": {"randomized_labels": True},
+}
+"""What a party allows of its own labelled records, by mechanism."""
+
 Tables = Mapping[str, Mapping[str, Any]]
 
 
@@ -37,11 +45,11 @@ def _of_party(settings: Settings) -> Tables:
         "variant": settings.variant,
     }
     chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
+    shared = {"shared_features": SHARED} if settings.label_dp == "pate-fm" else {}
     model = {name: value for name, value in chosen.items() if value}
     levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
-    counts = {"label_counts": True} if settings.mechanism == "noise_cluster" else {}
-    policy = {**counts, **_allowed(settings)}
-    return {**({"policy": policy} if policy else {}), "training": training | model, **levels}
+    policy = {**OPT_IN.get(settings.mechanism, {}), **_allowed(settings)}
+    return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}
 
 
 def _allowed(settings: Settings) -> Mapping[str, Any]:

@@ -69,6 +69,7 @@ def report(**changes: object) -> Report:
         asked=6,
         answered=3,
         by_student=0,
+        implied=0,
         ended_early=False,
         label_accuracy=label_accuracy(counts),
         label_balanced_accuracy=balanced_accuracy(counts, ()),
