@@ -152,7 +152,7 @@ app.command("dependencies")(learn_dependencies)
 def retrain_command(
     site: SiteFolder,
     labelled: Annotated[
-        Path | None, typer.Option("--labelled", help="This site's own labelled records; label-DP needs none.")
+        Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
     ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
     pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,

@@ -62,11 +62,11 @@ def retrain(
     """Train both students, save the second (RUN/student.skops or .safetensors) and write RUN/student.json.
 
     Without a run and its pool there are own labels alone: both students are the same, saved to `out`.
-    Students that learn from labels under label-DP need no own labels.
+    Without own labels there is no student to compare with.
 
     Raises `task.mismatch`, `data.*` for files that do not fit and for labels that leave nothing to learn,
     `run.mismatch` where `pool` is not the run's, `config.invalid` for a run without its pool, neither run
-    nor `out`, or no own labels where they are needed, and `model.diverged`. Nothing is written before both
+    nor `out`, or nothing to learn from, and `model.diverged`. Nothing is written before both
     students are trained.
     """
     load_query_site(site_folder)
@@ -104,25 +104,39 @@ def train_both(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Trained:
-    """The student of all labels, measured beside the one of own labels alone."""
-    if own is None and (choice.needs_own or released is None):
+    """The student of all labels, measured beside the one of own labels alone where there are any."""
+    if own is None and released is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"The student {choice.student} learns from own labels too: give them as --labelled.",
+            "There is nothing to learn from: give --labelled, or --run and --pool, or all three.",
         )
     full = trainer(choice, task, released, seed=seed, progress=progress)
     student = full(own, "all")
+    before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
+    after: Metrics | None = None
+    if tested is not None:
+        after = test_student(student, tested, task.classes)
+    elif own is not None:
+        after = cross_validate(full, own, task.classes, "all")
+    return Trained(student, own, released, tested, before, after)
+
+
+def measure_alone(
+    task: Task,
+    choice: Choice,
+    own: Records | None,
+    tested: Records | None,
+    *,
+    seed: int,
+    progress: Progress = lambda name, done, total: None,
+) -> Metrics | None:
+    """Metrics of the student of own labels alone, None where there are none or nothing can be held back."""
     if own is None:
-        after = None if tested is None else test_student(student, tested, task.classes)
-        return Trained(student, own, released, tested, None, after)
+        return None
     alone = trainer(choice, task, None, seed=seed, progress=progress)
     if tested is None:
-        before = cross_validate(alone, own, task.classes, "own")
-        after = cross_validate(full, own, task.classes, "all")
-    else:
-        before = test_student(alone(own, "own"), tested, task.classes)
-        after = test_student(student, tested, task.classes)
-    return Trained(student, own, released, tested, before, after)
+        return cross_validate(alone, own, task.classes, "own")
+    return test_student(alone(own, "own"), tested, task.classes)
 
 
 def keep(trained: Trained, choice: Choice, path: Path) -> StudentResult:

@@ -17,10 +17,8 @@ from common.task import Task
 SUPERVISED, NETWORK = "supervised", "network"
 VALIDATION = 5
 """One in so many own records is held back to see when a network has learned enough."""
-LABEL_DP = ("ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent")
-"""Students that take every label for one that may be wrong, and need none of their own."""
 DOUBTING = ("denoise-ssl", "aug-descent")
-"""Those of them that sort out wrong labels, and so need to know which may be wrong."""
+"""Students that sort out wrong labels, and so need to know which may be wrong."""
 
 Progress = Callable[[str, int, int], None]
 """Told which training is how many steps far, of how many."""
@@ -73,11 +71,6 @@ class Choice:
         return NETWORK if self.network else self.model or "logistic_regression"
 
     @property
-    def needs_own(self) -> bool:
-        """Whether the student needs labels of its own."""
-        return self.student not in LABEL_DP
-
-    @property
     def file(self) -> str:
         """What its file is called in a run's folder."""
         return "student.safetensors" if self.network else "student.skops"
@@ -99,11 +92,9 @@ def trainer(
 
 
 def _classifier(fit: Callable[..., Any], released: Released | None, own: Records | None, name: str) -> Any:
-    if own is None:
-        raise _config("this student learns from own labels too; give --labelled")
-    if released is None:
-        return fit(*own)
-    return fit(np.concatenate([own[0], released.X]), np.concatenate([own[1], released.y]))
+    given = None if released is None else (released.X, released.y)
+    parts = [records for records in (own, given) if records is not None]
+    return fit(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _network(

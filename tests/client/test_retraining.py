@@ -267,3 +267,18 @@ def test_trouble_is_told_and_leaves_the_run_as_it_was(bench: Bench, trouble: str
     assert refused.value.code is code
     assert contents(bench.run) == before
     assert before.keys() == {"session.json", "student.json", "student.skops"}
+
+
+def test_without_own_labels_released_ones_alone_are_learned(bench: Bench) -> None:
+    result = retrain(bench.site, None, bench.run, bench.pool, test=bench.test)
+    assert (result.labelled, result.released, result.before) == (0, POOL - SKIPPED, None)
+    assert result.after is not None
+    assert result.after.accuracy > 0.8
+    unmeasured = retrain(bench.site, None, bench.run, bench.pool)
+    assert (unmeasured.after, unmeasured.measured) == (None, 0)
+
+
+def test_nothing_to_learn_from_is_refused(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match="nothing to learn from") as refused:
+        retrain(bench.site, None, out=tmp_path / "none.skops")
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
