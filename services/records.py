@@ -116,7 +116,8 @@ class Records:
         None where there is no such record, or its clique is not `scheduled` there.
         """
         found = self._known.find(queries)
-        voting = np.flatnonzero((found >= 0) & scheduled[self.cliques[found], np.arange(len(queries))])
+        known = np.flatnonzero(found >= 0)
+        voting = known[scheduled[self.cliques[found[known]], known]]
         drawn = randomize(self.y[found[voting]], self.classes, epsilon, random)
         ballots = np.zeros((len(queries), self.classes))
         ballots[voting] = drawn[:, None] == np.arange(self.classes)

@@ -16,6 +16,7 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Recipe,
     Tau,
     Ttac,
@@ -40,6 +41,7 @@ PAIRS: list[tuple[AnyMechanism, AnyMechanism]] = [
     (L1(sigma=4.0, tau1=1.5, check=CHECK), L1(sigma=8.0, tau1=1.5, check=TWICE)),
     (Powerset(sigma=4.0, max_positives=2), Powerset(sigma=8.0, max_positives=2)),
     (NoiseCluster(sigma=4.0), NoiseCluster(sigma=4.0)),
+    (RandRes(epsilon=4.0), RandRes(epsilon=4.0)),
     (Ttac(recipe=RECIPE), Ttac(recipe=RECIPE)),
     (DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0), DpTtac(recipe=RECIPE, radius=1.0, sigma=4.0)),
 ]

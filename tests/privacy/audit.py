@@ -15,10 +15,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from common.mechanism import RandRes
 from common.privacy import ORDERS, epsilon, worst_case
 from common.sharing.ring import Ring
 from guardian.noise import NoiseSource, OpenDpNoise
-from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, TELLING_CHECKS, Case
+from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import exact_epsilon, outcomes
@@ -27,6 +28,7 @@ from tests.privacy.sampling import sample
 DELTA = 1e-5
 FAULTS: dict[str, type[OpenDpNoise]] = {"noise x 0.8": Narrow, "one draw": Shared}
 FAULT_SAMPLES = 20_000
+TELLING = 2.5
 NOTHING = "nothing"
 
 
@@ -68,18 +70,18 @@ class Finding:
         return self.probable and self.kept
 
 
-def audit(case: Case, samples: int, noise: NoiseSource, ring: Ring) -> Finding:
-    """Sample both inputs of a case."""
+def audit(case: Case, samples: int, noise: NoiseSource, ring: Ring, *, drawn: Case | None = None) -> Finding:
+    """Sample both inputs of a case, or of what is `drawn` in its stead."""
     first, second = case.inputs
     expected = outcomes(case, first), outcomes(case, second)
-    sampled = sample(case, first, samples, noise, ring), sample(case, second, samples, noise, ring)
+    sampled = tuple(sample(drawn or case, votes, samples, noise, ring) for votes in (first, second))
     both = list(zip(sampled, expected, strict=True))
     return Finding(
         case,
         samples,
         max(deviation(counts, p) for counts, p in both),
         min(1.0, 2 * min(chance(counts, p) for counts, p in both)),
-        least_epsilon(sampled, expected, DELTA),
+        least_epsilon((sampled[0], sampled[1]), expected, DELTA),
         exact_epsilon(*expected, DELTA),
         promised(case),
     )
@@ -102,6 +104,13 @@ def uncharged(found: Finding) -> Finding:
     return replace(found, promised=promised(found.case, check=False))
 
 
+def telling(samples: int, case: Case) -> Finding:
+    """The finding where true labels come too often as a planted fault: by a larger epsilon."""
+    assert isinstance(case.mechanism, RandRes)
+    drawn = replace(case, mechanism=RandRes(epsilon=TELLING * case.mechanism.epsilon))
+    return audit(case, samples, OpenDpNoise(), Ring(64), drawn=drawn)
+
+
 def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
     """Audit every mechanism with so many releases of each input, on all cores, and print a table."""
     print(f"epsilon at delta {DELTA:g}; a right release fails with a chance below {P:g}\n")
@@ -119,11 +128,15 @@ def main(samples: Annotated[int, typer.Option(min=1_000)] = 200_000) -> None:
 
 
 def _findings(pool: Executor, samples: int) -> Iterator[tuple[str, Finding]]:
-    for found in pool.map(partial(_audit, samples, OpenDpNoise), CASES + PERSONALIZED + ABSTAINING):
+    for found in pool.map(
+        partial(_audit, samples, OpenDpNoise), CASES + PERSONALIZED + ABSTAINING + RANDOMIZED
+    ):
         yield NOTHING, found
     for name, fault in FAULTS.items():
         for found in pool.map(partial(_audit, FAULT_SAMPLES, fault), CASES):
             yield name, found
+    for found in pool.map(partial(telling, FAULT_SAMPLES), RANDOMIZED[:3]):
+        yield "truth too likely", found
     for found in pool.map(partial(_audit, FAULT_SAMPLES, OpenDpNoise), TELLING_CHECKS):
         yield NOTHING, found
         yield "check not charged", uncharged(found)

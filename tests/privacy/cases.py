@@ -17,6 +17,7 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
 )
 from common.privacy import ONE_VOTE, Influence
@@ -33,7 +34,7 @@ class Case:
         mechanism: what is released.
         classes: number of classes, or of labels.
         inputs: two neighbours, each the teachers' classes (teachers,), their scores (teachers, labels),
-            or the records' clusters and classes (records, 2).
+            or the records' clusters, or queries, and classes (records, 2).
         scores: for Interactive the student's probabilities (classes,).
         influence: what the unit can change.
         weights: those of the teachers' votes, (teachers,) in votes; all 1 where empty.
@@ -54,7 +55,7 @@ class Case:
 
     @property
     def teachers(self) -> int:
-        """The number of teachers; for NoiseCluster it is of no matter."""
+        """The number of teachers; where records vote it is of no matter."""
         return len(self.inputs[0])
 
     @property
@@ -70,8 +71,8 @@ class Case:
 
     @property
     def rows(self) -> int:
-        """Queries that make one outcome together: the clusters of NoiseCluster, else one."""
-        return CLUSTERS if isinstance(self.mechanism, NoiseCluster) else 1
+        """Queries that make one outcome together: all of a batch in which records vote, else one."""
+        return CLUSTERS if self.mechanism.by_record else 1
 
     @property
     def digits(self) -> tuple[int, ...]:
@@ -151,6 +152,31 @@ CASES: list[Case] = [
     Case("powerset, checked", Powerset(sigma=2.0, check=CHECK), 3, _SETS),
     Case("noise_cluster", NoiseCluster(sigma=2.0), 3, _records([[6, 3, 1], [2, 2, 4]])),
 ]
+
+
+def _labelled(*records: tuple[int, int], changed: int = 1) -> tuple[Votes, Votes]:
+    """Records of so many queries and classes, and the same where the first `changed` have the last class."""
+    one = np.array(records)
+    other = one.copy()
+    other[:changed, 1] = 2
+    return one, other
+
+
+_ANSWERS = (0, 0), (1, 0), (0, 1), (1, 1), (0, 0), (1, 0)
+
+RANDOMIZED: list[Case] = [
+    Case("rand_res", RandRes(epsilon=1.0), 3, _labelled(*_ANSWERS)),
+    Case("rand_res, one query unanswered", RandRes(epsilon=2.0), 3, _labelled((0, 0), (0, 1))),
+    Case("rand_res, one answer each", RandRes(epsilon=1.0), 3, _labelled((0, 0), (1, 1))),
+    Case(
+        "rand_res, two records",
+        RandRes(epsilon=1.0),
+        3,
+        _labelled(*_ANSWERS, changed=2),
+        influence=Influence(2),
+    ),
+]
+"""Labels that each party draws anew before it shares them: what the guardian draws changes nothing."""
 
 _WEIGHTS = np.array([1.5, 1.5, 1.5, 0.75, 0.75, 0.75, 0.75, 1.0, 1.0, 0.5])
 _HEAVY, _LIGHT = Influence(weight=1.5), Influence(votes=3, weight=0.5)

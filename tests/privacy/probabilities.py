@@ -4,7 +4,7 @@ Votes are counted here once more, apart from the code that is audited.
 """
 
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from math import sqrt
 from typing import Any
 
@@ -23,6 +23,7 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
     Ttac,
 )
@@ -74,6 +75,10 @@ def outcomes(case: Case, votes: Votes) -> Floats:
                 np.bincount(votes[votes[:, 0] == c, 1], minlength=case.classes) for c in range(CLUSTERS)
             ]
             return _joint([_answered(1.0, argmax(counts, gaussian(sigma))) for counts in clusters])
+        case RandRes(epsilon=epsilon):
+            return _joint(
+                [_plurality(votes[votes[:, 0] == q, 1], epsilon, case.classes) for q in range(CLUSTERS)]
+            )
         case Powerset():
             return _set(case.mechanism, votes, case.votes)
         case Binary(check=check) | Tau(check=check) | L1(check=check):
@@ -92,6 +97,20 @@ def _histogram(votes: Votes, case: Case) -> Floats:
 
 def _answered(passed: float, answers: Floats) -> Floats:
     return np.append(1 - passed, passed * answers)
+
+
+def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
+    """The most frequent of labels that are each true with Equation 6's chance, else any other (001)."""
+    if not len(labels):
+        return np.eye(1 + classes)[0]
+    true = np.exp(epsilon) / (np.exp(epsilon) + classes - 1)
+    chances = np.zeros(classes)
+    for drawn in product(range(classes), repeat=len(labels)):
+        counts = np.bincount(drawn, minlength=classes)
+        leading = counts == counts.max()
+        each = np.where(np.array(drawn) == labels, true, (1 - true) / (classes - 1))
+        chances += each.prod() * leading / leading.sum()
+    return _answered(1.0, chances)
 
 
 def _joint(marginals: list[Floats]) -> Floats:

@@ -6,13 +6,14 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import NoiseCluster
+from common.mechanism import NoiseCluster, RandRes
 from common.sharing.ballots import VOTE, ballots
 from common.sharing.expansion import expand, fresh_seed
 from common.sharing.ring import Ring, RingArray
 from common.sharing.shares import add, split
 from guardian.mechanisms import release
 from guardian.noise import NoiseSource
+from services.records import Records
 from tests.privacy.cases import CLUSTERS, Case, Votes
 
 PARTIES = 3
@@ -24,11 +25,28 @@ def tally(case: Case, votes: Votes, times: int, ring: Ring) -> RingArray:
     guardian, querier = [], []
     parts = np.array_split(votes, PARTIES), np.array_split(case.votes, PARTIES)
     for part, weights in zip(*parts, strict=True):
-        ballot = np.tile(_ballot(case, part, weights), (times, 1))
+        ballot = _ballots(case, part, weights, times)
         seed = fresh_seed()
         guardian.append(split(ballot, seed, ring))
         querier.append(expand(seed, len(ballot), ballot.shape[1], ring))
     return add([add(guardian), add(querier)])
+
+
+def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int) -> NDArray[np.number]:
+    """A party's ballots, asked `times` times: (times * rows, width)."""
+    if isinstance(case.mechanism, RandRes):
+        return _responses(case, case.mechanism, votes, times)
+    return np.tile(_ballot(case, votes, weights), (times, 1))
+
+
+def _responses(case: Case, mechanism: RandRes, votes: Votes, times: int) -> NDArray[np.float64]:
+    """What a party's code makes of records that are asked about once each, `times` times over."""
+    every = np.arange(times)
+    X = np.column_stack([np.repeat(every, len(votes)), np.tile(votes[:, 0], times)])
+    queries = np.column_stack([np.repeat(every, CLUSTERS), np.tile(np.arange(CLUSTERS), times)])
+    cliques, scheduled = np.zeros(len(X), dtype=np.int64), np.ones((1, len(queries)), dtype=np.bool_)
+    records = Records(X.astype(np.float32), np.tile(votes[:, 1], times), cliques, case.classes)
+    return records.responses(queries.astype(np.float32), scheduled, mechanism.epsilon)
 
 
 def _ballot(case: Case, votes: Votes, weights: NDArray[np.float64]) -> NDArray[np.number]:

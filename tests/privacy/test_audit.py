@@ -16,8 +16,8 @@ from common.sharing.fixed_point import decode
 from common.sharing.ring import Ring
 from guardian.accounting import Tally, charge
 from guardian.noise import LATTICE, OpenDpNoise
-from tests.privacy.audit import DELTA, audit, charged, promised, uncharged
-from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, TELLING_CHECKS, Case, Votes
+from tests.privacy.audit import DELTA, audit, charged, promised, telling, uncharged
+from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case, Votes
 from tests.privacy.evidence import agrees, least_epsilon
 from tests.privacy.faults import Narrow, Shared
 from tests.privacy.probabilities import divergence, exact_epsilon, outcomes
@@ -26,12 +26,12 @@ from tests.privacy.sampling import sample, tally
 DRAWS = 2_500
 FAULT_DRAWS = 8_000
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
-BOTH = pytest.mark.parametrize("case", CASES + PERSONALIZED + ABSTAINING, ids=str)
+BOTH = pytest.mark.parametrize("case", CASES + PERSONALIZED + ABSTAINING + RANDOMIZED, ids=str)
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def test_every_mechanism_is_audited() -> None:
-    assert {case.mechanism.kind for case in CASES} == set(LABELLING)
+    assert {case.mechanism.kind for case in CASES + RANDOMIZED} == set(LABELLING)
 
 
 @RINGS
@@ -42,7 +42,7 @@ def test_outcomes_are_as_probable_as_calculated_and_within_the_promise(case: Cas
     assert found.kept
 
 
-@pytest.mark.parametrize("case", CASES + PERSONALIZED + ABSTAINING + TELLING_CHECKS, ids=str)
+@pytest.mark.parametrize("case", CASES + PERSONALIZED + ABSTAINING + TELLING_CHECKS + RANDOMIZED, ids=str)
 def test_the_calculated_probabilities_obey_the_worst_case(case: Case) -> None:
     p, r = (outcomes(case, votes) for votes in case.inputs)
     assert sum(p) == pytest.approx(1)
@@ -80,6 +80,13 @@ def test_a_check_that_is_not_charged_is_found(case: Case) -> None:
     p, r = (outcomes(case, votes) for votes in case.inputs)
     for order in (2.0, 8.0):
         assert charged(case, order, check=False) < divergence(p, r, order) <= charged(case, order)
+
+
+@pytest.mark.parametrize("case", RANDOMIZED[:3], ids=str)
+def test_true_labels_that_come_too_often_are_found(case: Case) -> None:
+    found = telling(FAULT_DRAWS, case)
+    assert not found.probable
+    assert not found.kept
 
 
 TIED = np.repeat([0, 1], 6)

@@ -173,7 +173,7 @@ def counted(attica: Federation, centres: NDArray[np.float32]) -> NDArray[np.int6
 def test_records_count_once_at_their_nearest_centre(
     attica: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.ballots.WORK_BYTES", 100 * 7 * 8)
+    monkeypatch.setattr("services.records.WORK_BYTES", 100 * 7 * 8)
     centres = counting(attica)
     found = ballots(attica, centres)
     assert np.array_equal(found, counted(attica, centres))
