@@ -1,0 +1,1 @@
+"""Students that learn from few private labels: `python -m benchmarks.students`."""

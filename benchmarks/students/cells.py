@@ -1,0 +1,110 @@
+"""One student of one budget, measured once and kept."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.students.answers import answer
+from benchmarks.students.data import Division
+from benchmarks.students.settings import Plan, Setting
+from client.students.registry import make_student
+from common.learning.data import Labelled
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A student of a seed, and what it learned from.
+
+    Attributes:
+        student: its algorithm.
+        budget: epsilon that the plan allows.
+        seed: of the order of queries, the noise and the training.
+        asked: queries.
+        answered: labels released.
+        correct: share of them that are right.
+        epsilon: data-dependent, of what was released.
+        worst_case: the same, whatever the votes.
+        accuracy: share of the test records that the student classifies right.
+        seconds: that the student's training took.
+        processor: the same in seconds of processor time, all cores added up.
+    """
+
+    student: str
+    budget: float
+    seed: int
+    asked: int
+    answered: int
+    correct: float
+    epsilon: float
+    worst_case: float
+    accuracy: float
+    seconds: float
+    processor: float
+
+
+def file_of(cache: Path, setting: Setting, student: str, plan: Plan, seed: int) -> Path:
+    """Where a cell is kept."""
+    return cache / f"{setting.dataset}-{student}-{plan.epsilon:.3f}-{seed}.json"
+
+
+def cell(
+    cache: Path,
+    setting: Setting,
+    division: Division,
+    votes: NDArray[np.int64],
+    student: str,
+    plan: Plan,
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> Cell:
+    """Returns a cell, measured where it is not in the cache."""
+    file = file_of(cache, setting, student, plan, seed)
+    if not file.exists():
+        found = _measure(setting, division, votes, student, plan, seed, progress)
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps(asdict(found)), encoding="utf-8")
+        partial.rename(file)
+    return Cell(**json.loads(file.read_text(encoding="utf-8")))
+
+
+def _measure(
+    setting: Setting,
+    division: Division,
+    votes: NDArray[np.int64],
+    student: str,
+    plan: Plan,
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> Cell:
+    released = answer(votes, plan, setting.delta, seed)
+    labelled = Labelled(division.pool[released.rows], released.labels)
+    rest = np.delete(division.pool, released.rows, axis=0)
+    model = make_student(
+        student,
+        shape=division.task.input.shape,
+        classes=len(division.task.classes),
+        learning=setting.learning(student),
+        seed=seed,
+    )
+    start, used = time.perf_counter(), time.process_time()
+    model.fit(labelled, rest, progress=progress)
+    seconds, processor = time.perf_counter() - start, time.process_time() - used
+    spent, worst = released.epsilons(plan, setting.delta)
+    return Cell(
+        student=student,
+        budget=plan.epsilon,
+        seed=seed,
+        asked=released.asked,
+        answered=len(released.rows),
+        correct=float((released.labels == division.pool_y[released.rows]).mean()),
+        epsilon=spent,
+        worst_case=worst,
+        accuracy=model.score(division.test, division.test_y),
+        seconds=seconds,
+        processor=processor,
+    )

@@ -1,0 +1,49 @@
+"""Private records, of which teachers learn, a public pool, and records to test students on."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.students.settings import MNIST, Setting
+from common.datasets import digits, load_splits
+from common.datasets.dataset import Dataset
+from common.task import Task, infer_task
+
+_PRIVATE_DIGITS = 1000
+
+
+@dataclass(frozen=True)
+class Division:
+    """The records of a setting; the pool's labels only tell how many released ones are right.
+
+    Attributes:
+        task: of all.
+        private: what teachers learn.
+        pool: prepared features of public records, float32 (P, F).
+        pool_y: their true classes, int64 (P,).
+        test: prepared features, float32 (T, F).
+        test_y: true classes, int64 (T,).
+    """
+
+    task: Task
+    private: Dataset = field(repr=False)
+    pool: NDArray[np.float32] = field(repr=False)
+    pool_y: NDArray[np.int64] = field(repr=False)
+    test: NDArray[np.float32] = field(repr=False)
+    test_y: NDArray[np.int64] = field(repr=False)
+
+
+def divide(setting: Setting) -> Division:
+    """The setting's records, in the order of their file."""
+    private, public = _splits(setting)
+    task = infer_task(private, setting.dataset)
+    X, y, pool = task.prepare(public.X), public.labels(), setting.pool
+    return Division(task, private, X[:pool], y[:pool], X[pool:], y[pool:])
+
+
+def _splits(setting: Setting) -> tuple[Dataset, Dataset]:
+    if setting.dataset == "mnist":
+        return load_splits(MNIST)
+    records = digits()
+    return records.take(slice(_PRIVATE_DIGITS)), records.take(slice(_PRIVATE_DIGITS, None))

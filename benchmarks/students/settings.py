@@ -1,0 +1,74 @@
+"""What is measured: records, teachers, and plans that were fixed before any vote was cast."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from benchmarks.published import DATA
+from client.students.registry import student_class
+from common.learning.learning import Learning
+from common.mechanism import Confident
+from services.teachers import TrainingConfig
+
+MNIST = DATA / "mnist.npz"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A budget and how it is spent.
+
+    Attributes:
+        epsilon: the budget, at the setting's delta.
+        order: Renyi order of its filter.
+        mechanism: what answers.
+    """
+
+    epsilon: float
+    order: float
+    mechanism: Confident
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One benchmark.
+
+    Attributes:
+        dataset: whose records; digits come with scikit-learn.
+        training: of the teachers, on the private records.
+        pool: public records, the first of those that are not private; the others test students.
+        delta: of every budget.
+        plans: one for each budget.
+        steps: of every student; None: its own number.
+    """
+
+    dataset: Literal["mnist", "digits"]
+    training: TrainingConfig
+    pool: int
+    delta: float
+    plans: tuple[Plan, ...]
+    steps: int | None = None
+
+    def learning(self, student: str) -> Learning:
+        """How long and how fast a student learns."""
+        default = student_class(student).default_learning
+        return default if self.steps is None else replace(default, steps=self.steps)
+
+
+_CONSENSUS = Confident(sigma1=200.0, sigma2=40.0, threshold=220.0)
+FULL = Setting(
+    dataset="mnist",
+    training=TrainingConfig(teachers=250, model="cnn"),
+    pool=9000,
+    delta=1e-5,
+    plans=(Plan(math.log(2), 22.0, _CONSENSUS), Plan(1.97, 10.0, _CONSENSUS)),
+)
+"""As 002 and 003 divide MNIST. `benchmarks.students.planning` chose the plans by other digits."""
+QUICK = Setting(
+    dataset="digits",
+    training=TrainingConfig(teachers=20, model="logistic"),
+    pool=500,
+    delta=1e-3,
+    plans=(Plan(8.0, 3.0, Confident(sigma1=8.0, sigma2=3.0, threshold=14.0)),),
+    steps=40,
+)
+"""Shows that everything runs; its figures mean nothing."""

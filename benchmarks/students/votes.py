@@ -1,0 +1,40 @@
+"""The teachers' votes on the public pool, cast once and kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.students.data import Division
+from benchmarks.students.settings import Setting
+from services.teachers import train
+
+SEED = 0
+"""Of the teachers' slices and training."""
+
+
+def votes(
+    setting: Setting, division: Division, cache: Path, progress: Callable[[int, int], None]
+) -> NDArray[np.int64]:
+    """Returns the histogram of every record of the pool, int64 (P, classes); trains teachers where needed."""
+    file = cache / f"{setting.dataset}-votes.npy"
+    if not file.exists():
+        ensemble = train(
+            division.private,
+            division.task,
+            setting.training,
+            seed=SEED,
+            progress=progress,
+            unfinished=cache / f"{setting.dataset}-unfinished",
+        )
+        partial = file.with_suffix(".partial.npy")
+        np.save(partial, histograms(ensemble.predict(division.pool), len(division.task.classes)))
+        partial.rename(file)
+    kept: NDArray[np.int64] = np.load(file)
+    return kept
+
+
+def histograms(cast: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Returns how many of the votes (teachers, P) each class has, int64 (P, classes)."""
+    return np.stack([(cast == label).sum(axis=0) for label in range(classes)], axis=1)
