@@ -9,7 +9,7 @@ TRUTH_BITS = 64
 """Probabilities of randomised labels are multiples of 2^-64."""
 
 _EXACT = Context(prec=80)
-_DOWN = 1 - Decimal(10) ** -60
+_DOWN = _EXACT.subtract(Decimal(1), Decimal("1e-60"))
 
 
 class RandRes(Parameters):
