@@ -1,0 +1,59 @@
+"""Votes on digits of another source, which are public: what teachers of MNIST can be expected to say."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.published import DATA
+from benchmarks.students.votes import histograms
+from services.teachers import TrainingConfig
+from services.teachers.fitting import fit_networks
+from services.teachers.guard import Guard
+from services.teachers.nets import Networks
+from services.teachers.slices import Slice
+
+OPTDIGITS = DATA / "optdigits.npz"
+TEACHERS, RECORDS, CLASSES = 250, 240, 10
+"""As many teachers as MNIST has, each of as many records; of 3,823 there are, so that teachers share some."""
+_SEED = 7
+_SHADES, _SHAPE = 16, (8, 8)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Histograms and what the true classes are.
+
+    Attributes:
+        votes: (Q, classes), int64.
+        y: (Q,), int64.
+    """
+
+    votes: NDArray[np.int64] = field(repr=False)
+    y: NDArray[np.int64] = field(repr=False)
+
+
+def expected(cache: Path) -> Expected:
+    """The votes of teachers of optdigits' training records on its test records, kept in a folder."""
+    file = cache / "other-digits-votes.npy"
+    with np.load(OPTDIGITS) as arrays:
+        X, y, test, test_y = (arrays[name] for name in ("X_train", "y_train", "X_test", "y_test"))
+    if not file.exists():
+        cast = _cast(_scaled(X).reshape(-1, *_SHAPE), y.astype(np.int64), _scaled(test))
+        cache.mkdir(parents=True, exist_ok=True)
+        np.save(file, histograms(cast, CLASSES))
+    return Expected(np.load(file), test_y.astype(np.int64))
+
+
+def _cast(X: NDArray[np.float32], y: NDArray[np.int64], test: NDArray[np.float32]) -> NDArray[np.int64]:
+    random = np.random.default_rng(0)
+    chosen = [random.choice(len(y), RECORDS, replace=False) for _ in range(TEACHERS)]
+    slices = [Slice(X[rows], y[rows], (_SEED, teacher)) for teacher, rows in enumerate(chosen)]
+    config = TrainingConfig(teachers=TEACHERS)
+    nets = fit_networks(slices, "cnn", CLASSES, config, lambda done, total: None)
+    return np.asarray(Networks.of("cnn", _SHAPE, nets).predict(test, Guard(CLASSES)), np.int64)
+
+
+def _scaled(X: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return X.reshape(len(X), -1).astype(np.float32) / _SHADES
