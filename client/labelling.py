@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from client.batch import Queries
 from client.clusters import Clusters
+from client.dependencies.combined import is_combined
 from client.encoding import site_encoder
 from client.meter import Meter, Progress, Step
 from client.options import PlanOptions
@@ -23,7 +24,7 @@ from client.state import RunState, Stop, Student
 from client.students.scores import Beliefs, read_beliefs
 from client.switches import Switches
 from common.clock import Clock, SystemClock
-from common.errors import OstrakaError
+from common.errors import ErrorCode, OstrakaError
 from common.mechanism import AnyMechanism, Interactive, invalid_plan
 from common.plan import ENCODING, NONCE_BYTES, TALLY
 
@@ -113,6 +114,7 @@ def label(
     asked = Queries(sent, None if beliefs is None else beliefs.scores)
     switches = Switches(Meter(on_step), random)
     with held(run_folder):
+        _check_alone(run_folder)
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
         asked = replace(asked, clusters=_clusters(store.state))
@@ -129,6 +131,16 @@ def label(
         finally:
             write_labels(run_folder, store.state)
         return _result(run_folder, store.state, left_out, switches.meter.steps)
+
+
+def _check_alone(folder: Path) -> None:
+    """Raise `run.mismatch` for a folder of runs that used dependencies."""
+    if is_combined(folder):
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds runs with dependencies: repeat --dependencies to go on, or name another --out "
+            "folder.",
+        )
 
 
 def _beliefs(

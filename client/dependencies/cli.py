@@ -83,7 +83,9 @@ def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
 
 
 def _rules(rules: "Dependencies") -> Table:
-    table = Table("where this is absent", "so is", "of records", "missed", "records", title="Dependencies")
+    table = Table(
+        "where this is absent", "so is", "of records", "missed at most", "records", title="Dependencies"
+    )
     for rule in rules.dependencies:
         numbers = (f"{rule.confidence:.3f}", f"{rule.missed:.3f}", str(rule.support))
         table.add_row(Text(rule.parent), Text(rule.child), *numbers)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta
 
 from client.dependencies.rules import Dependencies, Dependency
 from common.errors import ErrorCode, OstrakaError
@@ -12,6 +13,7 @@ from common.task import Task
 
 Floats = NDArray[np.float64]
 CONFIDENCE, SUPPORT = 0.95, 20
+CERTAINTY = 0.95
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Absences:
     Attributes:
         confidence: share of the records without the parent that are without the child, (k, k); NaN on the
             diagonal and where no record is without the parent. Table 3 of 000.
-        missed: share of the records with the child that are without the parent, (k, k), of two more records
-            than there are, one of them missed: 1/2 where no record has the child.
+        missed: the share of the records with the child that are without the parent is at most this, (k, k),
+            with `CERTAINTY` (Clopper and Pearson); 1 where no record has the child.
         absent: share of all records that are without a label, (k,).
         support: how many records are without it, int64 (k,).
     """
@@ -42,16 +44,24 @@ class Absences:
             together, support[:, None], out=np.full(together.shape, np.nan), where=support[:, None] > 0
         )
         np.fill_diagonal(confidence, np.nan)
-        return cls(confidence, (lost + 1) / (present + 2), support / max(1, len(y)), support)
+        return cls(confidence, _at_most(lost, present), support / max(1, len(y)), support)
 
     def gains(self, confidence: float, support: int) -> Floats:
         """What asking a parent first is worth for a child, (k, k); 0 where the rule is not good enough.
 
         That is the share of queries that are not asked about the child, less the share of the child's
-        records that are lost by it: 0 for labels that have nothing to do with each other, however rare.
+        records that may be lost by it: below 0 where labels have nothing to do with each other, however rare.
         """
         good = (self.confidence >= confidence) & (self.support[:, None] >= support)
         return np.where(good, np.maximum(self.absent[:, None] - self.missed, 0.0), 0.0)
+
+
+def _at_most(lost: NDArray[np.int64], of: NDArray[np.int64]) -> Floats:
+    """Upper limits of shares of which `lost` were counted among `of`."""
+    limits = np.ones(lost.shape)
+    some = np.broadcast_to(lost < of, lost.shape)
+    limits[some] = beta.ppf(CERTAINTY, lost + 1, np.maximum(of - lost, 1))[some]
+    return limits
 
 
 def choose_parents(gains: Floats) -> dict[int, int]:

@@ -26,7 +26,8 @@ class Dependency(_Value):
         parent: name of the label that is asked first.
         child: name of the label that is not asked where the parent is absent.
         confidence: share of the records without the parent that are without the child.
-        missed: share of the records with the child that are without the parent, whose label is lost.
+        missed: the share of the records with the child that are without the parent, and whose label is lost,
+            is at most this (with 95% confidence).
         support: how many records are without the parent.
     """
 

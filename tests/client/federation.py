@@ -200,7 +200,7 @@ class FakeGuardian(Tallying):
     def released(self, key: Key, answered: Any) -> None:
         plan = self._plan(key[0])
         if plan.multi_label:
-            rows = np.reshape(answered, (-1, len(CLASSES)))
+            rows = np.reshape(answered, (-1, plan.classes))
             answers = [
                 guardian_pb2.Answer(
                     answered=bool(row.any()),
@@ -262,9 +262,9 @@ class FakeParty(Answering):
         self.voted.append(key)
         plan = common_plan.Plan.parse(header.plan)
         if self.submits:
-            counted = ballots(self._votes(first, plan), plan.mechanism, len(CLASSES))
+            counted = ballots(self._votes(first, plan), plan.mechanism, plan.classes)
             self.guardian.shares[key][self.site] = split(counted, seed, Ring(plan.ring_bits))
-        width = plan.mechanism.width(len(CLASSES))
+        width = plan.mechanism.width(plan.classes)
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
@@ -279,7 +279,8 @@ class FakeParty(Answering):
     def _votes(self, first: Any, plan: common_plan.Plan) -> Any:
         seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
         classes = np.tile((seen * 2).astype(int), (TEACHERS, 1))
-        return (np.arange(len(CLASSES)) <= classes[..., None]) * 1.0 if plan.multi_label else classes
+        asked = np.array(plan.labels or range(plan.classes))
+        return (asked <= classes[..., None]) * 1.0 if plan.multi_label else classes
 
 
 @dataclass

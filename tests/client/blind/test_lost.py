@@ -78,7 +78,7 @@ def test_what_the_guardian_says_of_a_blind_tally_is_read_as_charged(labels: int)
         any_plan(multi_label=True, mechanism=Binary(sigma=5.0), classes=labels) if labels > 1 else any_plan()
     )
     answered = np.eye(3, labels, dtype=np.bool_)
-    reply = guardian_pb2.ReleaseReply.FromString(encode_answered(answered))
+    reply = guardian_pb2.ReleaseReply.FromString(encode_answered(answered, plan))
     read = read_answers(reply.answers, len(answered), plan)
     assert (answered_mask(read, plan) == answered).all()
 

@@ -1,0 +1,46 @@
+"""Insects again: whoever is no bee is no cat, so that two labels are asked of all and one of some."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from client.dependencies.asking import DependentResult, label_by_dependencies
+from client.dependencies.rules import Dependencies, Dependency, write_dependencies
+from common.mechanism import Binary
+from tests.client.driving import QUICK, options, run_of
+from tests.client.federation import Federation
+
+BINARY = Binary(sigma=5.0)
+TRUE = [("1", "0", "0"), ("1", "1", "0"), ("1", "1", "1")]
+
+
+def rule(parent: str, child: str) -> Dependency:
+    return Dependency(parent=parent, child=child, confidence=1.0, missed=0.25, support=40)
+
+
+RULES = Dependencies(task="insects", dependencies=(rule("bee", "cat"),))
+
+
+def file_of(federation: Federation, rules: Dependencies = RULES) -> Path:
+    path = federation.root / "deps.toml"
+    write_dependencies(rules, path)
+    return path
+
+
+def ask(federation: Federation, rules: Dependencies = RULES, **changes: Any) -> DependentResult:
+    chosen = options(**{"mechanism": BINARY, **changes})
+    file = file_of(federation, rules)
+    return label_by_dependencies(
+        federation.site, federation.pool, chosen, file, run_of(federation), retry=QUICK
+    )
+
+
+def table(federation: Federation) -> list[tuple[str, ...]]:
+    with (run_of(federation) / "labels.csv").open(newline="") as file:
+        return [tuple(row.values()) for row in csv.DictReader(file)]
+
+
+def whole(row: int) -> tuple[str, ...]:
+    """What is known of a query in the end."""
+    implied = row % 3 == 0
+    return str(row), *TRUE[row % 3], "implied" if implied else "answered", "cat" if implied else ""

@@ -1,0 +1,113 @@
+"""Dependencies learned on labels: what is counted, which parents are chosen, what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from client.dependencies.learn import Absences, choose_parents, learn
+from common.datasets import from_arrays
+from common.errors import ErrorCode, OstrakaError
+from common.task import Task, infer_task
+
+NAMES = ("opacity", "consolidation", "edema", "fracture")
+RECORDS = 400
+
+
+def labels(seed: int = 0) -> NDArray[np.int64]:
+    """Consolidation and edema are kinds of opacity; fractures have nothing to do with it and are rare."""
+    random = np.random.default_rng(seed)
+    opacity = random.random(RECORDS) < 0.5
+    kinds = (random.random((RECORDS, 2)) < 0.5) & opacity[:, None]
+    fracture = random.random(RECORDS) < 0.03
+    return np.column_stack([opacity, kinds, fracture]).astype(np.int64)
+
+
+def task(names: tuple[str, ...] = NAMES, y: NDArray[np.int64] | None = None) -> Task:
+    wanted = labels() if y is None else y
+    return infer_task(from_arrays(np.zeros((len(wanted), 1)), wanted, classes=names), "chests")
+
+
+def test_kinds_depend_on_what_they_are_kinds_of() -> None:
+    found = learn(labels(), task())
+    assert found.task == "chests"
+    assert found.families == {"opacity": ("consolidation", "edema")}
+    for rule in found.dependencies:
+        assert rule.confidence == 1.0
+        assert rule.support == (labels()[:, 0] == 0).sum()
+        assert rule.missed < 0.04
+
+
+def test_the_matrix_is_shares_of_records_without_the_parent() -> None:
+    y = labels()
+    found = Absences.of(y)
+    for parent in range(4):
+        for child in set(range(4)) - {parent}:
+            without = y[y[:, parent] == 0]
+            assert found.confidence[parent, child] == pytest.approx((without[:, child] == 0).mean())
+    assert np.isnan(np.diag(found.confidence)).all()
+
+
+def test_a_label_that_is_merely_rare_depends_on_nothing() -> None:
+    found = Absences.of(labels())
+    assert found.confidence[0, 3] > 0.95
+    assert "fracture" not in {rule.child for rule in learn(labels(), task()).dependencies}
+
+
+def test_a_label_that_nobody_has_depends_on_nothing() -> None:
+    y = labels()
+    y[:, 3] = 0
+    found = Absences.of(y)
+    assert (found.missed[:, 3] == 1).all()
+    assert not found.gains(0.95, 20)[:, 3].any()
+
+
+def test_what_may_be_missed_is_a_limit_that_holds() -> None:
+    found = Absences.of(labels())
+    fractures = labels()[:, 3] == 1
+    missed = int((labels()[fractures, 0] == 0).sum())
+    limit = float(found.missed[0, 3])
+    assert binom.cdf(missed, int(fractures.sum()), limit) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("confidence", "support"), [(0.95, 390), (1.0, 250)])
+def test_rules_below_the_limits_are_left_out(confidence: float, support: int) -> None:
+    with pytest.raises(OstrakaError, match="lower --confidence or --support") as refused:
+        learn(labels(), task(), confidence=confidence, support=support)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+@pytest.mark.parametrize(("confidence", "support"), [(0.0, 20), (1.1, 20), (float("nan"), 20), (0.9, 0)])
+def test_limits_that_make_no_sense_are_refused(confidence: float, support: int) -> None:
+    with pytest.raises(OstrakaError, match="confidence") as refused:
+        learn(labels(), task(), confidence=confidence, support=support)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_classes_have_no_dependencies() -> None:
+    single = infer_task(from_arrays(np.zeros((2, 1)), np.array([0, 1]), classes=("a", "b")), "letters")
+    with pytest.raises(OstrakaError, match="one class") as refused:
+        learn(labels(), single)
+    assert refused.value.code is ErrorCode.TASK_MISMATCH
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 7))
+def test_no_child_is_a_parent_and_every_child_gains(seed: int, size: int) -> None:
+    gains = np.maximum(np.random.default_rng(seed).normal(size=(size, size)), 0)
+    np.fill_diagonal(gains, 0)
+    chosen = choose_parents(gains)
+    assert not chosen.keys() & set(chosen.values())
+    assert all(gains[parent, child] > 0 for child, parent in chosen.items())
+    assert sum(gains[parent, child] for child, parent in chosen.items()) >= gains.sum(axis=1).max() - 1e-9
+
+
+def test_a_label_that_serves_many_is_chosen_over_one_that_serves_few() -> None:
+    gains = np.zeros((4, 4))
+    gains[1, 0], gains[0, 1:] = 0.5, 0.3
+    assert choose_parents(gains) == {1: 0, 2: 0, 3: 0}
+
+
+def test_without_gains_there_are_no_parents() -> None:
+    assert choose_parents(np.zeros((3, 3))) == {}
