@@ -58,7 +58,7 @@ class AugDescent(Neural):
         learning: Learning | None = None,
         seed: int = 0,
         rounds: int = 8,
-        weight: float = 25.0,
+        weight: float = 5.0,
     ) -> None:
         """Takes the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from client.label_dp.clusters import KMEANS, cluster
+from client.label_dp.clusters import KMEANS, Assignments, cluster
 from client.label_dp.learners import require_one_label
 from client.label_dp.purify import pseudo_labels
 from client.students.fixmatch import FixMatch
@@ -22,7 +21,8 @@ class DenoiseSsl(FixMatch):
     """DenoiseSSL: FixMatch on the labels that agree with the majority of their cluster, the rest unlabeled.
 
     Labels that are known to be right (`error` 0) are kept whatever their cluster says; without an `error`
-    every label is in doubt. Kept labels count as right: how often they are not, no party can know (Equation 8).
+    every label is in doubt. Kept labels count as right: how often they are not depends on the clusters
+    (Equation 8), whose accuracy nobody knows.
 
     Args:
         shape: as `Neural`, and so are `classes`, `network`, `learning` and `seed`.
@@ -72,29 +72,39 @@ class DenoiseSsl(FixMatch):
         checkpoint: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """As every student; raises what `cluster` does, and `data.too_few` where hardly a label is kept."""
+        """As every student; raises what `cluster` and `purified` do as well."""
         require_one_label("denoise-ssl", multi_label=labelled.multi_label)
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
-        kept = self._believed(labelled, pool)
-        doubted = np.ones(len(pool), np.bool_)
-        doubted[: len(kept)] = ~kept
-        purified = Labelled(labelled.X[kept], labelled.y[kept])
-        return super().fit(
-            purified, pool[doubted], validation, progress=progress, checkpoint=checkpoint, log=log
-        )
-
-    def _believed(self, labelled: Labelled, pool: Features) -> NDArray[np.bool_]:
-        """Which labels are kept, (N,)."""
         classes = self._outputs(labelled)
         clusters = self.n_clusters or classes
-        shape = self.shape or (pool.shape[1],)
-        assignments = cluster(pool, shape, clusters, self.clusterer, self.seed)[: len(labelled)]
-        agrees = pseudo_labels(assignments, labelled.y, clusters, classes) == labelled.y
-        kept: NDArray[np.bool_] = agrees if labelled.error is None else agrees | (labelled.error == 0)
-        if len(np.unique(labelled.y[kept])) < min(2, len(np.unique(labelled.y))):
-            raise OstrakaError(
-                ErrorCode.DATA_TOO_FEW,
-                "The labels that agree with their clusters are all of one class: cluster the features better "
-                "or into more clusters, or ask for labels with less noise.",
-            )
-        return kept
+        assignments = cluster(pool, self.shape or (pool.shape[1],), clusters, self.clusterer, self.seed)
+        kept, rest = purified(labelled, pool, assignments, classes)
+        return super().fit(kept, rest, validation, progress=progress, checkpoint=checkpoint, log=log)
+
+
+def purified(
+    labelled: Labelled, pool: Features, assignments: Assignments, classes: int
+) -> tuple[Labelled, Features]:
+    """The records whose labels are kept, and the features of all others.
+
+    Args:
+        labelled: records with labels, N of them.
+        pool: prepared features of all records, the labelled first, float32 (M, F).
+        assignments: their clusters, int32 (M,).
+        classes: how many there are.
+
+    Raises:
+        OstrakaError: `data.too_few` where the labels that are kept are all of one class.
+    """
+    own = assignments[: len(labelled)]
+    agrees = pseudo_labels(own, labelled.y, int(assignments.max()) + 1, classes) == labelled.y
+    kept = agrees if labelled.error is None else agrees | (labelled.error == 0)
+    if len(np.unique(labelled.y[kept])) < min(2, len(np.unique(labelled.y))):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            "The labels that agree with their clusters are all of one class: cluster the features better "
+            "or into more clusters, or ask for labels with less noise.",
+        )
+    doubted = np.ones(len(pool), np.bool_)
+    doubted[: len(labelled)] = ~kept
+    return Labelled(labelled.X[kept], labelled.y[kept]), pool[doubted]

@@ -1,0 +1,63 @@
+"""Every number of the tables measured once: what is in the cache is not measured again."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.label_dp.data import Dataset
+from benchmarks.label_dp.methods import (
+    EPSILONS,
+    METHODS,
+    NOISE_CLUSTER,
+    NON_PRIVATE,
+    VERY_SMALL,
+    Bench,
+    Measure,
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number.
+
+    Attributes:
+        dataset: what is classified.
+        method: how labels are made private and learned from.
+        epsilon: of label-DP; none where nothing is private.
+        seed: of data, weights and views.
+    """
+
+    dataset: Dataset
+    method: str
+    epsilon: float | None
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name in the cache."""
+        return f"{self.dataset}-{self.method}-{self.epsilon or 0:g}-{self.seed}"
+
+
+def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
+    """Yields every cell of a dataset's table."""
+    for seed in range(seeds):
+        yield Cell(dataset, NON_PRIVATE, None, seed)
+        for epsilon in (VERY_SMALL, *EPSILONS):
+            yield Cell(dataset, NOISE_CLUSTER, epsilon, seed)
+        for method in METHODS:
+            for epsilon in EPSILONS:
+                yield Cell(dataset, method, epsilon, seed)
+
+
+def measured(cell: Cell, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
+    """Returns a cell's measure, from the cache where it is there."""
+    file = cache / f"{cell.name}.json"
+    if not file.exists():
+        start = time.perf_counter()
+        found = bench(cell.dataset, cell.seed).measure(cell.method, cell.epsilon)
+        seconds = round(time.perf_counter() - start, 1)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(asdict(found) | {"seconds": seconds}))
+    return Measure(**json.loads(file.read_text()))

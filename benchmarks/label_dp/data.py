@@ -1,0 +1,98 @@
+"""Records whose features are shared and whose labels are private, and records to test on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.published import DATA
+from common.datasets import digits, load_splits
+from common.learning.shape import Shape
+from common.task import infer_task
+
+Features = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+
+class Dataset(StrEnum):
+    """What is classified; digits come with scikit-learn."""
+
+    DIGITS = "digits"
+    MNIST = "mnist"
+    ADULT = "adult"
+
+
+CLASSES = {Dataset.DIGITS: 10, Dataset.MNIST: 10, Dataset.ADULT: 2}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of a dataset is used, and how it is divided.
+
+    Attributes:
+        train: records with private labels.
+        test: records to test on.
+        clusters: of all features.
+        simclr: whether features are embedded before they are clustered, and for teachers.
+        teachers: of PATE-FM.
+        steps: of every student.
+        seeds: how often everything is repeated.
+    """
+
+    train: int
+    test: int
+    clusters: int
+    simclr: bool
+    teachers: int
+    steps: int
+    seeds: int
+
+
+SIZES = {
+    Dataset.DIGITS: Size(1400, 397, clusters=10, simclr=True, teachers=50, steps=600, seeds=3),
+    Dataset.MNIST: Size(20_000, 2000, clusters=20, simclr=True, teachers=200, steps=800, seeds=1),
+    Dataset.ADULT: Size(20_000, 5000, clusters=20, simclr=False, teachers=200, steps=600, seeds=1),
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Prepared records, flat float32 rows, drawn by a seed.
+
+    Attributes:
+        X: features that all know, (N, F); y are their private labels, int64 (N,).
+        X_test: features of the test records, as public; y_test are their labels.
+        shape: of one record.
+        classes: how many.
+    """
+
+    X: Features
+    y: Labels
+    X_test: Features
+    y_test: Labels
+    shape: Shape
+    classes: int
+
+
+def available(dataset: Dataset) -> bool:
+    """Whether the data are there: all but digits lie in ../shared/data beside the checkout."""
+    return dataset is Dataset.DIGITS or (DATA / f"{dataset}.npz").exists()
+
+
+def load(dataset: Dataset, size: Size, seed: int) -> Split:
+    """Returns `size.train` and `size.test` records."""
+    random = np.random.default_rng(seed)
+    if dataset is Dataset.DIGITS:
+        records = digits()
+        order = random.permutation(len(records))
+        train, test = records.take(order[: size.train]), records.take(order[size.train :][: size.test])
+    else:
+        train, test = (
+            part.take(random.permutation(len(part))[:count])
+            for part, count in zip(load_splits(DATA / f"{dataset}.npz"), (size.train, size.test), strict=True)
+        )
+    task = infer_task(train, dataset.value, test)
+    X = task.prepare(train.X)
+    shape = train.shape or X.shape[1:]
+    return Split(X, train.labels(), task.prepare(test.X), test.labels(), shape, CLASSES[dataset])

@@ -1,0 +1,171 @@
+"""The rows of the tables: how labels become private, and how a student learns from them."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.label_dp.data import Features, Labels, Size, Split
+from benchmarks.label_dp.pate import DELTA, FRACTION_BITS, Votes, cast_votes, within
+from client.label_dp.aug_descent import AugDescent
+from client.label_dp.calibrate import noise_cluster_sigma
+from client.label_dp.clusters import cluster
+from client.label_dp.denoise_ssl import purified
+from client.label_dp.learners import LdpNormal, LdpSsl
+from client.label_dp.purify import label_counts
+from client.label_dp.simclr import embed
+from client.students.fixmatch import FixMatch
+from client.students.neural import Neural
+from client.students.supervised import Supervised
+from common.learning.data import Labelled
+from common.learning.learning import Learning
+from common.mechanism import NoiseCluster
+from common.sharing.ring import Ring
+from guardian.mechanisms import release
+from guardian.noise import OpenDpNoise
+from services.randomized import randomize
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+VERY_SMALL = 0.02
+"""Where NoiseCluster alone is of use."""
+NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
+DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
+METHODS = (DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL, PATE_FM)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What came of one method.
+
+    Attributes:
+        accuracy: of the student, or of the clusters' labels, on the test records; none without a student.
+        private: part of the private labels of training records that is right.
+        learned: labels that the student learned from.
+        worst_case: epsilon whatever the votes were, where the budget is kept by their actual cost.
+        seconds: that it took.
+    """
+
+    accuracy: float | None
+    private: float | None = None
+    learned: int | None = None
+    worst_case: float | None = None
+    seconds: float = 0.0
+
+
+class Bench:
+    """One draw of a dataset; what several methods need is made once."""
+
+    def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
+        """Takes the records, and a folder for the embedding and the teachers' votes."""
+        self._split, self._size, self._seed, self._cache = split, size, seed, cache
+        self._private: dict[float, Labels] = {}
+
+    def measure(self, method: str, epsilon: float | None) -> Measure:
+        """Returns what a method comes to."""
+        if epsilon is None:
+            return self._tested(Supervised, Labelled(self._split.X, self._split.y), Measure(None, 1.0))
+        if method == NOISE_CLUSTER:
+            return self._noise_cluster(epsilon)
+        if method == PATE_FM:
+            return self._pate_fm(epsilon)
+        y = self._randomized(epsilon)
+        found = Measure(None, float((y == self._split.y).mean()))
+        labelled = Labelled(self._split.X, y)
+        if method == DENOISE_SSL:
+            train = self._assignments[: len(y)]
+            kept, rest = purified(labelled, self._split.X, train, self._split.classes)
+            return self._tested(FixMatch, kept, found, rest)
+        kinds: dict[str, type[Neural]] = {LDP_SSL: LdpSsl, LDP_NORMAL: LdpNormal, AUG_DESCENT: AugDescent}
+        return self._tested(kinds[method], labelled, found)
+
+    def _randomized(self, epsilon: float) -> Labels:
+        """Labels by RandRes, the same for every student."""
+        if epsilon not in self._private:
+            self._private[epsilon] = randomize(self._split.y, self._split.classes, epsilon)
+        return self._private[epsilon]
+
+    def _noise_cluster(self, epsilon: float) -> Measure:
+        """Labels every cluster as a guardian does; test records have the label of their cluster."""
+        split, assignments = self._split, self._assignments
+        train, test = assignments[: len(split.y)], assignments[len(split.y) :]
+        counts = label_counts(train, split.y, self._size.clusters, split.classes)
+        mechanism = NoiseCluster(sigma=noise_cluster_sigma(epsilon, DELTA))
+        ring = Ring(64)
+        totals = np.full(len(counts), len(split.y) << FRACTION_BITS)
+        answers = release(
+            ring.wrap(counts << FRACTION_BITS),
+            mechanism,
+            OpenDpNoise(),
+            ring,
+            classes=split.classes,
+            totals=totals,
+            voters=len(split.y),
+        )
+        labels = answers.labels[:, 0]
+        return Measure(
+            accuracy=float((labels[test] == split.y_test).mean()),
+            private=float((labels[train] == split.y).mean()),
+        )
+
+    def _pate_fm(self, epsilon: float) -> Measure:
+        labelling = within(self._votes, epsilon)
+        given = Labelled(self._split.X[labelling.rows], labelling.y)
+        found = Measure(None, learned=len(given), worst_case=labelling.worst_case)
+        if len(np.unique(given.y)) < 2:
+            return found
+        rest = np.delete(self._split.X, labelling.rows, axis=0)
+        return self._tested(FixMatch, given, found, rest)
+
+    def _tested(
+        self, kind: type[Neural], labelled: Labelled, found: Measure, rest: Features | None = None
+    ) -> Measure:
+        """Trains and tests a student; PATE-FM's private labels are what it says of the training records."""
+        split = self._split
+        learning = _learning(kind, self._size.steps)
+        student = kind(shape=split.shape, classes=split.classes, learning=learning, seed=self._seed)
+        student.fit(labelled, rest)
+        private = student.score(split.X, split.y) if found.private is None else found.private
+        accuracy = student.score(split.X_test, split.y_test)
+        return replace(found, accuracy=accuracy, private=private, learned=len(labelled))
+
+    @cached_property
+    def _embedding(self) -> Features:
+        """All features, the test records' last; embedded where the dataset asks for it."""
+        features = np.concatenate([self._split.X, self._split.X_test])
+        if not self._size.simclr:
+            return features
+        file = self._cache / "embedding.npy"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.save(file, embed(features, self._split.shape, seed=self._seed))
+        return np.asarray(np.load(file), np.float32)
+
+    @cached_property
+    def _assignments(self) -> NDArray[np.int32]:
+        shape = self._embedding.shape[1:]
+        return cluster(self._embedding, shape, self._size.clusters, seed=self._seed)
+
+    @cached_property
+    def _votes(self) -> Votes:
+        file = self._cache / "votes.npz"
+        classes = self._split.classes
+        if not file.exists():
+            private = self._embedding[: len(self._split.y)]
+            votes = cast_votes(private, self._split.y, classes, self._size.teachers, self._seed)
+            np.savez(file, rows=votes.rows, cast=votes.cast)
+        with np.load(file) as arrays:
+            return Votes(arrays["rows"], arrays["cast"], classes)
+
+
+def _learning(kind: type[Neural], steps: int) -> Learning:
+    """Batches by how much an algorithm does with a record, so that all take about as long."""
+    match kind.__name__:
+        case "LdpNormal" | "Supervised":
+            return Learning(steps=2 * steps, batch_size=128, unlabeled_ratio=1, evaluations=1)
+        case "AugDescent":
+            return Learning(steps=2 * steps, batch_size=64, unlabeled_ratio=1, evaluations=1)
+        case "LdpSsl":
+            return Learning(steps=steps, batch_size=64, unlabeled_ratio=2, evaluations=1)
+    return Learning(steps=steps, batch_size=32, unlabeled_ratio=4, evaluations=1)

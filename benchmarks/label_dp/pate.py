@@ -1,0 +1,123 @@
+"""PATE-FM: teachers that know all features and a few labels each, and what their votes cost (001, 4.2.2)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.label_dp.data import Features, Labels
+from client.students.fixmatch import FixMatch
+from common.learning.data import Labelled
+from common.learning.learning import Learning
+from common.mechanism import Confident
+from common.privacy import budget_rdp, epsilon, propose_order
+from common.sharing.ring import Ring
+from guardian.accounting import confident_rdp
+from guardian.accounting.checks import Bound
+from guardian.mechanisms import release
+from guardian.noise import LATTICE, OpenDpNoise
+
+DELTA = 1e-5
+QUERIES = 2000
+"""Training records that are asked about, at most."""
+LEARNING = Learning(steps=150, evaluations=1)
+"""Of one teacher."""
+FRACTION_BITS = 16
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What teachers say of some training records.
+
+    Attributes:
+        rows: the records in the order in which they are asked, int64 (Q,).
+        cast: votes, uint8 (teachers, Q).
+        classes: how many.
+    """
+
+    rows: NDArray[np.int64]
+    cast: NDArray[np.uint8]
+    classes: int
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The histogram of every query, (Q, classes)."""
+        return np.stack([(self.cast == label).sum(axis=0) for label in range(self.classes)], axis=1)
+
+    @property
+    def mechanism(self) -> Confident:
+        """Threshold and deviations of 002 for MNIST, by the number of teachers."""
+        n = len(self.cast)
+        return Confident(threshold=0.8 * n, sigma1=0.6 * n, sigma2=0.16 * n)
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Labels released within a budget.
+
+    Attributes:
+        rows: training records with a label; y are the labels.
+        asked: how many were asked about.
+        worst_case: epsilon at DELTA that holds whatever the votes were.
+    """
+
+    rows: NDArray[np.int64]
+    y: Labels
+    asked: int
+    worst_case: float
+
+
+def cast_votes(embedding: Features, y: Labels, classes: int, teachers: int, seed: int) -> Votes:
+    """Trains teachers on disjoint labels and all features, which are embedded where they are images."""
+    random = np.random.default_rng(seed)
+    rows = random.permutation(len(y))[:QUERIES]
+    parts = np.array_split(random.permutation(len(y)), teachers)
+    cast = np.empty((teachers, len(rows)), np.uint8)
+    for teacher, part in enumerate(parts):
+        student = FixMatch(classes=classes, learning=LEARNING, seed=teacher)
+        cast[teacher] = student.fit(Labelled(embedding[part], y[part]), embedding).predict(embedding[rows])
+    return Votes(rows, cast, classes)
+
+
+def within(votes: Votes, budget: float) -> Labelling:
+    """Asks in order until the next query would exceed (budget, DELTA) by the exact accountant.
+
+    Every check is charged. Cost and stop depend on the votes, as in 001 and 002.
+    """
+    ring = Ring(64)
+    sums = ring.wrap(votes.counts << FRACTION_BITS)
+    teachers = np.full(len(sums), len(votes.cast) << FRACTION_BITS)
+    answers = release(
+        sums,
+        votes.mechanism,
+        OpenDpNoise(),
+        ring,
+        classes=votes.classes,
+        totals=teachers,
+        voters=len(votes.cast),
+    )
+    answered, order = answers.answered[:, 0], propose_order(budget, DELTA)
+    spent = np.cumsum(_rdp(votes, answered, order, "exact"))
+    asked = int(np.searchsorted(spent, budget_rdp(budget, DELTA, order), side="right"))
+    given = np.flatnonzero(answered[:asked])
+    worst = float(_rdp(votes, answered, order, "worst_case")[:asked].sum())
+    return Labelling(votes.rows[given], answers.labels[given, 0], asked, epsilon(worst, order, DELTA))
+
+
+def _rdp(votes: Votes, answered: NDArray[np.bool_], order: float, bound: Bound) -> NDArray[np.float64]:
+    """What each query cost at an order, (Q,); histograms alike but for the order of classes cost the same."""
+    alike = np.column_stack([np.sort(votes.counts, axis=1), answered])
+    kinds, kind = np.unique(alike, axis=0, return_inverse=True)
+    chosen = votes.mechanism
+    cost = confident_rdp(
+        kinds[:, :-1].astype(np.float64),
+        chosen.threshold,
+        chosen.sigma1,
+        chosen.sigma2,
+        np.array([order]),
+        kinds[:, -1] == 1,
+        bound=bound,
+        lattice=LATTICE,
+    )
+    return np.asarray(cost[kind, 0])

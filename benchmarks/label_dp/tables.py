@@ -1,0 +1,109 @@
+"""What was measured, as Markdown beside 001's tables."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from benchmarks.label_dp import paper
+from benchmarks.label_dp.cells import Cell
+from benchmarks.label_dp.data import CLASSES, Dataset, Size
+from benchmarks.label_dp.methods import (
+    AUG_DESCENT,
+    DENOISE_SSL,
+    EPSILONS,
+    LDP_NORMAL,
+    LDP_SSL,
+    METHODS,
+    NOISE_CLUSTER,
+    NON_PRIVATE,
+    PATE_FM,
+    VERY_SMALL,
+    Measure,
+)
+from common.mechanism import RandRes
+
+Measures = dict[Cell, Measure]
+NAMES = {
+    NON_PRIVATE: "true labels",
+    NOISE_CLUSTER: "NoiseCluster",
+    DENOISE_SSL: "RandRes + DenoiseSSL",
+    LDP_SSL: "RandRes + LDP-SSL",
+    AUG_DESCENT: "RandRes + LDP-Aug-Descent",
+    LDP_NORMAL: "RandRes + LDP-Normal",
+    PATE_FM: "PATE-FM + SSL",
+}
+COLUMNS = (VERY_SMALL, *EPSILONS)
+NONE = "-"
+
+
+def tables(measures: Measures, sizes: dict[Dataset, Size]) -> Iterator[str]:
+    """Yields Markdown: private labels, then students, for every dataset measured."""
+    yield _private(measures, sizes)
+    for dataset in sizes:
+        yield _students(measures, dataset)
+        yield _pate(measures, dataset)
+
+
+def _private(measures: Measures, sizes: dict[Dataset, Size]) -> str:
+    """Table 2: accuracy of private labels, RandRes beside Equation 6 with its sampling error."""
+    lines = []
+    for dataset, size in sizes.items():
+        for name, method in (("RandRes", LDP_NORMAL), ("PATE-FM", PATE_FM)):
+            row = [_shown(measures, dataset, method, epsilon, "private") for epsilon in EPSILONS]
+            lines.append([f"{dataset}, {name}", *row])
+        formula = [_formula(epsilon, CLASSES[dataset], size.train * size.seeds) for epsilon in EPSILONS]
+        lines.append([f"{dataset}, Equation 6", *formula])
+    lines += [[f"001, CIFAR10, {name}", *map(str, row)] for name, row in paper.PRIVATE.items()]
+    return _markdown("Private labels that are right, %", ("labels", *_heads(EPSILONS)), lines)
+
+
+def _students(measures: Measures, dataset: Dataset) -> str:
+    """Tables 3 to 5."""
+    lines = []
+    for method in (NOISE_CLUSTER, *METHODS):
+        row = [_shown(measures, dataset, method, epsilon, "accuracy") for epsilon in COLUMNS]
+        published = paper.ACCURACY.get(method)
+        lines.append([NAMES[method], *row, NONE if published is None else " / ".join(map(str, published))])
+    title = f"{dataset}: accuracy on test records, %"
+    best = _shown(measures, dataset, NON_PRIVATE, None, "accuracy")
+    lines.append([NAMES[NON_PRIVATE], *[best] * len(COLUMNS), str(paper.NON_PRIVATE)])
+    return _markdown(title, ("labels and learner", *_heads(COLUMNS), "001, CIFAR10, 0.5 to 4"), lines)
+
+
+def _pate(measures: Measures, dataset: Dataset) -> str:
+    """How many labels PATE-FM's budgets bought."""
+    first = [next(iter(_of(measures, dataset, PATE_FM, epsilon)), Measure(None)) for epsilon in EPSILONS]
+    labels = [NONE if one.learned is None else str(one.learned) for one in first]
+    worst = [NONE if one.worst_case is None else f"{one.worst_case:.2f}" for one in first]
+    lines = [["labels", *labels], ["epsilon whatever the votes", *worst]]
+    return _markdown(f"{dataset}: PATE-FM's labels, first seed", ("", *_heads(EPSILONS)), lines)
+
+
+def _formula(epsilon: float, classes: int, labels: int) -> str:
+    truth = RandRes(epsilon=epsilon).truth(classes)
+    return f"{100 * truth:.1f} ± {100 * math.sqrt(truth * (1 - truth) / labels):.1f}"
+
+
+def _shown(measures: Measures, dataset: Dataset, method: str, epsilon: float | None, field: str) -> str:
+    """The mean over seeds, and their standard deviation where there are several."""
+    found = [getattr(one, field) for one in _of(measures, dataset, method, epsilon)]
+    if not found or None in found:
+        return NONE
+    mean = sum(found) / len(found)
+    if len(found) == 1:
+        return f"{100 * mean:.1f}"
+    deviation = math.sqrt(sum((one - mean) ** 2 for one in found) / (len(found) - 1))
+    return f"{100 * mean:.1f} ({100 * deviation:.1f})"
+
+
+def _of(measures: Measures, dataset: Dataset, method: str, epsilon: float | None) -> list[Measure]:
+    wanted = (dataset, method, epsilon)
+    return [one for cell, one in measures.items() if (cell.dataset, cell.method, cell.epsilon) == wanted]
+
+
+def _heads(epsilons: Sequence[float]) -> tuple[str, ...]:
+    return tuple(f"epsilon {epsilon:g}" for epsilon in epsilons)
+
+
+def _markdown(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [heads, ["---"] * len(heads), *lines]
+    return "\n".join([f"**{title}**", "", *("| " + " | ".join(row) + " |" for row in rows), ""])
