@@ -19,6 +19,7 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Tau,
 )
 from common.sharing.fixed_point import encode
@@ -34,6 +35,7 @@ TEACHERS = 10
 EVERY: list[AnyMechanism] = [
     GnMax(sigma=7.0),
     NoiseCluster(sigma=7.0),
+    RandRes(epsilon=1.0),
     LnMax(gamma=0.25),
     Confident(sigma1=10.0, sigma2=5.0, threshold=5.0),
     Interactive(sigma1=10.0, sigma2=5.0, threshold=5.0, confidence=0.9),
@@ -74,6 +76,7 @@ def test_shapes(mechanism: AnyMechanism, queries: int, ring: Ring) -> None:
     [
         (GnMax(sigma=7.0), [(7, (2, 3))]),
         (NoiseCluster(sigma=7.0), [(7, (2, 3))]),
+        (RandRes(epsilon=1.0), []),
         (LnMax(gamma=0.25), [(4, (2, 3))]),
         (Confident(sigma1=10.0, sigma2=5.0, threshold=5.0), [(10, (2,)), (5, (2, 3))]),
         (Interactive(sigma1=10.0, sigma2=5.0, threshold=5.0, confidence=0.9), [(10, (2,)), (5, (2, 3))]),
@@ -94,7 +97,7 @@ def test_one_draw_for_every_coordinate_whatever_the_checks_say(
 
 
 @RINGS
-@pytest.mark.parametrize("mechanism", EVERY[:5], ids=str)
+@pytest.mark.parametrize("mechanism", EVERY[:6], ids=str)
 def test_without_noise_the_class_with_the_most_votes_wins(mechanism: AnyMechanism, ring: Ring) -> None:
     answers = released(
         [[3, 1, 6], [8, 1, 1], [1, 9, 0]], mechanism, Scripted(0, 0), ring, np.zeros((3, LABELS))
@@ -103,7 +106,7 @@ def test_without_noise_the_class_with_the_most_votes_wins(mechanism: AnyMechanis
 
 
 @RINGS
-@pytest.mark.parametrize("mechanism", EVERY[5:11], ids=str)
+@pytest.mark.parametrize("mechanism", EVERY[6:12], ids=str)
 def test_without_noise_the_labels_of_the_majority_are_released(mechanism: AnyMechanism, ring: Ring) -> None:
     answers = released([[6, 4, 10], [0, 9, 3]], mechanism, Scripted(0, 0), ring)
     assert answers.answered.all()
@@ -111,7 +114,7 @@ def test_without_noise_the_labels_of_the_majority_are_released(mechanism: AnyMec
 
 
 @RINGS
-@pytest.mark.parametrize("mechanism", EVERY[11:], ids=str)
+@pytest.mark.parametrize("mechanism", EVERY[12:], ids=str)
 def test_without_noise_the_most_frequent_set_is_released(mechanism: AnyMechanism, ring: Ring) -> None:
     """In the order {}, {0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}."""
     counts = [[0, 1, 0, 0, 2, 7, 0], [8, 2, 0, 0, 0, 0, 0], [0, 0, 0, 6, 2, 2, 0]]

@@ -1,0 +1,244 @@
+"""Sessions in which labels alone are secret, through a real guardian."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from common.mechanism import AnyMechanism, Confident, GnMax, NoiseCluster, RandRes
+from common.mechanism.message import mechanism_message
+from common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from common.privacy.randomized import randomized_rdp
+from protos.ostraka.v1 import admin_pb2, common_pb2
+from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal, unanimous
+from tests.guardian.test_registration import lose
+
+DRAWN = RandRes(epsilon=2.0)
+VOTED = Confident(sigma1=2.0, sigma2=1.0, threshold=15.0)
+LABEL = {"adjacency": "label"}
+BATCH = {"queries": 5, "batch_size": 5}
+
+
+@pytest.fixture
+def guardian(tmp_path: Path) -> Iterator[Calls]:
+    """Everybody has a budget for records and one for labels."""
+    with Federation(tmp_path).guardian() as calls:
+        calls.prepare_all()
+        for site in PARTIES:
+            calls.budget(site, 100.0, **LABEL)
+        yield calls
+
+
+def spent(guardian: Calls, site: str = "a") -> dict[str, float]:
+    """Worst-case epsilon by what was charged."""
+    found = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+    return {budget.adjacency: budget.epsilon_worst_case for budget in found}
+
+
+def order(guardian: Calls, adjacency: str = "label") -> float:
+    found = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+    return next(budget.order for budget in found if budget.adjacency == adjacency)
+
+
+def drawn_votes() -> np.ndarray:
+    """One-hot ballots (sites, queries, 4) of records that hold a query; nobody holds the last."""
+    votes = np.zeros((len(PARTIES), 5, 4), dtype=np.int64)
+    labels = {0: (3, 3, 1), 1: (0, 0, 0), 2: (2, None, None), 3: (None, 1, 1)}
+    for query, row in labels.items():
+        for site, label in enumerate(row):
+            if label is not None:
+                votes[site, query, label] = 1
+    return votes
+
+
+def asked(
+    guardian: Calls, mechanism: AnyMechanism, votes: np.ndarray, **changes: Any
+) -> list[tuple[bool, int]]:
+    size = votes.shape[1]
+    opened = guardian.open(
+        plan(**{"mechanism": mechanism, "queries": size, "batch_size": size} | LABEL | changes)
+    ).session_id
+    guardian.ticket(opened, 1, size)
+    return guardian.release(opened, 1, guardian.vote(opened, 1, votes))
+
+
+def share_features(guardian: Calls, *sites: str) -> None:
+    for site in sites or PARTIES:
+        guardian.register(site, shared_features=True)
+
+
+def test_the_most_frequent_label_is_released_and_none_where_nobody_votes(guardian: Calls) -> None:
+    answers = asked(guardian, DRAWN, drawn_votes())
+    assert answers == [(True, 3), (True, 0), (True, 2), (True, 1), (False, 0)]
+
+
+def test_labels_drawn_anew_cost_once_for_a_batch_and_labels_alone(guardian: Calls) -> None:
+    asked(guardian, DRAWN, drawn_votes())
+    at = order(guardian)
+    once = epsilon(randomized_rdp(2.0, 4, at), at, 1e-5)
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(once, rel=1e-6)}
+    asked(guardian, DRAWN, drawn_votes(), nonce=b"m" * 16)
+    twice = epsilon(2 * randomized_rdp(2.0, 4, at), at, 1e-5)
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(twice, rel=1e-6)}
+
+
+def test_a_batch_costs_as_often_as_a_person_has_records(guardian: Calls) -> None:
+    guardian.register("a", max_votes_per_person=3)
+    asked(guardian, DRAWN, drawn_votes())
+    at = order(guardian)
+    assert spent(guardian)["label"] == pytest.approx(
+        epsilon(3 * randomized_rdp(2.0, 4, at), at, 1e-5), rel=1e-6
+    )
+
+
+def test_copies_of_records_among_teachers_change_nothing(guardian: Calls) -> None:
+    for site in PARTIES:
+        guardian.register(site, groups=[group("all", copies=4)], mixed=True)
+    asked(guardian, DRAWN, drawn_votes())
+    at = order(guardian)
+    assert spent(guardian)["label"] == pytest.approx(epsilon(randomized_rdp(2.0, 4, at), at, 1e-5), rel=1e-6)
+
+
+def test_records_are_asked_about_all_at_once(guardian: Calls) -> None:
+    session = guardian.open(plan(mechanism=DRAWN, **BATCH, **LABEL)).session_id
+    assert refusal(lambda: guardian.ticket(session, 1, 4)) == "message.invalid"
+
+
+def test_any_sum_is_answered_and_costs_the_same(guardian: Calls) -> None:
+    """Whatever is added to a sum, the labels in it were drawn before."""
+    session = guardian.open(plan(mechanism=DRAWN, **BATCH, **LABEL)).session_id
+    guardian.ticket(session, 1, 5)
+    total = guardian.vote(session, 1, drawn_votes())
+    offset = np.random.default_rng(0).integers(0, 2**64, total.shape, dtype=np.uint64)
+    assert len(guardian.release(session, 1, total + offset)) == 5
+    at = order(guardian)
+    assert spent(guardian)["label"] == pytest.approx(epsilon(randomized_rdp(2.0, 4, at), at, 1e-5), rel=1e-6)
+
+
+def test_a_dead_batch_costs_nothing_and_is_asked_again(guardian: Calls) -> None:
+    session = guardian.open(plan(mechanism=DRAWN, **BATCH, **LABEL)).session_id
+    guardian.ticket(session, 1, 5)
+    assert not guardian.settle(session, 1).released
+    assert spent(guardian)["label"] == 0
+    guardian.ticket(session, 2, 5)
+    assert len(guardian.release(session, 2, guardian.vote(session, 2, drawn_votes()))) == 5
+
+
+def test_a_label_budget_that_is_missing_or_too_small_gives_no_labels(tmp_path: Path) -> None:
+    with Federation(tmp_path).guardian() as guardian:
+        guardian.prepare_all()
+        assert refusal(lambda: guardian.open(plan(mechanism=DRAWN, **BATCH, **LABEL))) == "budget.missing"
+        for site in PARTIES:
+            guardian.budget(site, 1.5, **LABEL)
+        session = guardian.open(plan(mechanism=DRAWN, **BATCH, **LABEL)).session_id
+        assert refusal(lambda: guardian.ticket(session, 1, 5)) == "budget.too_small"
+        assert spent(guardian) == {"record": 0, "label": 0}
+
+
+@pytest.mark.parametrize("mechanism", [VOTED, GnMax(sigma=1)], ids=lambda m: m.kind)
+def test_teachers_of_whole_records_give_no_labels_that_only_labels_pay_for(
+    guardian: Calls, mechanism: AnyMechanism
+) -> None:
+    asked_for = plan(mechanism=mechanism, **LABEL)
+    assert refusal(lambda: guardian.open(asked_for)) == "plan.invalid"
+    share_features(guardian, "a", "b")
+    assert refusal(lambda: guardian.open(asked_for)) == "plan.invalid"
+    share_features(guardian, "c")
+    assert all(participant.shared_features for participant in guardian.open(asked_for).participants)
+
+
+def test_teachers_of_shared_features_are_in_no_session_that_records_pay_for(guardian: Calls) -> None:
+    share_features(guardian, "b")
+    assert refusal(lambda: guardian.open(plan())) == "plan.invalid"
+    assert refusal(lambda: guardian.open(plan(mechanism=GnMax(sigma=1)))) == "plan.invalid"
+    guardian.register("b")
+    assert guardian.open(plan()).session_id
+
+
+def test_votes_of_shared_features_cost_labels_as_they_would_cost_records(guardian: Calls) -> None:
+    share_features(guardian)
+    answers = asked(guardian, VOTED, unanimous(6))
+    assert answers == [(True, 1)] * 6
+    at = order(guardian)
+    cost = worst_case(VOTED, at, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
+
+
+def test_a_record_charge_debits_labels_too_and_never_the_converse(guardian: Calls) -> None:
+    session = guardian.open(plan(queries=6, batch_size=6)).session_id
+    guardian.ticket(session, 1, 6)
+    guardian.release(session, 1, guardian.vote(session, 1, unanimous(6)))
+    both = spent(guardian)
+    assert both["record"] > 0
+    assert both["label"] > 0
+    asked(guardian, DRAWN, drawn_votes(), nonce=b"m" * 16)
+    assert spent(guardian)["record"] == both["record"]
+    assert spent(guardian)["label"] > both["label"]
+
+
+def test_a_spent_record_budget_does_not_stop_labels_nor_pay_for_them(tmp_path: Path) -> None:
+    with Federation(tmp_path).guardian() as guardian:
+        guardian.prepare_all(epsilon=0.02)
+        for site in PARTIES:
+            guardian.budget(site, 100.0, **LABEL)
+        session = guardian.open(plan(queries=6, batch_size=6)).session_id
+        assert refusal(lambda: guardian.ticket(session, 1, 6)) == "budget.too_small"
+        asked(guardian, DRAWN, drawn_votes(), nonce=b"m" * 16)
+        assert spent(guardian)["record"] == 0
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_teachers_that_learn_otherwise_meanwhile_vote_on_no_batch(guardian: Calls, turned: bool) -> None:
+    if not turned:
+        share_features(guardian)
+    session = guardian.open(plan(adjacency="record" if turned else "label", mechanism=VOTED)).session_id
+    guardian.register("a", shared_features=turned)
+    assert refusal(lambda: guardian.ticket(session, 1, 5)) == "manifest.changed"
+    assert spent(guardian) == {"record": 0, "label": 0}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_records_that_vote_need_no_teachers(guardian: Calls, shared: bool) -> None:
+    for site in PARTIES:
+        guardian.register(site, shared_features=shared)
+    assert len(asked(guardian, DRAWN, drawn_votes())) == 5
+    clusters = NoiseCluster(sigma=2)
+    assert guardian.open(plan(mechanism=clusters, **BATCH, **LABEL, nonce=b"c" * 16)).session_id
+
+
+def test_teachers_that_learned_with_others_learned_not_from_their_labels_alone(guardian: Calls) -> None:
+    code = refusal(lambda: guardian.register("a", shared_features=True, together="dp-ttac"))
+    assert code == "manifest.invalid"
+
+
+def test_what_labels_spent_is_known_at_a_larger_order_and_to_labels_alone(guardian: Calls) -> None:
+    guardian.register("a", max_votes_per_person=2)
+    asked(guardian, DRAWN, drawn_votes())
+    for adjacency, expected in (("label", 2 * randomized_rdp(2.0, 4, 90.0)), ("record", 0.0)):
+        low = guardian.budget("a", 4.5, group="low", order=90.0, adjacency=adjacency)
+        found = epsilon(expected, 90.0, 1e-5) if expected else 0
+        assert low.epsilon_worst_case == pytest.approx(found, rel=1e-6)
+
+
+def test_receipts_of_labels_charge_labels_alone(tmp_path: Path) -> None:
+    federation = Federation(tmp_path)
+    with federation.guardian() as guardian:
+        guardian.prepare_all()
+        guardian.budget("a", 100.0, **LABEL)
+        lose(guardian, federation)
+        receipt = common_pb2.Receipt(
+            session_id="lost",
+            batch_id=1,
+            group="all",
+            mechanism=mechanism_message(DRAWN),
+            classes=4,
+            adjacency="label",
+            queries=700,
+            sensitivity=3.0,
+        )
+        assert guardian.reconcile("a", [receipt]).charged == 1
+        at = order(guardian)
+        cost = worst_case(DRAWN, at, 3.0, classes=4).reservation(700, 1) * AMOUNT_UNIT
+        assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5))}
