@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
+from client.students.checking import check_records, other_shape
 from common.learning.augmentation import Augmentation, augmentation
-from common.learning.data import UNKNOWN, Labelled, Scaling
+from common.learning.data import Labelled, Scaling
 from common.learning.learning import History, Learning
 from common.learning.loop import learn
 from common.learning.losses import probabilities
@@ -93,10 +93,10 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
                 shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are no
                 numbers, and what `common.learning.loop.learn` raises. The student stays as it was.
         """
-        pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         shape = self.shape or (labelled.X.shape[1],)
         outputs = self._outputs(labelled)
-        _check(labelled, pool, validation, shape, outputs)
+        check_records(labelled, unlabeled, validation, shape, outputs)
+        pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         scaling = Scaling.of(pool, shape)
         net = network(shape, outputs, self.network, seed=self.seed)
         history = self.train(
@@ -158,7 +158,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise _shape(X.shape[1:], (self.n_features_in_,))
+            raise other_shape(X.shape[1:], (self.n_features_in_,))
         if len(X) == 0:
             return np.zeros((0, len(self.classes_)))
         logits = evaluate(self.net_, torch.from_numpy(self.scaling_.apply(np.asarray(X, np.float32))))
@@ -183,41 +183,3 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
 
 def _scaled(labelled: Labelled, scaling: Scaling) -> Labelled:
     return Labelled(scaling.apply(labelled.X), labelled.y, labelled.error)
-
-
-def _check(
-    labelled: Labelled, pool: Features, validation: Labelled | None, shape: Shape, outputs: int
-) -> None:
-    """Refuses what nothing can be learned from."""
-    if not any(len(np.unique(column[column != UNKNOWN])) > 1 for column in np.atleast_2d(labelled.y.T)):
-        raise OstrakaError(
-            ErrorCode.DATA_TOO_FEW,
-            "A student needs labelled records of at least two classes, or with and without a label: "
-            "label some of another class.",
-        )
-    features = int(np.prod(shape))
-    for X in (pool, *(() if validation is None else (validation.X,))):
-        if X.shape[1] != features:
-            raise _shape(X.shape[1:], shape)
-        if not np.isfinite(X).all():
-            raise OstrakaError(
-                ErrorCode.DATA_NAN, "A record has a value that is no number: complete it or leave it out."
-            )
-    for y in (labelled.y, *(() if validation is None else (validation.y,))):
-        _check_labels(y, 2 if labelled.multi_label else outputs, multi_label=labelled.multi_label)
-
-
-def _check_labels(y: NDArray[np.int64], values: int, *, multi_label: bool) -> None:
-    least = UNKNOWN if multi_label else 0
-    if y.min(initial=0) < least or y.max(initial=0) >= values:
-        raise OstrakaError(
-            ErrorCode.DATA_LABEL_RANGE,
-            f"Labels are to be from 0 to {values - 1}: give the task's number of classes.",
-        )
-
-
-def _shape(found: Shape, expected: Shape) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.DATA_SHAPE,
-        f"Records are of shape {found} and the student's of {expected}: prepare them by the same task.",
-    )
