@@ -14,6 +14,7 @@ from common.config import SiteConfig, write_site
 from common.datasets import from_arrays, save
 from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Credentials, Identity, Role
+from common.mechanism import NoiseCluster, RandRes
 from common.plan import digest
 from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from common.rpc import BoundServer, join, make_server
@@ -26,6 +27,8 @@ from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
 from protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
 from protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
+from services.records import Records
+from services.voting import Content
 from tests.client.answering import Answering
 from tests.client.tallying import Tallying
 
@@ -235,7 +238,8 @@ def _label_answer(counts: Any, unanimous: int) -> guardian_pb2.Answer:
 class FakeParty(Answering):
     """Its teachers vote the class in a query's first feature; a dissenting party's err on queries of 0.5.
 
-    On several labels they say yes to those up to that class: one to all three of them.
+    On several labels they say yes to those up to that class: one to all three of them. Its `records` answer
+    what is asked of records.
     """
 
     site: str = field(kw_only=False)
@@ -244,30 +248,37 @@ class FakeParty(Answering):
     on_vote: Callable[[common_pb2.Ticket], None] = lambda _: None
     alter_reply: Callable[[party_pb2.VoteReplyHeader], None] = lambda _: None
     submits: bool = True
+    records: Records = field(default_factory=lambda: holding([], []))
     voted: list[Key] = field(default_factory=list)
     replies: dict[Key, bytes] = field(default_factory=dict)
 
     def Vote(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         header = next(request_iterator).header
         data = join(
-            (part.chunk for part in request_iterator),
-            expected=header.rows * header.columns * 4,
-            sha256=header.sha256,
+            (part.chunk for part in request_iterator), expected=Content.size(header), sha256=header.sha256
         )
         ticket = common_pb2.Ticket.FromString(header.ticket.payload)
         self.on_vote(ticket)
         key = (ticket.session_id, ticket.batch_id)
-        first = np.frombuffer(data, "<f4").reshape(header.rows, header.columns)[:, 0]
         seed = self.replies.setdefault(key, fresh_seed())
         self.voted.append(key)
         plan = common_plan.Plan.parse(header.plan)
         if self.submits:
-            counted = ballots(self._votes(first, plan), plan.mechanism, plan.classes)
+            counted = self._ballots(Content(data, header.members), header.rows, plan)
             self.guardian.shares[key][self.site] = split(counted, seed, Ring(plan.ring_bits))
         width = plan.mechanism.width(plan.classes)
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
         yield party_pb2.VoteReply(header=reply)
+
+    def _ballots(self, content: Content, queries: int, plan: common_plan.Plan) -> Any:
+        X, everywhere = content.rows(queries), np.ones((1, queries), np.bool_)
+        match plan.mechanism:
+            case RandRes(epsilon=epsilon):
+                return self.records.responses(X, everywhere, epsilon)
+            case NoiseCluster() if content.members:
+                return self.records.members(X, content.clusters(queries), everywhere)
+        return ballots(self._votes(X[:, 0], plan), plan.mechanism, plan.classes)
 
     def errs(self) -> bool:
         return self.dissents
@@ -328,6 +339,11 @@ class Federation:
     def write_pool(self, first: list[float]) -> None:
         """Queries whose class is 2 x their first feature (0, 0.5 or 1), with labels that nobody may use."""
         save(_records(first, None), self.pool)
+
+
+def holding(X: Any, y: Any) -> Records:
+    features = np.reshape(X, (-1, 2)).astype(np.float32)
+    return Records(features, np.array(y, np.int64), np.zeros(len(y), np.int64), len(CLASSES))
 
 
 def build(

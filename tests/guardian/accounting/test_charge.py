@@ -23,11 +23,13 @@ from common.mechanism import (
     LnMax,
     NoiseCluster,
     Powerset,
+    RandRes,
     Recipe,
     Tau,
     Ttac,
 )
 from common.privacy import ONE_VOTE, Influence, worst_case
+from common.privacy.randomized import randomized_rdp
 from guardian.accounting import (
     InputError,
     Tally,
@@ -314,3 +316,17 @@ def test_rounds_of_a_training_cost_the_worst_case_under_every_bound(
         tally = Tally(mechanism, K, np.full(2, float(N)), N, votes, given)
         worst = worst_case(mechanism, ORDER, influence.sensitivity, classes=K)
         assert charge(tally, ORDER, bound, influence, lattice=LATTICE) == worst.rdp(given)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_labels_drawn_anew_cost_once_by_every_bound_whatever_they_are(bound: BOUND) -> None:
+    drawn = tally(RandRes(epsilon=2.0), COUNTS, EVERY[:, :1])
+    for votes in (COUNTS, COUNTS[::-1], np.full_like(COUNTS, 2.0**46), np.zeros_like(COUNTS)):
+        for answered in (EVERY[:, :1], ~EVERY[:, :1]):
+            released = replace(drawn, votes=votes, answered=answered)
+            assert paid(released, bound) == worst(drawn) == randomized_rdp(2.0, K, ORDER)
+    assert largest_charge(drawn, ORDER, bound, lattice=LATTICE) == worst(drawn)
+    several = charge(drawn, ORDER, bound, Influence(votes=3), lattice=LATTICE)
+    assert several == 3 * worst(drawn)
+    nothing = drawn.rows(np.zeros(len(COUNTS), dtype=np.bool_))
+    assert paid(nothing, bound) == 0

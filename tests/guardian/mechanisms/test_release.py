@@ -27,6 +27,7 @@ from common.sharing.ring import Ring
 from guardian.mechanisms import Answers, release
 from guardian.noise import OpenDpNoise
 from tests.guardian.mechanisms.scripted import Scripted
+from tests.privacy.evidence import agrees
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
 CHECK = Check(sigma=1.0, threshold=5.0)
@@ -213,3 +214,22 @@ def test_queries_on_which_nobody_votes_are_answered_like_any_other(
         scores=scores,
     )
     assert answers.labels.shape == (3, mechanism.answers(LABELS))
+
+
+@RINGS
+def test_labels_that_come_equally_often_are_released_equally_often(ring: Ring) -> None:
+    counts = np.tile([2, 0, 2], (4_000, 1))
+    sums = encode(counts, ring)
+    totals = np.full(len(sums), 4 << 16)
+    answers = release(
+        sums, RandRes(epsilon=1.0), OpenDpNoise(), ring, classes=LABELS, totals=totals, voters=4
+    )
+    assert answers.answered.all()
+    found = np.bincount(answers.labels[:, 0], minlength=3)
+    assert agrees(found, np.array([0.5, 0.0, 0.5]))
+
+
+@RINGS
+def test_nothing_is_released_of_records_that_nobody_has(ring: Ring) -> None:
+    answers = released([[0, 0, 0], [0, 1, 0]], RandRes(epsilon=1.0), Scripted(), ring)
+    assert answers.labels.tolist() == [[-1], [1]]

@@ -15,6 +15,7 @@ from common.mechanism import (
     Mechanism,
     NoiseCluster,
     Powerset,
+    RandRes,
     Recipe,
     Tau,
     Ttac,
@@ -55,6 +56,11 @@ def test_rounds_of_a_training_are_charged_without_a_look_at_them(bound: BOUND) -
     recipe = Recipe(model="mlp", parameters=10**6, steps=1, batch_size=1, learning_rate=0.1)
     for mechanism in (Ttac(recipe=recipe), DpTtac(recipe=recipe, radius=1, sigma=3)):
         assert accounting_s(mechanism, 1, 10, 50, bound) == 0
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_labels_drawn_anew_are_charged_without_a_look_at_them(bound: BOUND) -> None:
+    assert accounting_s(RandRes(epsilon=1), 1000, 10, 50, bound) == 0
 
 
 def test_counts_that_may_lie_far_apart_take_longer() -> None:

@@ -1,0 +1,117 @@
+"""Labels of records that all sites know: by cluster, and drawn anew."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from client.options import PlanOptions
+from client.report import report
+from client.state import load_state
+from client.students.released import read_released
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import NoiseCluster, RandRes
+from common.task import load_task
+from tests.client.driving import options, rows, run, run_of
+from tests.client.federation import Federation, holding
+
+HALVES = [0.0] * 4 + [1.0] * 4
+
+
+def clusters(**changes: Any) -> PlanOptions:
+    return options(**{"mechanism": NoiseCluster(sigma=2.0), "adjacency": "label", "clusters": 2} | changes)
+
+
+@pytest.fixture
+def halves(federation: Federation) -> Federation:
+    """A pool of two clusters; every party has its records, of which those of the first have one class."""
+    federation.write_pool(HALVES)
+    X = pool(federation)
+    for party in federation.parties.values():
+        party.records = holding(X, [2, 2, 2, 2, 0, 1, 0, 1])
+    return federation
+
+
+def pool(federation: Federation) -> np.ndarray:
+    task = load_task(federation.site / "task.toml")
+    return task.prepare(task.load(federation.pool).X)
+
+
+def test_every_record_gets_the_label_of_its_cluster(halves: Federation) -> None:
+    result = run(halves, clusters())
+    assert (result.queries, result.asked, result.answered) == (2, 2, 1)
+    assert rows(halves) == [(str(row), "cat", "answered") for row in range(4)] + [
+        (str(row), "", "abstained") for row in range(4, 8)
+    ]
+    assert [request.size for request in halves.guardian.opened] == [2]
+
+
+def test_the_clusters_are_kept_and_a_student_learns_from_all_their_records(halves: Federation) -> None:
+    run(halves, clusters())
+    state = load_state(run_of(halves))
+    assert len(set(state.clusters[:4])) == len(set(state.clusters[4:])) == 1
+    assert set(state.clusters) == {0, 1}
+    task = load_task(halves.site / "task.toml")
+    released = read_released(task, run_of(halves), halves.pool)
+    assert released.rows.tolist() == [0, 1, 2, 3]
+    assert released.y.tolist() == [2] * 4
+
+
+def test_a_report_counts_clusters_and_says_what_they_protect(halves: Federation) -> None:
+    run(halves, clusters())
+    figures = report(run_of(halves))
+    assert (figures["queries"], figures["asked"], figures["answered"]) == (2, 2, 1)
+    assert figures["notion"] == "label-DP"
+
+
+def test_a_run_that_is_resumed_keeps_its_clusters(halves: Federation) -> None:
+    halves.guardian.before_release = _fail_once()
+    with pytest.raises(OstrakaError):
+        run(halves, clusters())
+    kept = load_state(run_of(halves))
+    assert kept.clusters
+    assert not kept.answers()
+    result = run(halves, clusters())
+    assert result.answered == 1
+    assert load_state(run_of(halves)).clusters == kept.clusters
+    finished = (run_of(halves) / "session.json").read_bytes()
+    assert run(halves, clusters()).answered == 1
+    assert (run_of(halves) / "session.json").read_bytes() == finished
+
+
+def test_a_folder_with_other_clusters_is_not_gone_on_with(halves: Federation) -> None:
+    run(halves, clusters())
+    before = (run_of(halves) / "session.json").read_bytes()
+    with pytest.raises(OstrakaError) as refused:
+        run(halves, clusters(clusters=3))
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert (run_of(halves) / "session.json").read_bytes() == before
+
+
+def test_labels_drawn_anew_are_asked_for_all_at_once(halves: Federation) -> None:
+    """With an epsilon so large that every label is true."""
+    result = run(halves, options(mechanism=RandRes(epsilon=60.0), adjacency="label"))
+    assert (result.queries, result.asked) == (8, 8)
+    (counts,) = halves.guardian.histograms.values()
+    expected = np.zeros((8, 3))
+    expected[np.arange(8), [2, 2, 2, 2, 0, 1, 0, 1]] = 3
+    assert np.array_equal(counts, expected)
+
+
+def test_no_label_is_among_what_a_run_keeps_of_records_that_are_not_released(halves: Federation) -> None:
+    run(halves, clusters())
+    state = json.loads((run_of(halves) / "session.json").read_text())
+    assert [batch["answers"] for batch in state["batches"]] in ([[2, None]], [[None, 2]])
+
+
+def _fail_once() -> Callable[[], None]:
+    calls: list[int] = []
+
+    def fail() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OstrakaError(ErrorCode.POLICY_REFUSED, "Refused in a test.")
+
+    return fail
