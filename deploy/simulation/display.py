@@ -81,6 +81,8 @@ def show(report: Report, page: Path) -> None:
     console.print(_quality(report))
     if report.turns:
         console.print(_turns(report.turns))
+    if report.rounds:
+        console.print(_rounds(report))
     console.print(guarantee_words(report.guarantee))
     console.print(f"Report: {page}", soft_wrap=True)
 
@@ -99,6 +101,17 @@ def _turns(turns: Iterable[Turn]) -> Table:
         shares = [(each.balanced_accuracy, each.map) for each in (turn.before, turn.after)]
         cells = [_share(value) for metric in zip(*shares, strict=True) for value in metric]
         table.add_row(turn.party, str(turn.labelled), f"{turn.answered} of {turn.queries}", *cells)
+    return table
+
+
+def _rounds(report: Report) -> Table:
+    worst = f"worst-case epsilon so far ({GUARANTEE[report.guarantee]})"
+    columns = ("mechanism", "answered", "by the student", worst, "accuracy", "balanced accuracy")
+    table = Table("round", *columns, title="In rounds")
+    for one in report.rounds:
+        counts = (f"{one.answered} of {one.queries}", str(one.by_student), f"{one.epsilon_worst_case:.3f}")
+        shares = (_share(one.accuracy), _share(one.balanced_accuracy))
+        table.add_row(str(one.round), one.mechanism, *counts, *shares)
     return table
 
 

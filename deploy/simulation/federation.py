@@ -151,6 +151,7 @@ class Federation:
                     adjacency=settings.adjacency,
                     epsilon=settings.epsilon,
                     delta=settings.delta,
+                    order=settings.order,
                 )
                 admin_call(self.site(ADMIN), partial(_set_budget, budget))
 

@@ -53,6 +53,19 @@ def turns(report: Report) -> Figure:
     return plots.figure_of(axes)
 
 
+def rounds(report: Report) -> Figure:
+    """Accuracy of the student after every round, from what it was by own data alone."""
+    axes = plots.axes_of(4.6, 3)
+    numbers = [0, *(one.round for one in report.rounds)]
+    for metric, colour in (("accuracy", plots.BLUE), ("balanced_accuracy", plots.GREEN)):
+        values = [getattr(report.quality.own, metric), *(getattr(one, metric) for one in report.rounds)]
+        axes.plot(numbers, values, color=colour, marker="o", label=METRICS[metric])
+    axes.set_xticks(numbers)
+    axes.set(xlabel="rounds of labels", ylabel="on test records")
+    axes.legend()
+    return plots.figure_of(axes)
+
+
 def _by_label(report: Report, metric: str, title: str) -> Figure:
     names = [label.name for label in report.quality.after.labels]
     axes = plots.axes_of(plots.width_of(names), 3)

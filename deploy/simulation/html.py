@@ -30,7 +30,7 @@ def render(report: Report) -> str:
         quality="".join(_plot(plot, report, caption) for plot, caption in _quality(report)),
         compared="".join(map(_row, _compared(report))),
         per_label="".join(map(_row, _per_label(report))),
-        turns=_turns(report),
+        turns=_turns(report) + _rounds(report),
         guarantee=escape(guarantee_words(report.guarantee)),
         cost=_plot(plots.epsilons, report, _cost(report)),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
@@ -86,6 +86,12 @@ def _turns(report: Report) -> str:
         return ""
     caption = "Balanced accuracy of every querying party before and after its turn, in the order of turns."
     return _plot(figures.turns, report, caption)
+
+
+def _rounds(report: Report) -> str:
+    if not report.rounds:
+        return ""
+    return _plot(figures.rounds, report, "The student on test records after each round of labels.")
 
 
 def _share(value: float | None) -> str:

@@ -26,7 +26,8 @@ class Learning(BaseModel):
     """Settings of students.
 
     ``student`` learns for ``steps`` steps; none named: the model that `query retrain` takes by itself.
-    ``label_rounds`` above 1 label, train, and ask about what the student does not know. ``dependencies`` asks
+    ``label_rounds`` above 1 ask about half of the pool in equal parts: the first drawn at random, each later
+    one what the student of those before is least sure of. ``dependencies`` asks
     labels that others imply last, as the querying party's own records show it. ``queriers`` parties, the
     weakest first, ask all others in turn. ``label_dp`` shares the features of all records and keeps labels
     alone secret; ``label_epsilon`` is what one record's randomised label may tell.

@@ -12,7 +12,7 @@ from deploy.simulation.asked import Asked
 from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
 from deploy.simulation.holdings import count_holdings
 from deploy.simulation.notions import notions
-from deploy.simulation.quality import Quality, Turn, mean_metrics
+from deploy.simulation.quality import Quality, Round, Turn, mean_metrics
 from deploy.simulation.report import Charge, Report, Throughput, Unit
 from deploy.simulation.scene import LABEL_THE_POOL
 from deploy.simulation.settings import Settings
@@ -30,6 +30,7 @@ class Outcome:
         training: how teachers learned together; None where each learned alone.
         asked: what each querying party came to, in the order in which they asked.
         ensemble: figures of all teachers together, asked without privacy.
+        rounds: what each round of labels came to; none where all was asked at once.
         units: what every party was charged.
     """
 
@@ -37,6 +38,7 @@ class Outcome:
     training: Together | None
     asked: Sequence[Asked]
     ensemble: Metrics
+    rounds: Sequence[Round]
     units: Sequence[UnitReport]
 
 
@@ -85,6 +87,7 @@ def report_on(
         student_balanced_accuracy_after=after.balanced_accuracy,
         quality=Quality(own=before, after=after, ensemble=outcome.ensemble),
         turns=tuple(map(_turn, asked)) if settings.queriers else (),
+        rounds=tuple(outcome.rounds),
         training=outcome.training,
         holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
         classes=classes,

@@ -49,6 +49,23 @@ class Turn(Value):
     after: Metrics
 
 
+class Round(Value):
+    """One of several rounds: what it asked, the student after it on test records, and all costs so far.
+
+    ``epsilon_worst_case`` is of all rounds so far, of the party that paid most.
+    """
+
+    round: int
+    mechanism: str
+    queries: int
+    asked: int
+    answered: int
+    by_student: int
+    epsilon_worst_case: float
+    accuracy: float | None
+    balanced_accuracy: float | None
+
+
 def mean_metrics(metrics: Sequence[Metrics]) -> Metrics:
     """The mean of the figures of at least one student, label by label."""
     if len(metrics) == 1:

@@ -8,7 +8,7 @@ from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.counts import ClassCount, LabelCount
 from deploy.simulation.defaults import TaskKind
 from deploy.simulation.holdings import Holding
-from deploy.simulation.quality import Quality, Turn
+from deploy.simulation.quality import Quality, Round, Turn
 from deploy.simulation.settings import Settings
 from deploy.simulation.teaching import Head
 from deploy.simulation.together import Together
@@ -49,7 +49,7 @@ class Unit(Value):
 
 
 class Throughput(Value):
-    """Speed of labelling, from opening the session to its last answer."""
+    """Speed of labelling, from opening the session to its last answer; of rounds with their trainings."""
 
     queries_per_second: float
     answers_per_second: float
@@ -63,7 +63,8 @@ class Report(Value):
     ``implied`` labels were not asked for, nor charged, because others imply that they are absent.
     ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
     label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
-    the order in which they asked; student metrics are then means over them.
+    the order in which they asked; student metrics are then means over them. ``rounds`` are of labels
+    that were asked for in several.
     """
 
     id: str
@@ -94,6 +95,7 @@ class Report(Value):
     student_balanced_accuracy_after: float
     quality: Quality
     turns: tuple[Turn, ...]
+    rounds: tuple[Round, ...]
     training: Together | None
     holdings: tuple[Holding, ...]
     classes: tuple[ClassCount, ...]

@@ -8,13 +8,16 @@ from pathlib import Path
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import LABELLING
 from common.task import Task
+from deploy.simulation.asked import Asked
 from deploy.simulation.asking import ask
 from deploy.simulation.baselines import ensemble_metrics
 from deploy.simulation.federation import CORES, GUARDIAN, Federation
 from deploy.simulation.html import render
+from deploy.simulation.in_rounds import ask_in_rounds
 from deploy.simulation.outcome import Outcome, report_on
 from deploy.simulation.plan import check_plan
 from deploy.simulation.processes import Supervisor, exit_on_signals
+from deploy.simulation.quality import Round
 from deploy.simulation.report import Report
 from deploy.simulation.scene import Progress, Scene, StepProgress, Stopwatch
 from deploy.simulation.settings import Settings
@@ -116,9 +119,18 @@ def _check_task(settings: Settings, split: Split) -> None:
 
 def _ask(scene: Scene, training: Together | None) -> Outcome:
     started = time.time()
-    asked = (ask(scene),) if scene.settings.queriers is None else ask_in_turn(scene)
+    asked, rounds = _asked(scene)
     with scene.watch.step("ask the teachers without privacy"):
         sites = [scene.federation.site(name) for name in scene.settings.sites]
         ensemble = ensemble_metrics(sites, scene.task, scene.split.test)
     units = totals(scene.federation.site(GUARDIAN))
-    return Outcome(started, training, asked, ensemble, units)
+    return Outcome(started, training, asked, ensemble, rounds, units)
+
+
+def _asked(scene: Scene) -> tuple[tuple[Asked, ...], tuple[Round, ...]]:
+    if scene.settings.queriers is not None:
+        return ask_in_turn(scene), ()
+    if scene.settings.label_rounds > 1:
+        one, rounds = ask_in_rounds(scene)
+        return (one,), rounds
+    return (ask(scene),), ()

@@ -11,6 +11,8 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
 from common.mechanism.arguments import make_mechanism
 from common.plan import ENFORCE, TALLY
+from common.privacy import ORDERS
+from deploy.simulation.asking_settings import check_queriers, check_rounds, check_secret_labels
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import (
     BY_ENCODING,
@@ -103,29 +105,10 @@ class Settings(Learning, Teaching):
         return self
 
     @model_validator(mode="after")
-    def _shared_features_go_with_the_rest(self) -> "Settings":
-        wanted = suiting(self.label_dp)
-        for name, value in wanted.items():
-            if getattr(self, name) != value:
-                raise ValueError(f"label_dp {self.label_dp} goes with {name} {value}; leave {name} out")
-        if wanted and (self.encoding, self.tally, self.consent) != ("plain", "aggregate", None):
-            raise ValueError(f"label_dp {self.label_dp} has no encoding ckks, tally blind or consent levels")
-        if self.mechanism == "rand_res" and self.label_dp is None:
-            raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
-        return self
-
-    @model_validator(mode="after")
-    def _queriers_leave_parties_to_ask(self) -> "Settings":
-        if self.queriers is None:
-            return self
-        if self.queriers > self.parties:
-            raise ValueError(f"{self.queriers} of {self.parties} parties cannot ask; name fewer queriers")
-        if self.parties - 1 < self.least_parties:
-            raise ValueError(
-                f"{self.parties - 1} parties answer a querying one, and the quorum is {self.least_parties}"
-            )
-        if self.mechanism in ("noise_cluster", "interactive"):
-            raise ValueError(f"mechanism {self.mechanism} has one querying party; leave out queriers")
+    def _can_be_asked(self) -> "Settings":
+        check_secret_labels(self)
+        check_rounds(self)
+        check_queriers(self)
         return self
 
     @model_validator(mode="after")
@@ -182,6 +165,11 @@ class Settings(Learning, Teaching):
         """Records that querying parties start with, labelled or as their pools, unless pools are shared."""
         return self.labelled + (0 if self.label_dp else self.queries * (self.queriers or 1))
 
+    @property
+    def asked_in_rounds(self) -> int:
+        """Records that all rounds of labels ask about: half of the pool, in equal parts."""
+        return max(1, self.queries // (2 * self.label_rounds)) * self.label_rounds
+
     def asking(self, pool: int) -> "Settings":
         """The same for a pool of so many records, which are all asked about where parties count records."""
         counted = self.label_dp is not None and self.plan_mechanism.by_record
@@ -210,6 +198,14 @@ class Settings(Learning, Teaching):
     def charged_bound(self) -> BOUND:
         """How costs are computed: a blind tally leaves no votes to compute them from."""
         return "worst_case" if self.tally == "blind" else self.bound
+
+    @property
+    def order(self) -> float:
+        """The Renyi order that budgets are kept at; 0 as the guardian proposes, which suits Gaussian noise.
+
+        Randomised labels cost hardly more at a large order, where an epsilon is told most exactly.
+        """
+        return max(ORDERS) if self.mechanism == "rand_res" else 0.0
 
     @property
     def level_epsilons(self) -> dict[str, float]:

@@ -14,7 +14,7 @@ from deploy.simulation.counts import balanced_accuracy, count_classes, count_lab
 from deploy.simulation.holdings import Holding
 from deploy.simulation.html import render
 from deploy.simulation.notions import notions
-from deploy.simulation.quality import Quality, Turn, mean_metrics
+from deploy.simulation.quality import Quality, Round, Turn, mean_metrics
 from deploy.simulation.report import Charge, Report, Throughput, Unit
 from deploy.simulation.settings import Settings
 from deploy.simulation.together import Together, TrainingCost
@@ -80,6 +80,7 @@ def report(**changes: object) -> Report:
         student_balanced_accuracy_after=0.85,
         quality=Quality(own=metrics(0.8), after=metrics(0.9), ensemble=metrics(0.95)),
         turns=(),
+        rounds=(),
         training=None,
         holdings=tuple(Holding(party=site, records=9, counts=(4, 0, 5)) for site in settings.sites),
         classes=counts,
@@ -281,6 +282,22 @@ def test_a_page_shows_every_turn() -> None:
     assert "before and after its turn" in render(made)
     drawn = plots.draw(figures.turns, made)
     assert all(f">{text}<" in drawn for text in ("party-2", "party-1", "0.50", "0.70", "0.60", "0.65"))
+
+
+def test_a_page_shows_every_round() -> None:
+    figures_of_a_round = {
+        "mechanism": "interactive",
+        "queries": 20,
+        "asked": 20,
+        "answered": 9,
+        "by_student": 8,
+        "epsilon_worst_case": 3.0,
+        "accuracy": 0.85,
+        "balanced_accuracy": 0.8,
+    }
+    made = report(rounds=tuple(Round(round=number, **figures_of_a_round) for number in (1, 2)))
+    assert "after each round of labels" in render(made)
+    assert "rounds of labels" in plots.draw(figures.rounds, made)
 
 
 def test_the_mean_of_students_is_by_label() -> None:

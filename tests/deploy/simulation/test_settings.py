@@ -127,6 +127,8 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"label_dp": "ldp-ssl", "consent": "low=1"}, "or consent levels"),
         ({"label_dp": "pate-fm", "training": "ttac"}, "adjacency record"),
         ({"mechanism": "rand_res"}, "give label_dp"),
+        ({"label_rounds": 2, "mechanism": "tau"}, "begin with gnmax or confident"),
+        ({"label_rounds": 2, "tally": "blind"}, "no tally blind"),
         ({"queriers": 6}, "name fewer queriers"),
         ({"queriers": 1, "parties": 2}, "1 parties answer a querying one"),
         ({"queriers": 1, "mechanism": "interactive"}, "leave out queriers"),
@@ -171,6 +173,11 @@ def test_every_record_may_answer_where_labels_are_randomised() -> None:
     assert settings.plan_mechanism == RandRes(epsilon=3.0)
     assert settings.asking(1234).batch == 1234
     assert Settings().asking(1234).queries == 300
+
+
+def test_rounds_ask_about_half_of_the_pool_in_equal_parts() -> None:
+    assert Settings(label_rounds=4, queries=300).asked_in_rounds == 148
+    assert Settings(label_rounds=4, queries=3).asked_in_rounds == 4
 
 
 def test_a_querying_party_does_not_answer_itself() -> None:

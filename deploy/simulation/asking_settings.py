@@ -1,0 +1,42 @@
+"""Which settings of a simulation go with its way of asking."""
+
+from typing import TYPE_CHECKING
+
+from deploy.simulation.learning import suiting
+
+if TYPE_CHECKING:
+    from deploy.simulation.settings import Settings
+
+
+def check_secret_labels(settings: "Settings") -> None:
+    """Raise ValueError for settings that secret labels of shared features have no use for."""
+    wanted = suiting(settings.label_dp)
+    for name, value in wanted.items():
+        if getattr(settings, name) != value:
+            raise ValueError(f"label_dp {settings.label_dp} goes with {name} {value}; leave {name} out")
+    if wanted and (settings.encoding, settings.tally, settings.consent) != ("plain", "aggregate", None):
+        raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks, tally blind or consent levels")
+    if settings.mechanism == "rand_res" and settings.label_dp is None:
+        raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
+
+
+def check_rounds(settings: "Settings") -> None:
+    """Raise ValueError unless rounds of labels can go on by interactive."""
+    if settings.label_rounds > 1 and settings.mechanism not in ("gnmax", "confident"):
+        raise ValueError(f"label_rounds begin with gnmax or confident, not {settings.mechanism}")
+    if settings.label_rounds > 1 and settings.tally == "blind":
+        raise ValueError("label_rounds go on by interactive, which has no tally blind; leave it out")
+
+
+def check_queriers(settings: "Settings") -> None:
+    """Raise ValueError unless every querying party has others to ask."""
+    if settings.queriers is None:
+        return
+    if settings.queriers > settings.parties:
+        raise ValueError(f"{settings.queriers} of {settings.parties} parties cannot ask; name fewer queriers")
+    if settings.parties - 1 < settings.least_parties:
+        raise ValueError(
+            f"{settings.parties - 1} parties answer a querying one, and the quorum is {settings.least_parties}"
+        )
+    if settings.mechanism in ("noise_cluster", "interactive"):
+        raise ValueError(f"mechanism {settings.mechanism} has one querying party; leave out queriers")
