@@ -34,7 +34,8 @@ class AugDescent(Neural):
 
     A round divides the labels by a mixture of two Gaussians of their losses, and learns the likely ones,
     refined, and guesses for the rest, sharpened, in mixed strong views. There are two networks, as in
-    DivideMix: one that divides for itself confirms its own mistakes. The first one is kept.
+    DivideMix: one that divides for itself confirms its own mistakes. The first one is kept. Labels that are
+    known to be right (`error` 0) are always likely; how often the others are wrong is not used.
 
     Args:
         shape: as `Neural`, and so are `classes`, `network`, `learning` (its steps are those of both networks
@@ -116,12 +117,12 @@ class AugDescent(Neural):
     ) -> tuple[Objective, Labelled, Features]:
         """What a network makes small in a turn, and of which records."""
         if turn.round == 0:
-            return self.objective(views, multi_label=False), labelled, pool
+            return self.objective(views, multi_label=False), Labelled(labelled.X, labelled.y), pool
         learning = self.learning or self.default_learning
         right = _probability_right(other.to(learning.place), labelled, learning.place, self.seed)
         likely = right >= min(LIKELY, right.max())
         known = Labelled(labelled.X[likely], labelled.y[likely], 1 - right[likely])
-        prior = labelled.targets(_outputs(other, pool)).mean(axis=0)
+        prior = np.bincount(labelled.y, minlength=_outputs(other, pool)) / len(labelled)
         doubted = np.ones(len(pool), np.bool_)
         doubted[: len(labelled)] = ~likely
         weight = self.weight * turn.round / self.rounds

@@ -20,6 +20,9 @@ TEMPERATURE = 0.5
 DRAWS = 7
 """Of uniform numbers, whose median says how two records are mixed: it is Beta(4, 4) distributed."""
 
+LEAST_SHARE = 1e-6
+"""Below which a class counts as predicted no less."""
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -67,7 +70,7 @@ class Descent:
     def _unevenness(self, logits: Tensor) -> Tensor:
         """How far mean predictions are from the prior (Kullback-Leibler divergence)."""
         prior = torch.tensor(self.prior, device=logits.device)
-        mean = probabilities(logits, multi_label=False).mean(dim=0)
+        mean = probabilities(logits, multi_label=False).mean(dim=0).clamp(min=LEAST_SHARE)
         return (torch.xlogy(prior, prior) - torch.xlogy(prior, mean)).sum()
 
 

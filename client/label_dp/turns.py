@@ -90,6 +90,7 @@ class Standing:
             net.load_state_dict(
                 {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
             )
+            net.eval()
         return int(header["turns"]), [Look(**look) for look in header["looks"]]
 
     def remove(self) -> None:
