@@ -1,6 +1,8 @@
 """Accuracy, balanced accuracy, area under the curve and mean average precision: of classes, and of labels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +29,7 @@ def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
     What none or all of the records have counts for accuracy alone.
     """
     if y.ndim > 1:
-        every = by_label(y, p)
-        told = [one for one in every if one is not None]
-        means = np.mean([[one.bac, one.auc, one.map] for one in told], axis=0)
-        return Measure(float(((p >= YES) == y).mean()), *means.tolist())
+        return mean_of(y, p, by_label(y, p))
     from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
     said = p.argmax(axis=1)
@@ -43,6 +42,12 @@ def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
 def by_label(y: NDArray[np.int64], p: NDArray[np.float64]) -> list[Measure | None]:
     """Returns what each label of `y` (N, k) measures; none for one that none or all of the records have."""
     return [_one(true, scores) for true, scores in zip(y.T, p.T, strict=True)]
+
+
+def mean_of(y: NDArray[np.int64], p: NDArray[Any], every: Sequence[Measure | None]) -> Measure:
+    """Returns the means of what `by_label` said of `y` and `p`, both (N, k)."""
+    means = np.mean([[one.bac, one.auc, one.map] for one in every if one is not None], axis=0)
+    return Measure(float(((p >= YES) == y).mean()), *means.tolist())
 
 
 def _one(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure | None:

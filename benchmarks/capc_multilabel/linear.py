@@ -1,0 +1,78 @@
+"""What every party trains."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+REGULARISATION = 100.0
+STEPS = 100
+
+
+class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Logistic regression of all labels at once, on features scaled by the records that it learns.
+
+    With class_weight "balanced" a label's yes and no weigh the same however rare it is; a label that all or
+    none of the records have is given that score.
+    """
+
+    def __init__(self, class_weight: str | None = None) -> None:
+        """Takes "balanced", or none for records that all weigh the same."""
+        self.class_weight = class_weight
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> Self:
+        """Learns records (N, F) with labels 0/1 (N, k)."""
+        self.mean_, deviation = X.mean(axis=0), X.std(axis=0)
+        self.deviation_ = np.where(deviation > 0, deviation, 1)
+        self.constant_ = np.where(y.min(axis=0) == y.max(axis=0), y[0], -1)
+        scaled, weights = self._scaled(X), self._weights(y)
+        shape = (scaled.shape[1], y.shape[1])
+
+        def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            coefficients = flat.reshape(shape)
+            logits = scaled @ coefficients
+            loss = (weights * (np.logaddexp(0, logits) - y * logits)).sum()
+            gradient = scaled.T @ (weights * (expit(logits) - y))
+            free = coefficients[:-1]
+            gradient[:-1] += REGULARISATION * free
+            return float(loss + REGULARISATION / 2 * (free**2).sum()), gradient.ravel()
+
+        start = np.zeros(shape[0] * shape[1])
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+        self.coefficients_ = found.x.reshape(shape)
+        return self
+
+    def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Returns each label's probability, (Q, k)."""
+        found = expit(self._scaled(X) @ self.coefficients_)
+        scores: NDArray[np.float64] = np.where(self.constant_ < 0, found, self.constant_)
+        return scores
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Returns 0 or 1 for each label, (Q, k)."""
+        return (self.predict_proba(X) >= 1 / 2).astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        """Says that it takes labels."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _scaled(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+        scaled = (X - self.mean_) / self.deviation_
+        return np.column_stack([scaled, np.ones(len(X))])
+
+    def _weights(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What each record weighs for each label, (N, k); all of a label's together N."""
+        if self.class_weight is None:
+            return np.ones(y.shape)
+        ones = np.maximum(y.sum(axis=0), 1)
+        return np.where(y == 1, len(y) / (2 * ones), len(y) / (2 * np.maximum(len(y) - ones, 1)))
+
+
+def linear(shape: tuple[int, ...], classes: int) -> Linear:
+    """An untrained one, as `services.teachers` asks for it."""
+    return Linear()

@@ -1,0 +1,85 @@
+"""Models of the parties, trained by the project's own code; what they say is kept in a folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.capc_multilabel.data import QUERYING, Records, Split
+from benchmarks.dpsgd.measures import YES
+from services.teachers.estimators import Estimators, fit_estimators
+from services.teachers.guard import Guard
+from services.teachers.slices import Slice
+
+MODEL = "benchmarks.capc_multilabel.linear:linear"
+Scores = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Said:
+    """Probabilities of labels by the models of one seed's parties.
+
+    Attributes:
+        asked: by every party's, of the records of all pools, (parties, pools, labels).
+        querying: the QUERYING weakest parties, int64, the weakest first.
+        tested: by their own models, of the test records, (QUERYING, test, labels).
+        initial: by one model of all training records, (test, labels).
+    """
+
+    asked: Scores
+    querying: NDArray[np.int64]
+    tested: Scores
+    initial: Scores
+
+
+def fitted(parts: Sequence[Records], seed: int) -> Estimators:
+    """Trains a model on each part, a label's yes and no weighing the same however rare it is."""
+    slices = [Slice(part.X, part.y, (seed, place)) for place, part in enumerate(parts)]
+    return fit_estimators(slices, MODEL, parts[0].y.shape[1], _silent, balanced=True)
+
+
+def scores(models: Estimators, X: NDArray[np.float32], labels: int) -> Scores:
+    """Returns the models' probabilities of labels, (models, Q, labels)."""
+    found: Scores = models.predict(X, Guard(labels, multi_label=True))
+    return found
+
+
+def said(split: Split, seed: int, file: Path) -> Said:
+    """Reads what the parties' models said from `file`, or trains them and writes it."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial.npz")
+        np.savez(partial, **vars(_said(split, seed)))
+        partial.rename(file)
+    with np.load(file) as arrays:
+        return Said(**arrays)
+
+
+def weakest(asked: Scores, y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the QUERYING parties of least balanced accuracy on pools, whose labels no model learns."""
+    quality = [balanced_accuracy(y, own) for own in asked]
+    return np.argsort(quality, kind="stable")[:QUERYING].astype(np.int64)
+
+
+def balanced_accuracy(y: NDArray[np.int64], found: Scores | NDArray[np.int64]) -> float:
+    """Returns the mean over labels that some records have and some have not; NaN where there is none."""
+    told = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
+    if not told.any():
+        return float("nan")
+    true, yes = y[:, told] == 1, found[:, told] >= YES
+    return float((np.mean(yes, axis=0, where=true) + np.mean(~yes, axis=0, where=~true)).mean() / 2)
+
+
+def _said(split: Split, seed: int) -> Said:
+    own = [split.of(party) for party in range(len(split.shares))]
+    asked = scores(fitted(own, seed), split.pool.X, split.labels)
+    querying = weakest(asked, split.pool.y)
+    tested = scores(fitted([own[party] for party in querying], seed), split.test.X, split.labels)
+    initial = scores(fitted([split.private], seed), split.test.X, split.labels)[0]
+    return Said(asked, querying, tested, initial)
+
+
+def _silent(done: int, total: int) -> None:
+    """Tells nobody: cells are progress enough."""

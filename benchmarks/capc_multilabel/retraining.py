@@ -1,0 +1,136 @@
+"""Table 1 of 000: querying parties in turn, each retrained on what all others answered."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUERYING, Records, Split
+from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fitted, scores
+from benchmarks.capc_multilabel.noise import RepeatableNoise
+from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
+from benchmarks.dpsgd.measures import YES, Measure, by_label, mean_of
+from common.privacy import epsilon as epsilon_of
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A model on the test records, and the balanced accuracy of each label, none where it cannot be told."""
+
+    measure: Measure
+    labels: list[float | None]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One querying party before and after its session.
+
+    Attributes:
+        party: which.
+        budget: epsilon of each answering party's units.
+        queries: how many were answered within it.
+        right: balanced accuracy of the released labels.
+        spent: epsilon of these very votes; `worst_case` of as many answers whatever the votes.
+        before: of the party's own model, on test records; `after` of the one retrained.
+        labels_before: balanced accuracy of each label, none where it cannot be told; likewise `labels_after`.
+    """
+
+    party: int
+    budget: float
+    queries: int
+    right: float | None
+    spent: float
+    worst_case: float
+    before: Measure
+    after: Measure
+    labels_before: list[float | None]
+    labels_after: list[float | None]
+
+
+@dataclass(frozen=True)
+class Together:
+    """What a record costs whose party answers all sessions of one budget: epsilons as of a turn."""
+
+    budget: float
+    spent: float
+    worst_case: float
+
+
+@dataclass(frozen=True)
+class Federation:
+    """One seed's federation: a model of all training records without privacy, and every turn."""
+
+    initial: Measure
+    turns: list[Turn]
+    together: list[Together]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a querying party asks, in its order, and what all parties' models say of it."""
+
+    party: int
+    queries: Records
+    said: Scores
+
+
+def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Federation:
+    """Lets the weakest parties ask in turn under every budget, and retrains them."""
+    own = [_quality(split.test.y, found) for found in said.tested]
+    asked = [asked_by(split, said, place) for place in range(QUERYING)]
+    turns, together = [], []
+    for budget in EPSILONS:
+        held = []
+        for place, one in enumerate(asked):
+            noise = RepeatableNoise(np.random.default_rng((seed, place)))
+            others = np.delete(one.said, one.party, axis=0)
+            found = session(others, mechanism, budget, noise)
+            held.append(found)
+            turns.append(_turn(split, one, budget, found, own[place], seed))
+        together.append(_together(budget, held))
+    return Federation(_quality(split.test.y, said.initial).measure, turns, together)
+
+
+def asked_by(split: Split, said: Said, place: int) -> Asked:
+    """Returns a querying party's pool, first what its own model is least sure of, which costs nobody."""
+    party, pool = int(said.querying[place]), split.pools[place]
+    of_pool = said.asked[:, place * len(pool.y) : (place + 1) * len(pool.y)]
+    sure = np.abs(of_pool[party] - np.float32(YES)).mean(axis=1)
+    order = np.argsort(sure, kind="stable")
+    return Asked(party, pool.rows(order), of_pool[:, order])
+
+
+def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Quality, seed: int) -> Turn:
+    queries = asked.queries.rows(np.arange(len(found.answers)))
+    released = Records(queries.X, found.answers)
+    retrained = fitted([split.of(asked.party).joined(released)], seed)
+    after = _quality(split.test.y, scores(retrained, split.test.X, split.labels)[0])
+    right = balanced_accuracy(queries.y, found.answers) if len(queries.y) else np.nan
+    return Turn(
+        party=asked.party,
+        budget=budget,
+        queries=len(queries.y),
+        right=None if np.isnan(right) else right,
+        spent=epsilon_of(found.spent, found.order, DELTA),
+        worst_case=epsilon_of(found.worst_case, found.order, DELTA),
+        before=own.measure,
+        after=after.measure,
+        labels_before=own.labels,
+        labels_after=after.labels,
+    )
+
+
+def _together(budget: float, held: list[Session]) -> Together:
+    """A filter of one order adds up what sessions cost."""
+    order = held[0].order
+    spent, worst_case = (
+        epsilon_of(total, order, DELTA)
+        for total in (sum(one.spent for one in held), sum(one.worst_case for one in held))
+    )
+    return Together(budget, spent, worst_case)
+
+
+def _quality(y: NDArray[np.int64], found: Scores) -> Quality:
+    every = by_label(y, found.astype(np.float64))
+    labels = [None if one is None else one.bac for one in every]
+    return Quality(mean_of(y, found, every), labels)

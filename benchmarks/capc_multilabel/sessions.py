@@ -1,0 +1,113 @@
+"""One session in one process: ballots, release and charge are the code that parties and guardian run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.capc_multilabel.data import DELTA
+from benchmarks.capc_multilabel.models import Scores
+from common.mechanism import Binary, Powerset, Tau
+from common.privacy import ONE_VOTE, budget_rdp, propose_order
+from common.sharing.ballots import VOTE, ballots
+from common.sharing.fixed_point import decode, encode
+from common.sharing.ring import Ring, RingArray
+from guardian.accounting import Tally, charges, largest_charges
+from guardian.mechanisms import release
+from guardian.noise import LATTICE, NoiseSource
+
+RING = Ring(64)
+BLOCK = 25
+"""Queries that are charged together; each is a batch of its own."""
+Mechanism = Binary | Tau | Powerset
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a querying party got of its pool before a budget ended it, and what each record paid.
+
+    Attributes:
+        answers: 0 or 1 for each label of the first queries of the pool, int64 (answered, labels).
+        order: Renyi order of the budget.
+        spent: rdp of these very votes, in both directions.
+        worst_case: rdp of as many answers whatever the votes are.
+    """
+
+    answers: NDArray[np.int64]
+    order: float
+    spent: float
+    worst_case: float
+
+
+def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSource) -> Session:
+    """Asks for a pool's labels, query by query, until the next one does not fit into `epsilon`.
+
+    Each party has one model, so that a record changes one vote and all parties' units pay the same. Budgets
+    are held to data-dependent costs by the exact bound; a query that does not fit is not released.
+
+    Args:
+        scores: of the answering parties' models, (parties, pool, labels).
+        mechanism: how votes are released.
+        epsilon: budget of each answering party's unit for this session, at DELTA.
+        noise: the guardian's randomness.
+    """
+    voters, pool, labels = scores.shape
+    order = propose_order(epsilon, DELTA)
+    budget = budget_rdp(epsilon, DELTA, order)
+    answers = [np.empty((0, labels), dtype=np.int64)]
+    spent = worst_case = 0.0
+    for start in range(0, pool, BLOCK):
+        sums = _sums(scores[:, start : start + BLOCK], mechanism, labels)
+        told = _released(sums, mechanism, labels, voters, noise)
+        most, exact, worst = _costs(sums, told, mechanism, voters, order)
+        fits = _fitting(most, exact, budget - spent)
+        answers.append(told[:fits])
+        spent += float(exact[:fits].sum())
+        worst_case += float(worst[:fits].sum())
+        if fits < len(told):
+            break
+    return Session(np.concatenate(answers), order, spent, worst_case)
+
+
+def _sums(scores: Scores, mechanism: Mechanism, labels: int) -> RingArray:
+    """The ballots of all parties added up in the ring, (Q, width)."""
+    own = (encode(ballots(party[None], mechanism, labels), RING) for party in scores)
+    total = next(own)
+    for ballot in own:
+        total = total + ballot
+    return total
+
+
+def _released(
+    sums: RingArray, mechanism: Mechanism, labels: int, voters: int, noise: NoiseSource
+) -> NDArray[np.int64]:
+    totals = np.full(len(sums), voters * VOTE)
+    found = release(sums, mechanism, noise, RING, classes=labels, totals=totals, voters=voters)
+    return found.labels
+
+
+def _costs(
+    sums: RingArray, told: NDArray[np.int64], mechanism: Mechanism, voters: int, order: float
+) -> Sequence[NDArray[np.float64]]:
+    """The rdp (Q,) of each query: the most that it may cost by these votes, what it does, the worst case."""
+    tally = Tally(
+        mechanism=mechanism,
+        classes=told.shape[1],
+        total=np.full(len(sums), float(voters)),
+        voters=voters,
+        votes=decode(sums, RING),
+        answered=np.ones(told.shape, dtype=np.bool_),
+    )
+    return (
+        largest_charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE),
+        charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE),
+        charges(tally, order, "worst_case", ONE_VOTE, lattice=LATTICE),
+    )
+
+
+def _fitting(most: NDArray[np.float64], exact: NDArray[np.float64], left: float) -> int:
+    """How many of the queries fit into what is left, one after the other."""
+    before = np.cumsum(exact) - exact
+    too_much = np.flatnonzero(before + most > left)
+    return int(too_much[0]) if len(too_much) else len(most)
