@@ -42,3 +42,14 @@ class TrainingBars:
         if name not in self._tasks:
             self._tasks[name] = self._display.add_task(f"training: {name}", total=total)
         self._display.update(self._tasks[name], completed=done, total=total)
+
+
+class RoundBars(TrainingBars):
+    """Bars of rounds: of each its labelling, and its trainings."""
+
+    def labelled(self, number: int, result: LabelResult) -> None:
+        """Show how many queries of a round are settled."""
+        name = f"round {number}: labels"
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(name, total=result.queries)
+        self._display.update(self._tasks[name], completed=result.asked)

@@ -31,6 +31,8 @@ from client.options import (
     Tally,
     TallyName,
 )
+from client.page.render import write_page
+from client.rounds import cli as rounds_cli
 from client.students.trainers import Choice
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
@@ -207,15 +209,21 @@ def retrain_command(
     write_json(figures, json)
 
 
+app.command("learn")(rounds_cli.learn)
+
+
 @app.command("report")
 def report_command(
     run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
     delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = report.DELTA,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
     json: JsonFile = None,
 ) -> None:
-    """Show what a run asked, got and cost at worst."""
+    """Show what a run, or learning in rounds, asked, got and cost at worst."""
     figures = report.report(run, delta=delta)
     tables.show(figures, Console(stderr=json == "-"))
+    if html is not None:
+        write_page(figures, html)
     write_json(figures, json)
 
 

@@ -1,6 +1,6 @@
 """What a run asked, got and cost at worst; nothing in it depends on a vote beyond the released labels."""
 
-import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +8,10 @@ from client.answers import label_matrix
 from client.costs import notion, party_costs
 from client.dependencies.combined import combined_answers, is_combined
 from client.dependencies.reporting import report as several
-from client.retraining import STUDENT_FILE
+from client.rounds.report import report as of_rounds
+from client.rounds.state import is_rounds
 from client.state import RunState, load_state
+from client.student_file import read_student
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 
@@ -22,16 +24,20 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     `parties` has, for each, what this run's releases cost one of its records, or one record's label, at worst
     and by which `notion` of privacy: epsilon at `delta` and the order it is least at, for each of its groups
     and for the one that it is largest for; `asked` counts the queries that the group's teachers voted on,
-    `answered` those with any answer. A batch whose
-    outcome or party set an interruption has hidden is counted as answered whole by every party; one that a
-    blind tally charged and whose answers were lost, `lost` queries in all, as it was charged. `labels` has
-    what each label of a multi-label task got, `asked_labels` which of them were chosen where not all are
-    asked about, and `unguaranteed` names the parties whose teachers learned by
-    ttac: no figure here says what their records cost. Raises `data.missing` or `run.mismatch` where there is
-    no run, and `config.invalid` for a delta outside (0, 1).
+    `answered` those with any answer. A batch whose outcome or party set an interruption has hidden is counted
+    as answered whole by every party; one that a blind tally charged and whose answers were lost, `lost`
+    queries in all, as it was charged. `labels` has what each label of a multi-label task got, `classes` how
+    often each class of another was the answer, `asked_labels` which labels were chosen where not all are
+    asked about, and `unguaranteed` names the parties whose teachers learned by ttac: no figure here says what
+    their records cost. Of rounds, or of runs that dependencies part, it tells what they come to.
+
+    Raises `data.missing` or `run.mismatch` where there is no run, and `config.invalid` for a delta outside
+    (0, 1).
     """
     if not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
+    if is_rounds(run):
+        return of_rounds(run, delta=delta)
     if is_combined(run):
         together = combined_answers(run)
         student = read_student(run, together.pool_sha256)
@@ -52,6 +58,7 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         "unsettled_batches": sum(batch.status == "open" for batch in state.batches),
         "lost": state.lost(),
         "labels": _labels(state, plan),
+        "classes": _classes(state, plan),
         "asked_labels": [state.classes[label] for label in plan.labels],
         "stopped": state.stopped.model_dump() if state.stopped else None,
         "mechanism": plan.mechanism.model_dump(),
@@ -84,25 +91,9 @@ def _labels(state: RunState, plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
-    """What `retrain` wrote into a run's folder, None where it did not.
-
-    Raises `run.mismatch` where it cannot be read, or tells of a student of another pool.
-    """
-    path = run / STUDENT_FILE
-    try:
-        student: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        trained_on = student["pool_sha256"]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as exc:
-        raise _stale(path, "cannot be read") from exc
-    if trained_on != pool_sha256:
-        raise _stale(path, "tells of a student of another pool")
-    return student
-
-
-def _stale(path: Path, problem: str) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.RUN_MISMATCH, f"{path} {problem}: run `ostraka query retrain` on this run again."
-    )
+def _classes(state: RunState, plan: Plan) -> list[dict[str, Any]]:
+    """Of each class of a task that has one a record, how many queries got it as the answer."""
+    if plan.multi_label:
+        return []
+    given = Counter(state.by_query().values())
+    return [{"name": name, "answered": given[index]} for index, name in enumerate(state.classes)]

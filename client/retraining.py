@@ -7,6 +7,7 @@ from typing import Any
 
 from client.run_folder import pool_digest
 from client.site import load_query_site, load_site_task
+from client.student_file import STUDENT_FILE
 from client.students.evaluation import Records, cross_validate, test_student
 from client.students.metrics import Metrics
 from client.students.released import Released, read_released
@@ -15,7 +16,6 @@ from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
 from common.task import Task
 
-STUDENT_FILE = "student.json"
 BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
 
 
@@ -75,8 +75,9 @@ def retrain(
     tested = None if test is None else read_labelled(task, test)
     released = _released(task, run_folder, pool)
     path = _path(out, run_folder, choice)
-    trained = train_both(task, choice, own, released, tested, seed=seed, progress=progress)
-    result = keep(trained, choice, path)
+    trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
+    before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
+    result = keep(trained, before, choice, path)
     if run_folder is not None:
         write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
     return result
@@ -84,17 +85,16 @@ def retrain(
 
 @dataclass(frozen=True)
 class Trained:
-    """A student of all labels, and what it was trained and measured on; `before` is of own labels alone."""
+    """A student of all labels, what it was trained and tested on, and its metrics."""
 
     student: Any
     own: Records | None
     released: Released | None
     tested: Records | None
-    before: Metrics | None
     after: Metrics | None
 
 
-def train_both(
+def train_on_all(
     task: Task,
     choice: Choice,
     own: Records | None,
@@ -104,7 +104,7 @@ def train_both(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Trained:
-    """The student of all labels, measured beside the one of own labels alone where there are any."""
+    """The student of all labels, measured; raises `config.invalid` where there are none."""
     if own is None and released is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -112,13 +112,12 @@ def train_both(
         )
     full = trainer(choice, task, released, seed=seed, progress=progress)
     student = full(own, "all")
-    before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
     after: Metrics | None = None
     if tested is not None:
         after = test_student(student, tested, task.classes)
     elif own is not None:
         after = cross_validate(full, own, task.classes, "all")
-    return Trained(student, own, released, tested, before, after)
+    return Trained(student, own, released, tested, after)
 
 
 def measure_alone(
@@ -139,8 +138,8 @@ def measure_alone(
     return test_student(alone(own, "own"), tested, task.classes)
 
 
-def keep(trained: Trained, choice: Choice, path: Path) -> StudentResult:
-    """Save a trained student, and tell of it."""
+def keep(trained: Trained, before: Metrics | None, choice: Choice, path: Path) -> StudentResult:
+    """Save a trained student, and tell of it beside the one of own labels alone."""
     from client.students.files import save_student
 
     save_student(trained.student, path)
@@ -154,7 +153,7 @@ def keep(trained: Trained, choice: Choice, path: Path) -> StudentResult:
         pool_sha256="" if trained.released is None else pool_digest(trained.released.features),
         measured_on=BY_TEST if trained.tested else BY_FOLDS if trained.own else UNMEASURED,
         measured=0 if measured is None else len(measured[1]),
-        before=trained.before,
+        before=before,
         after=trained.after,
     )
 

@@ -14,7 +14,36 @@ _TALLIES = {"aggregate": "the guardian saw counts (aggregate)", "blind": "the gu
 
 def show(figures: Mapping[str, Any], console: Console) -> None:
     """Print what `report` returned."""
-    console.print(Group(*_parts(figures)))
+    console.print(Group(*(_rounds_parts(figures) if "rounds" in figures else _parts(figures))))
+
+
+def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
+    yield Text(f"Rounds {figures['run']} of task {figures['task']}, a pool of {figures['pool']}.")
+    if figures["stopped"]:
+        yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
+    yield _rounds(figures)
+    if figures["parties"]:
+        yield _parties(figures)
+        yield Text(
+            f"Every epsilon here is worst-case, for all rounds together, and means {figures['notion']}."
+        )
+    if figures["unguaranteed"]:
+        yield Text(unguaranteed(figures["unguaranteed"]))
+    if figures["student"]:
+        yield student(figures["student"])
+
+
+def _rounds(figures: Mapping[str, Any]) -> Table:
+    names = ("asked", "answered", "by_student")
+    cost = f"worst-case epsilon so far ({figures['notion']})"
+    table = _right(Table("round", "mechanism", "asked", "answered", "by student", cost, *METRICS))
+    for one in figures["rounds"]:
+        counts = (str(one[name]) for name in names)
+        shares = (_share(one[metric]) for metric in METRICS)
+        table.add_row(
+            str(one["round"]), one["mechanism"], *counts, f"{one['epsilon_worst_case']:.3f}", *shares
+        )
+    return table
 
 
 def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
@@ -66,9 +95,7 @@ def unguaranteed(sites: Iterable[str]) -> str:
 
 
 def _labels(figures: Mapping[str, Any]) -> Table:
-    table = Table("label", "answered", "positive", title="Answers by label")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = _right(Table("label", "answered", "positive", title="Answers by label"))
     for label in figures["labels"]:
         table.add_row(label["name"], str(label["answered"]), str(label["positive"]))
     return table
@@ -87,7 +114,7 @@ def _parties(figures: Mapping[str, Any]) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     table.title = (
-        f"Cost per {figures['adjacency']} at delta {figures['delta']:g}, variant {figures['variant']}: "
+        f"Cost per {figures['adjacency']} at delta {figures['delta']:g}{_variant(figures)}: "
         "of each party the costliest group"
     )
     for party in figures["parties"]:
@@ -100,6 +127,10 @@ def _parties(figures: Mapping[str, Any]) -> Table:
 def student(figures: Mapping[str, Any]) -> RenderableType:
     """A student's metrics before and after, as `retrain` wrote them, on the whole and label by label."""
     return Group(_means(figures), _by_label(figures)) if _labels_of(figures) else _means(figures)
+
+
+def _variant(figures: Mapping[str, Any]) -> str:
+    return f", variant {figures['variant']}" if "variant" in figures else ""
 
 
 def _means(figures: Mapping[str, Any]) -> Table:

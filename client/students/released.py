@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from client.answers import Answer, label_matrix
 from client.dependencies.combined import combined_answers, is_combined
+from client.rounds.state import Round, is_rounds, load_rounds, round_folder, was_asked
 from client.run_folder import pool_digest
 from client.state import RunState, load_state
 from client.students.evaluation import Features, Labels
@@ -73,7 +74,7 @@ def read_released(task: Task, run: Path, pool: Path) -> Released:
     `data.too_few` where it gave no label.
     """
     features = task.prepare(task.load(pool).X)
-    released = collect(task, features, [read_given(task, run, features)])
+    released = collect(task, features, read_given(task, run, features))
     if not len(released.rows):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
@@ -82,8 +83,24 @@ def read_released(task: Task, run: Path, pool: Path) -> Released:
     return released
 
 
-def read_given(task: Task, run: Path, features: Features) -> Given:
-    """The labels of a pool that a folder holds; raises `run.mismatch` as `read_released`."""
+def read_given(task: Task, run: Path, features: Features) -> list[Given]:
+    """The labels of a pool that a folder holds, by run; raises `run.mismatch` as `read_released`."""
+    if not is_rounds(run):
+        return [_read_run(task, run, features)]
+    rounds = load_rounds(run)
+    _check_pool(run, rounds.pool_size, rounds.pool_sha256, features)
+    folders = ((round_folder(run, number), one) for number, one in enumerate(rounds.rounds, 1))
+    return [_read_round(task, folder, one, features) for folder, one in folders if was_asked(folder)]
+
+
+def _read_round(task: Task, folder: Path, one: Round, features: Features) -> Given:
+    """What a round about some rows of a pool gave."""
+    given = _read_run(task, folder, features[list(one.rows)])
+    answers = {one.rows[query]: answer for query, answer in given.answers.items()}
+    return Given(answers, {one.rows[query]: label for query, label in given.own.items()}, given.error)
+
+
+def _read_run(task: Task, run: Path, features: Features) -> Given:
     if is_combined(run):
         combined = combined_answers(run)
         states: Sequence[RunState] = list(combined.parts.values())
@@ -91,7 +108,8 @@ def read_given(task: Task, run: Path, features: Features) -> Given:
     else:
         states = [load_state(run)]
         answers, own = states[0].answers(), states[0].by_student()
-    _check(run, states[0], answers, task, features)
+    _check_pool(run, states[0].pool_size, states[0].pool_sha256, features)
+    _check_labels(run, states[0], answers, task)
     return Given(answers, own, max(map(_error, states)))
 
 
@@ -119,16 +137,19 @@ def _error(state: RunState) -> float:
     return known_error(plan.mechanism, sum(party.teachers for party in state.parties), plan.classes)
 
 
-def _check(run: Path, state: RunState, answers: Known, task: Task, features: Features) -> None:
-    """Raises `run.mismatch` unless a run's labels are of this pool and this task."""
-    size = len(features)
-    if state.pool_size != size:
-        raise _mismatch(run, f"labelled a pool of {state.pool_size} records and this one has {size}")
-    if state.pool_sha256 != pool_digest(features):
+def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
+    """Raises `run.mismatch` unless a run's pool has these features."""
+    if size != len(features):
+        raise _mismatch(run, f"labelled a pool of {size} records and this one has {len(features)}")
+    if sha256 != pool_digest(features):
         raise _mismatch(run, "labelled another pool")
+
+
+def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> None:
+    """Raises `run.mismatch` unless a run's labels are of this task and of queries that there are."""
     if state.parsed_plan().task_digest != task.digest:
         raise _mismatch(run, "was made by another task")
-    if not answers.keys() <= set(range(size)):
+    if not answers.keys() <= set(range(state.pool_size)):
         raise _mismatch(run, "has labels for queries that its pool does not have")
     if not all(_fits(answer, task) for answer in answers.values()):
         raise _mismatch(run, "has labels that its task does not have")

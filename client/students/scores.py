@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from client.students.files import parse_student, unusable
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.fixed_point import FRACTION_BITS
 
@@ -40,6 +39,8 @@ def read_beliefs(path: Path, features: NDArray[np.float32], classes: int) -> Bel
     Raises `data.missing` where there is no such file, and `model.invalid` where it holds anything but a
     classifier of these features and classes made of trusted types.
     """
+    from client.students.files import parse_student, unusable
+
     try:
         data = path.read_bytes()
     except OSError as exc:

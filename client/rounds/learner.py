@@ -1,0 +1,140 @@
+"""Rounds under way in a folder: choosing what to ask, and training on what came."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from client.labelling import LabelResult
+from client.retraining import as_json, keep, measure_alone, train_on_all
+from client.rounds.choosing import at_random, least_sure
+from client.rounds.state import Round, RoundsState, round_folder, save_rounds
+from client.run_folder import pool_digest
+from client.state import Stop
+from client.student_file import STUDENT_FILE
+from client.students.evaluation import Features, Records
+from client.students.models import probabilities
+from client.students.released import Released, collect, read_given
+from client.students.trainers import Choice, Progress
+from common.datasets import Dataset, save
+from common.errors import ErrorCode, OstrakaError
+from common.files import write_atomic
+from common.task import Task
+
+POOL_FILE = "pool.npz"
+Ask = Callable[[int], LabelResult]
+"""Asks what is left to ask in a round, by its number."""
+
+
+@dataclass
+class Learner:
+    """Rounds in a folder that this process holds.
+
+    Attributes:
+        folder: theirs.
+        task: of the pool's `data`, whose prepared `features` these are.
+        own: labelled records, and `tested` those that students are measured on.
+        choice: of the student, trained from `seed`.
+        on_training: told of its progress.
+        state: what was begun.
+    """
+
+    folder: Path
+    task: Task
+    data: Dataset
+    features: Features
+    own: Records | None
+    tested: Records | None
+    choice: Choice
+    seed: int
+    on_training: Progress
+    state: RoundsState
+
+    def run(self, count: int, queries: int, ask: Ask) -> tuple[bool, Stop | None]:
+        """All rounds up to `count` that are left, the last that was begun first of all.
+
+        Whether the pool was exhausted before, and the limit that a round met.
+        """
+        for number in range(max(1, len(self.state.rounds)), count + 1):
+            if number > len(self.state.rounds) and not self._begin(number, queries):
+                return True, None
+            stopped = self._round(number, ask)
+            if stopped is not None:
+                return False, stopped
+        return False, None
+
+    def _begin(self, number: int, queries: int) -> bool:
+        """Choose what a round asks, and keep it before anybody is asked; False where nothing is left."""
+        from client.students.files import load_student
+
+        if number == 1:
+            rows = at_random(len(self.features), queries, self.seed)
+        else:
+            student = load_student(self._student(number - 1))
+            given = probabilities(student, self.features, len(self.task.classes))
+            rows = least_sure(given, self.state.chosen(), queries)
+        if rows:
+            self._keep((*self.state.rounds, Round(rows=rows)))
+        return bool(rows)
+
+    def _round(self, number: int, ask: Ask) -> Stop | None:
+        """Ask what is left to ask in a round, and train on what came."""
+        one, folder = self.state.rounds[number - 1], round_folder(self.folder, number)
+        folder.mkdir(exist_ok=True)
+        rows = np.array(one.rows)
+        save(replace(self.data.take(rows), y=None, consent=None), folder / POOL_FILE)
+        result = ask(number)
+        released = collect(self.task, self.features, read_given(self.task, self.folder, self.features))
+        if not len(released.rows):
+            raise _unanswered(result)
+        if result.asked and one.learned != len(released.rows):
+            self._train(number, released, pool_digest(self.features[rows]))
+            learned = one.model_copy(update={"learned": len(released.rows)})
+            self._keep((*self.state.rounds[: number - 1], learned))
+        return result.stopped
+
+    def _train(self, number: int, released: Released, pool_sha256: str) -> None:
+        """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
+        trained = train_on_all(
+            self.task,
+            self.choice,
+            self.own,
+            released,
+            self.tested,
+            seed=self.seed,
+            progress=lambda name, done, total: self.on_training(f"round {number}, {name}", done, total),
+        )
+        result = replace(keep(trained, None, self.choice, self._student(number)), pool_sha256=pool_sha256)
+        told = as_json(result) | {"before": self._before(number)}
+        write_atomic(round_folder(self.folder, number) / STUDENT_FILE, json.dumps(told, indent=1))
+
+    def _before(self, number: int) -> dict[str, Any] | None:
+        """Metrics of own labels alone, measured in the first round."""
+        if number > 1:
+            first = json.loads((round_folder(self.folder, 1) / STUDENT_FILE).read_text(encoding="utf-8"))
+            before: dict[str, Any] | None = first["before"]
+            return before
+        measured = measure_alone(
+            self.task, self.choice, self.own, self.tested, seed=self.seed, progress=self.on_training
+        )
+        return None if measured is None else asdict(measured)
+
+    def _student(self, number: int) -> Path:
+        return round_folder(self.folder, number) / self.choice.file
+
+    def _keep(self, rounds: tuple[Round, ...]) -> None:
+        self.state = self.state.model_copy(update={"rounds": rounds})
+        save_rounds(self.folder, self.state)
+
+
+def _unanswered(result: LabelResult) -> OstrakaError:
+    """Why there is nothing to learn from."""
+    if result.stopped is not None:
+        return OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
+    return OstrakaError(
+        ErrorCode.DATA_TOO_FEW,
+        f"{result.run} gave no label to learn from: ask more queries, or with a lower threshold.",
+    )

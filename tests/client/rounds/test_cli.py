@@ -1,0 +1,42 @@
+"""`ostraka query learn` as people type it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from client.cli import app
+from tests.client.federation import Federation
+
+
+def learn(federation: Federation, *more: object) -> Result:
+    noise = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6, "--later-threshold", 2)
+    given = ("--site", federation.site, "--pool", federation.pool, "--out", federation.root / "rounds")
+    return CliRunner().invoke(app, [str(one) for one in ("learn", *given, "--queries", 4, *noise, *more)])
+
+
+def test_rounds_from_the_command_line(federation: Federation) -> None:
+    own = federation.root / "own.csv"
+    own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
+    result = learn(federation, "--rounds", 2, "--labelled", own, "--test", own, "--json", "-")
+    assert result.exit_code == 0
+    figures = json.loads(result.stdout)
+    assert [one["mechanism"] for one in figures["rounds"]] == ["confident", "interactive"]
+    assert [one["answered"] for one in figures["rounds"]] == [4, 4]
+    assert "2 rounds are in" in result.stderr
+    page = (federation.root / "rounds" / "report.html").read_text()
+    assert "worst-case epsilon so far (DP for records)" in page
+    more = learn(federation, "--rounds", 9, "--labelled", own, "--test", own)
+    assert "Every record of the pool was asked about." in more.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("client.guardian_peer.GuardianPeer.release", interrupt)
+        result = learn(federation)
+    assert result.exit_code == 130
+    assert "Run the same command again" in result.stderr
+    assert learn(federation).exit_code == 0

@@ -1,0 +1,235 @@
+"""Rounds over real servers on loopback: what they ask, what kills them, what they come to."""
+
+import json
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from client.report import report
+from client.retraining import retrain
+from client.rounds import learner
+from client.rounds.learning import RoundsResult, learn_in_rounds
+from client.rounds.opening import Rounds
+from client.rounds.state import load_rounds, runs
+from client.students.trainers import Choice
+from common.errors import ErrorCode, OstrakaError
+from common.mechanism import Interactive
+from protos.ostraka.v1 import guardian_pb2
+from tests.client.conftest import serving
+from tests.client.driving import QUICK, options
+from tests.client.federation import Federation, build, refuse
+from tests.client.test_report import DELTA, expected
+
+LATER = Interactive(sigma1=10.0, sigma2=5.0, threshold=2.0, confidence=0.6)
+POOL, QUERIES = 24, 8
+
+
+@pytest.fixture
+def federation(tmp_path: Path) -> Iterator[Federation]:
+    yield from serving(build(tmp_path, queries=POOL))
+
+
+def rounds(count: int = 3, queries: int = QUERIES) -> Rounds:
+    return Rounds(count, queries, options(), LATER)
+
+
+def learn(federation: Federation, asked: Rounds | None = None, **more: object) -> RoundsResult:
+    given = {"retry": QUICK, "choice": Choice()} | more
+    return learn_in_rounds(
+        federation.site,
+        federation.pool,
+        asked or rounds(),
+        out(federation),
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def out(federation: Federation) -> Path:
+    return federation.root / "rounds"
+
+
+def own(federation: Federation) -> Path:
+    path = federation.root / "own.csv"
+    path.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
+    return path
+
+
+def test_every_round_asks_about_other_records_and_learns_from_all(federation: Federation) -> None:
+    result = learn(federation, labelled=own(federation), test=own(federation))
+    assert (result.rounds, result.exhausted, result.stopped) == (3, False, None)
+    state = load_rounds(out(federation))
+    assert sorted(row for one in state.rounds for row in one.rows) == list(range(POOL))
+    assert [one.learned for one in state.rounds] == [8, 16, 24]
+    kinds = [run.parsed_plan().mechanism.kind for run in runs(out(federation), state)]
+    assert kinds == ["confident", "interactive", "interactive"]
+    for number in (1, 2, 3):
+        folder = out(federation) / f"round-{number}"
+        told = json.loads((folder / "student.json").read_text())
+        assert (told["released"], told["labelled"]) == (8 * number, 12)
+        assert told["before"]["accuracy"] == 1.0
+        assert (folder / "labels.csv").read_text().count("answered") == 8
+
+
+def test_a_round_asks_what_the_student_before_is_least_sure_of(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sure = np.linspace(0.4, 0.9, POOL)
+    believed = np.stack([sure, (1 - sure) / 2, (1 - sure) / 2], axis=1)
+    monkeypatch.setattr(learner, "probabilities", lambda *_: believed)
+    learn(federation, rounds(2))
+    first, second = (set(one.rows) for one in load_rounds(out(federation)).rounds)
+    assert second == set(sorted(set(range(POOL)) - first)[:QUERIES])
+
+
+def test_what_it_costs_adds_up_over_rounds(federation: Federation) -> None:
+    learn(federation, test=own(federation))
+    figures = report(out(federation), delta=DELTA)
+    assert [one["epsilon_worst_case"] for one in figures["rounds"]] == [
+        pytest.approx(expected(asked, asked), rel=1e-12) for asked in (8, 16, 24)
+    ]
+    assert [one["answered"] for one in figures["rounds"]] == [8, 8, 8]
+    assert [one["accuracy"] for one in figures["rounds"]][1:] == [1.0, 1.0]
+    assert figures["notion"] == "DP for records"
+    assert figures["parties"][0]["epsilon_worst_case"] == pytest.approx(expected(24, 24), rel=1e-12)
+    one = report(out(federation) / "round-2", delta=DELTA)
+    assert one["student"]["released"] == 16
+    assert one["parties"][0]["epsilon_worst_case"] == pytest.approx(expected(8, 8), rel=1e-12)
+
+
+def test_a_pool_ends_the_rounds(federation: Federation) -> None:
+    result = learn(federation, rounds(9, 10))
+    assert (result.rounds, result.exhausted) == (3, True)
+    assert [len(one.rows) for one in load_rounds(out(federation)).rounds] == [10, 10, 4]
+
+
+def spend_after(federation: Federation, queries: int) -> None:
+    left = [queries]
+
+    def spend(request: guardian_pb2.OpenBatchRequest) -> None:
+        if request.size > left[0]:
+            raise refuse(ErrorCode.BUDGET_TOO_SMALL, fits=str(left[0]))
+        left[0] -= request.size
+
+    federation.guardian.on_batch = spend
+
+
+@pytest.mark.parametrize(("budget", "learned"), [(11, [8, 11]), (8, [8, None])])
+def test_a_spent_budget_ends_the_rounds_and_a_larger_one_lets_them_go_on(
+    federation: Federation, budget: int, learned: list[int | None]
+) -> None:
+    spend_after(federation, budget)
+    result = learn(federation)
+    assert result.stopped is not None
+    assert result.stopped.code == "budget.too_small"
+    assert [one.learned for one in load_rounds(out(federation)).rounds] == learned
+    figures = report(out(federation))
+    assert figures["stopped"]["code"] == "budget.too_small"
+    assert figures["rounds"][-1]["learned"] == learned[-1]
+    spend_after(federation, POOL)
+    assert learn(federation).stopped is None
+    assert [one.learned for one in load_rounds(out(federation)).rounds] == [8, 16, 24]
+
+
+def test_a_budget_too_small_for_anything_is_an_error(federation: Federation) -> None:
+    spend_after(federation, 0)
+    with pytest.raises(OstrakaError) as refused:
+        learn(federation)
+    assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
+
+
+PLACES = (
+    "client.rounds.learner.save_rounds",
+    "client.rounds.learner.save",
+    "client.rounds.learner.collect",
+    "client.rounds.learner.train_on_all",
+    "client.rounds.learner.keep",
+    "client.rounds.learner.write_atomic",
+    "client.guardian_peer.GuardianPeer.release",
+)
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize("place", PLACES)
+def test_whatever_kills_a_round_the_next_call_goes_on(federation: Federation, place: str, call: int) -> None:
+    calls: list[str] = []
+    with pytest.MonkeyPatch.context() as patched:
+        real = pkgutil.resolve_name(place)
+
+        def killed(*arguments: object, **more: object) -> object:
+            calls.append(place)
+            if len(calls) == call:
+                raise KeyboardInterrupt
+            return real(*arguments, **more)
+
+        patched.setattr(place, killed)
+        with pytest.raises(KeyboardInterrupt):
+            learn(federation)
+    learn(federation)
+    state = load_rounds(out(federation))
+    assert sorted(row for one in state.rounds for row in one.rows) == list(range(POOL))
+    assert [one.learned for one in state.rounds] == [8, 16, 24]
+    asked = [len(run.answers()) for run in runs(out(federation), state)]
+    assert asked == [8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"asked": rounds(3, 6)}, "queries"),
+        (
+            {"asked": Rounds(3, QUERIES, options(), LATER.model_copy(update={"threshold": 3.0}))},
+            "later mechanism",
+        ),
+        ({"seed": 5}, "seed"),
+        ({"choice": Choice(model="mlp")}, "model"),
+    ],
+)
+def test_rounds_of_another_kind_are_not_mixed(
+    federation: Federation, changed: dict[str, object], said: str
+) -> None:
+    learn(federation, rounds(1))
+    before = {path: path.read_bytes() for path in out(federation).rglob("*") if path.is_file()}
+    with pytest.raises(OstrakaError, match=f"other {said}:") as refused:
+        learn(federation, **{"asked": rounds(2), **changed})  # type: ignore[arg-type]
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert {path: path.read_bytes() for path in out(federation).rglob("*") if path.is_file()} == before
+
+
+def test_rounds_of_another_pool_are_not_mixed(federation: Federation) -> None:
+    learn(federation, rounds(1))
+    federation.write_pool([0.5] * POOL)
+    with pytest.raises(OstrakaError, match="other pool_sha256") as refused:
+        learn(federation, rounds(2))
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+def test_a_pool_smaller_than_asked_is_refused(federation: Federation) -> None:
+    with pytest.raises(OstrakaError, match="ask fewer") as refused:
+        learn(federation, rounds(1, POOL + 1))
+    assert refused.value.code is ErrorCode.PLAN_INVALID
+    assert not out(federation).exists()
+
+
+def test_several_labels_are_not_asked_in_rounds(tmp_path: Path) -> None:
+    for several in serving(build(tmp_path, multi_label=True)):
+        with pytest.raises(OstrakaError, match="one class a record") as refused:
+            learn(several)
+        assert refused.value.code is ErrorCode.PLAN_INVALID
+
+
+def test_another_student_learns_from_all_rounds(federation: Federation) -> None:
+    learn(federation)
+    result = retrain(federation.site, None, out(federation), federation.pool, test=own(federation))
+    assert result.released == POOL
+    assert result.path == out(federation) / "student.skops"
+
+
+def test_no_label_at_all_is_told(federation: Federation) -> None:
+    nothing = guardian_pb2.Answer(answered=False)
+    federation.guardian.alter_answers = lambda answers: [nothing] * len(answers)
+    with pytest.raises(OstrakaError, match="gave no label") as refused:
+        learn(federation)
+    assert refused.value.code is ErrorCode.DATA_TOO_FEW
