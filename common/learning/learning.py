@@ -21,7 +21,8 @@ class Learning:
         ema: part of the averaged weights that each step keeps; these are evaluated, and kept in the end.
         evaluations: looks at the validation records, evenly spread over the steps; checkpoints are made then.
         patience: looks in a row at which the network is worse than it was before it learns no more.
-        precision: of the network's arithmetic; its weights and losses are float32.
+        precision: of the network's arithmetic, its weights stay float32; "auto" is bfloat16 on a GPU that
+            has it.
         device: "auto" takes a GPU where there is one.
     """
 
@@ -33,7 +34,7 @@ class Learning:
     ema: float = 0.995
     evaluations: int = 20
     patience: int = 5
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
     def __post_init__(self) -> None:
@@ -53,6 +54,13 @@ class Learning:
         if self.device == "cuda" and not found:
             raise OstrakaError(ErrorCode.CONFIG_INVALID, "There is no GPU here: take the device auto or cpu.")
         return torch.device("cuda" if found and self.device != "cpu" else "cpu")
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the network computes with bfloat16."""
+        if self.precision != "auto":
+            return self.precision == "bfloat16"
+        return self.place.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
 
 
 @dataclass(frozen=True)

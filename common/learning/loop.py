@@ -94,6 +94,7 @@ class _Course:
     ) -> None:
         device = learning.place
         self.learning, self._objective, self._device = learning, objective, device
+        self._mixed = learning.mixed
         self.net = net.to(device).train()
         self.optimizer = torch.optim.AdamW(
             net.parameters(), lr=learning.learning_rate, weight_decay=learning.weight_decay, fused=True
@@ -136,7 +137,7 @@ class _Course:
         rows, pool = self.draws.draw(), self.pool_draws.draw()
         self._set_rate(step)
         X, targets = self._labelled
-        with torch.autocast(self._device.type, torch.bfloat16, self.learning.precision == "bfloat16"):
+        with torch.autocast(self._device.type, torch.bfloat16, self._mixed):
             loss = self._objective.loss(self.net, (X[rows], targets[rows]), self._unlabeled[pool], step)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
