@@ -56,4 +56,4 @@ def _cast(X: NDArray[np.float32], y: NDArray[np.int64], test: NDArray[np.float32
 
 
 def _scaled(X: NDArray[np.uint8]) -> NDArray[np.float32]:
-    return X.reshape(len(X), -1).astype(np.float32) / _SHADES
+    return X.reshape(len(X), -1).astype(np.float32) / np.float32(_SHADES)

@@ -59,7 +59,7 @@ class MixMatch:
         records = len(targets)
         with torch.no_grad():
             likely = probabilities(net(rows), multi_label=self.multi_label)
-        of_views = likely[records:].unflatten(0, (self.guesses, -1)).mean(dim=0)
+        of_views = torch.stack(likely[records:].chunk(self.guesses)).mean(dim=0)
         guessed = torch.cat([likely[:records], of_views.repeat(self.guesses, 1)])
         guessed = sharpen(guessed, self.temperature, multi_label=self.multi_label)
         guessed[:records] = torch.where(targets >= 0, targets, guessed[:records])

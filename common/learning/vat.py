@@ -98,4 +98,5 @@ def untracked(net: nn.Module) -> Iterator[None]:
 
 def _of_length(directions: Tensor, length: float) -> Tensor:
     """The same directions (n, F), each with a root mean square of `length`; 0 stays 0."""
-    return functional.normalize(directions, dim=1) * (length * directions.shape[1] ** 0.5)
+    scaled: Tensor = functional.normalize(directions, dim=1) * (length * directions.shape[1] ** 0.5)
+    return scaled
