@@ -61,6 +61,7 @@ class Bench:
         """Takes the records, and a folder for the embedding and the teachers' votes."""
         self._split, self._size, self._seed, self._cache = split, size, seed, cache
         self._private: dict[float, Labels] = {}
+        cache.mkdir(parents=True, exist_ok=True)
 
     def measure(self, method: str, epsilon: float | None) -> Measure:
         """Returns what a method comes to."""
@@ -138,7 +139,6 @@ class Bench:
             return features
         file = self._cache / "embedding.npy"
         if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
             np.save(file, embed(features, self._split.shape, seed=self._seed))
         return np.asarray(np.load(file), np.float32)
 

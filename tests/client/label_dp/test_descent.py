@@ -29,7 +29,8 @@ def loss(net: nn.Module, targets: list[list[float]], unlabeled: int, **fields: A
     )
 
 
-RIGHT, WRONG = [[1.0, 0, 0], [0, 1, 0], [0, 0, 1]], [[0.0, 1, 0], [0, 0, 1], [1, 0, 0]]
+RIGHT: list[list[float]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+WRONG: list[list[float]] = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
 
 
 def certain(strength: float = 20.0) -> nn.Linear:

@@ -1,0 +1,114 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.label_dp import methods
+from benchmarks.label_dp.__main__ import QUICK, app
+from benchmarks.label_dp.cells import Cell, cells, measured
+from benchmarks.label_dp.data import SIZES, Dataset, load
+from benchmarks.label_dp.methods import EPSILONS, METHODS, NOISE_CLUSTER, Bench, Measure
+from benchmarks.label_dp.pate import DELTA, Votes, within
+from benchmarks.label_dp.tables import tables
+from common.privacy import budget_rdp, epsilon, propose_order
+from guardian.accounting import confident_rdp
+
+TEACHERS = 200
+
+
+def unanimous(queries: int, agreeing: int = TEACHERS) -> Votes:
+    """Votes of which so many agree."""
+    y = np.arange(queries) % 10
+    cast = np.tile(y, (TEACHERS, 1))
+    cast[agreeing:] = (y + 1) % 10
+    return Votes(np.arange(queries), cast.astype(np.uint8), 10)
+
+
+def test_what_is_quick_runs_everything_and_measures_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, image = tmp_path / "out.json", tmp_path / "plot.png"
+    command = ["--quick", "--cache", str(tmp_path), "--json", str(output), "--image", str(image)]
+    first = CliRunner().invoke(app, command)
+    assert first.exit_code == 0, first.output
+    assert "RandRes + DenoiseSSL" in first.output
+    found = json.loads(output.read_text())["cells"]
+    assert len(found) == len(list(cells(Dataset.DIGITS, 1)))
+    assert image.read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr(Bench, "measure", None)
+    assert CliRunner().invoke(app, command).output == first.output
+
+
+def test_without_the_data_a_dataset_is_skipped_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.label_dp.data.DATA", tmp_path)
+    skipped = CliRunner().invoke(app, ["--only", "mnist", "--cache", str(tmp_path)])
+    assert skipped.exit_code == 0
+    assert "skipped" in skipped.stderr
+
+
+def test_clusters_are_labelled_as_a_guardian_does(tmp_path: Path) -> None:
+    bench = Bench(load(Dataset.DIGITS, QUICK, 0), QUICK, 0, tmp_path)
+    without, drowned = (bench.measure(NOISE_CLUSTER, budget).private or 0.0 for budget in (1000.0, 1e-4))
+    assert without > 0.6
+    assert drowned < without
+
+
+@pytest.mark.parametrize("budget", EPSILONS)
+def test_labels_of_pate_fm_cost_no_more_than_the_budget(budget: float) -> None:
+    votes = unanimous(400)
+    bought = within(votes, budget)
+    assert bought.asked > 0
+    assert len(bought.rows) <= bought.asked <= 400
+    assert (bought.y == bought.rows % 10).mean() > 0.9
+    order, chosen = propose_order(budget, DELTA), votes.mechanism
+    rdp = confident_rdp(
+        votes.counts[: bought.asked].astype(float),
+        chosen.threshold,
+        chosen.sigma1,
+        chosen.sigma2,
+        np.array([order]),
+        np.isin(np.arange(bought.asked), bought.rows),
+        bound="exact",
+    )
+    assert rdp.sum() <= budget_rdp(budget, DELTA, order)
+    assert epsilon(float(rdp.sum()), order, DELTA) <= budget <= max(bought.worst_case, budget)
+
+
+def test_a_larger_budget_buys_more_labels_and_disputed_votes_fewer() -> None:
+    agreed, disputed = (
+        [within(unanimous(2000, agreeing), budget).asked for budget in (0.5, 2.0)] for agreeing in (200, 110)
+    )
+    assert agreed[0] < agreed[1]
+    assert disputed[1] < agreed[1]
+
+
+def test_tables_say_means_deviations_and_what_is_missing() -> None:
+    measures = {
+        Cell(Dataset.DIGITS, "ldp-ssl", 1.0, seed): Measure(accuracy)
+        for seed, accuracy in enumerate((0.5, 0.7))
+    }
+    text = "\n".join(tables(measures, {Dataset.DIGITS: SIZES[Dataset.DIGITS]}))
+    assert "| RandRes + LDP-SSL | - | - | 60.0 (14.1) | - | - |" in text
+    assert "| digits, Equation 6 | 15.5 ± 0.6 | 23.2 ± 0.7 |" in text
+
+
+def test_every_method_has_a_row_for_every_epsilon() -> None:
+    wanted = {(cell.method, cell.epsilon) for cell in cells(Dataset.DIGITS, 2)}
+    assert {(method, budget) for method in METHODS for budget in EPSILONS} <= wanted
+    assert (NOISE_CLUSTER, methods.VERY_SMALL) in wanted
+
+
+def test_a_cell_is_measured_once(tmp_path: Path) -> None:
+    cell = Cell(Dataset.DIGITS, NOISE_CLUSTER, 1.0, 0)
+    bench = Bench(load(Dataset.DIGITS, QUICK, 0), QUICK, 0, tmp_path)
+
+    def none(dataset: Dataset, seed: int) -> Bench:
+        raise AssertionError("measured again")
+
+    kept: Callable[[Dataset, int], Bench] = lambda dataset, seed: bench  # noqa: E731
+    assert measured(cell, kept, tmp_path) == measured(cell, none, tmp_path)
