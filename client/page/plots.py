@@ -22,7 +22,7 @@ def means(student: Mapping[str, Any]) -> str:
             values = [_number((student[when] or {}).get(name)) for name in MEANS]
             places = [index + shift for index in range(len(MEANS))]
             axes.bar(places, values, width=0.38, color=colour, label=_named(when))
-        axes.set_xticks(range(len(MEANS)), [name.replace("_", " ") for name in MEANS])
+        axes.set_xticks(range(len(MEANS)), [name.replace("_", "\n") for name in MEANS])
         axes.set_ylim(0, 1.2)
         axes.legend(ncols=2, loc="upper center")
         return _svg(figure)
