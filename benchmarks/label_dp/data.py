@@ -50,9 +50,9 @@ class Size:
 
 
 SIZES = {
-    Dataset.DIGITS: Size(1400, 397, clusters=10, simclr=True, teachers=50, steps=600, seeds=3),
-    Dataset.MNIST: Size(20_000, 2000, clusters=20, simclr=True, teachers=200, steps=800, seeds=1),
-    Dataset.ADULT: Size(20_000, 5000, clusters=20, simclr=False, teachers=200, steps=600, seeds=1),
+    Dataset.DIGITS: Size(1400, 397, clusters=10, simclr=True, teachers=100, steps=400, seeds=3),
+    Dataset.MNIST: Size(20_000, 2000, clusters=20, simclr=True, teachers=200, steps=300, seeds=1),
+    Dataset.ADULT: Size(20_000, 5000, clusters=20, simclr=False, teachers=200, steps=300, seeds=1),
 }
 
 

@@ -58,7 +58,7 @@ class AugDescent(Neural):
         network: Kind = "auto",
         learning: Learning | None = None,
         seed: int = 0,
-        rounds: int = 8,
+        rounds: int = 4,
         weight: float = 5.0,
     ) -> None:
         """Takes the parameters."""
