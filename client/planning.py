@@ -15,6 +15,7 @@ from client.site import connect_guardian, load_query_site, load_site_task
 from common.clock import Clock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Ttac
+from common.notions import NOTIONS
 from common.plan import NONCE_BYTES, Plan
 from common.planning.curves import Curve, queries_up_to
 from protos.ostraka.v1 import guardian_pb2
@@ -90,6 +91,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "enforce": result.reply.enforce,
         "bound": result.reply.bound,
         "epsilon_is": "worst_case, of this plan alone with every query answered",
+        "notion": NOTIONS[result.plan.adjacency],
         "parties": [
             {
                 "site": party.site,

@@ -103,7 +103,7 @@ def plan(
 def _show(figures: Mapping[str, Any], console: Console) -> None:
     shown = figures["enforce"] == "worst_case"
     table = Table("party", "group", "teachers", "order", "delta", "epsilon of this plan", "budget")
-    table.title = f"{figures['queries']:,} queries, worst case, every query answered"
+    table.title = f"{figures['queries']:,} queries, worst case, every query answered; {figures['notion']}"
     if shown:
         table.add_column("queries that fit")
     for party in figures["parties"]:

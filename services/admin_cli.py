@@ -10,6 +10,7 @@ from common.cli import write_json
 from common.config import load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
+from common.notions import NOTIONS
 from common.protocol import AGREEMENT_CONTEXT
 from protos.ostraka.v1 import common_pb2
 
@@ -78,6 +79,7 @@ def _tell(agreed: common_pb2.Agreement, what: str, out: Path, json: str | None) 
             "site": agreed.site,
             "group": agreed.group,
             "adjacency": agreed.adjacency,
+            "notion": NOTIONS[agreed.adjacency],
             "action": agreed.action,
             "epsilon_before": agreed.epsilon_before,
             "epsilon": agreed.epsilon,
@@ -87,5 +89,5 @@ def _tell(agreed: common_pb2.Agreement, what: str, out: Path, json: str | None) 
         json,
     )
     if json != "-":
-        unit = f"{agreed.site}/{agreed.group} ({agreed.adjacency})"
+        unit = f"{agreed.site}/{agreed.group} ({NOTIONS[agreed.adjacency]})"
         typer.echo(f"Wrote {out}: {agreed.site} agrees about {unit}, number {agreed.number}, {what}.")

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from common.errors import ErrorCode, OstrakaError
+from common.notions import NOTIONS
 from common.privacy import AMOUNT_UNIT, epsilon
 from guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
 from guardian.ledger.cipher import KEY_FILE
@@ -26,6 +27,7 @@ class UnitReport(TypedDict):
     party: str
     group: str
     adjacency: str
+    notion: str
     epsilon_budget: float
     delta: float
     order: float
@@ -71,6 +73,7 @@ def _report(budget: Budget, charges: list[RecordedCharge]) -> UnitReport:
         party=budget.key.party,
         group=budget.key.group,
         adjacency=budget.key.adjacency,
+        notion=NOTIONS[budget.key.adjacency],
         epsilon_budget=budget.epsilon,
         delta=budget.delta,
         order=budget.order,

@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from common.notions import NOTIONS
 from guardian.admin.report import Report, SessionCharge, UnitName
 from guardian.admin.times import day, minute
 from protos.ostraka.v1 import admin_pb2
@@ -116,7 +117,7 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
 
 def _name(unit: UnitName) -> str:
     party, group, adjacency = unit
-    return f"{party}/{group} ({adjacency})"
+    return f"{party}/{group} ({NOTIONS[adjacency]})"
 
 
 def _row(cells: Iterable[str]) -> str:

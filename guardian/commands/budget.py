@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from common.cli import write_json
+from common.notions import NOTIONS
 from guardian.admin.times import minute
 from guardian.commands.budgets_table import show_budgets
 from guardian.commands.files import read_signed
 from guardian.commands.options import Adjacency, AnyParty, Group, Json, Order, Party, Reason, Site
-from guardian.commands.output import tell
+from guardian.commands.output import plain
+from guardian.commands.output import show as show_rows
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Budgets of units.", no_args_is_help=True)
@@ -107,7 +110,10 @@ def history(
         )
         for e in reply.events
     ]
-    tell(reply, ("time (UTC)", "what", "epsilon", "worst-case epsilon spent", "for"), rows, json)
+    write_json(plain(reply) | {"notion": NOTIONS[adjacency]}, json)
+    if json != "-":
+        means = NOTIONS[adjacency]
+        show_rows(("time (UTC)", "what", f"epsilon ({means})", "worst-case epsilon spent", "for"), rows)
 
 
 def _freeze(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from common.notions import NOTIONS
 from guardian.admin.times import day
 from guardian.commands.output import tell
 from protos.ostraka.v1 import admin_pb2
@@ -10,6 +11,7 @@ COLUMNS = (
     "party",
     "group",
     "adjacency",
+    "notion",
     "epsilon",
     "delta",
     "order",
@@ -34,6 +36,7 @@ def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:
         budget.party,
         budget.group,
         budget.adjacency,
+        NOTIONS[budget.adjacency],
         f"{budget.epsilon:g}",
         f"{budget.delta:g}",
         f"{budget.order:g}",

@@ -8,6 +8,12 @@ from rich.console import Console
 from rich.table import Table
 
 from common.cli import write_json
+from common.notions import NOTIONS
+
+
+def unit(party: str, group: str, adjacency: str) -> str:
+    """A unit, and what its epsilons promise."""
+    return f"{party}/{group} ({NOTIONS[adjacency]})"
 
 
 def tell(reply: Message, columns: Sequence[str], rows: Iterable[Sequence[str]], json: str | None) -> None:
@@ -32,8 +38,14 @@ def say(text: str, json: str | None) -> None:
 
 
 def plain(message: Message) -> dict[str, Any]:
-    """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects."""
-    return {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
+    """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects.
+
+    What names an adjacency also says what its epsilons promise, as `notion`.
+    """
+    values = {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
+    if values.get("adjacency") in NOTIONS:
+        values["notion"] = NOTIONS[values["adjacency"]]
+    return values
 
 
 def _plain(value: Any) -> Any:

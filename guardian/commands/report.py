@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from common.cli import write_json
+from common.notions import NOTIONS
 from guardian.commands.files import write
 from guardian.commands.options import Json, Site
 from guardian.commands.output import plain, say
 
 if TYPE_CHECKING:
-    from guardian.admin.report import Report
+    from guardian.admin.report import Report, UnitName
 
 DAYS = ["%Y-%m-%d"]
 
@@ -56,8 +57,15 @@ def _values(report: "Report") -> dict[str, Any]:
         "to_unix_ms": report.to_unix_ms,
         "policy": plain(report.policy),
         "budgets": [plain(budget) for budget in report.budgets],
-        "breaks": [{"unit": found.unit, **plain(found.event)} for found in report.breaks],
-        "charges": [asdict(charge) for charge in report.charges],
+        "breaks": [
+            {"unit": found.unit, **_notion(found.unit), **plain(found.event)} for found in report.breaks
+        ],
+        "charges": [asdict(charge) | _notion(charge.unit) for charge in report.charges],
         "unguaranteed": [{"unit": unit, "session_id": session} for unit, session in report.unguaranteed],
         "audit_head": plain(report.head),
     }
+
+
+def _notion(unit: "UnitName") -> dict[str, str]:
+    """What epsilons of a unit promise."""
+    return {"notion": NOTIONS[unit[2]]}

@@ -8,7 +8,7 @@ import typer
 from common.cli import write_json
 from guardian.admin.times import minute
 from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import plain, say, show, tell
+from guardian.commands.output import plain, say, show, tell, unit
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Sessions.", no_args_is_help=True)
@@ -68,7 +68,7 @@ def _show(reply: admin_pb2.ListSessionsReply, json: str | None) -> None:
 def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]]:
     for c in charges:
         yield (
-            f"{c.party}/{c.group} ({c.adjacency})",
+            unit(c.party, c.group, c.adjacency),
             str(c.batch_id),
             minute(c.time_unix_ms),
             f"{c.epsilon:.4f}",

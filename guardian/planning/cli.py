@@ -7,6 +7,7 @@ import typer
 
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
+from common.notions import NOTIONS
 from common.planning import options
 
 
@@ -34,6 +35,9 @@ def plan(
     tau1: options.L1Radius = None,
     max_positives: options.MaxPositives = None,
     rand_epsilon: options.RandEpsilon = None,
+    adjacency: Annotated[
+        str, typer.Option(help="What is charged: record or label; rand_res charges labels.")
+    ] = "record",
     votes: Annotated[
         Path | None, typer.Option(help="Simulated votes, .npy or .npz: what to expect of them.")
     ] = None,
@@ -41,6 +45,7 @@ def plan(
     json: options.Json = None,
 ) -> None:
     """Say what labelling would cost a record of each party, and which order its budget should have."""
+    from common.mechanism import RandRes
     from common.mechanism.arguments import make_mechanism
     from common.planning.candidate import Candidate
     from common.planning.plot import draw
@@ -63,7 +68,8 @@ def plan(
         epsilon=rand_epsilon,
     )
     chosen.check_classes(classes)
-    _check_budget(epsilon, delta)
+    charged = "label" if isinstance(chosen, RandRes) else adjacency
+    _check_budget(epsilon, delta, adjacency)
     candidate = Candidate(chosen, classes, float(max_votes_per_person))
     voters = None if teachers is None else parties * teachers
     simulated = None if votes is None else read_votes(votes, candidate, voters)
@@ -72,16 +78,23 @@ def plan(
     )
     if plot is not None:
         at = planned.figures["budget"]["order"]
-        title = f"{mechanism}: epsilon of one record at order {at:g}, delta {delta:g}"
+        title = f"{mechanism}: epsilon ({NOTIONS[charged]}) at order {at:g}, delta {delta:g}"
         draw(plot, planned.curves, [epsilon], title)
-    figures = planned.figures | {"parties": parties, "teachers": simulated.teachers if simulated else voters}
+    figures = planned.figures | {
+        "parties": parties,
+        "teachers": simulated.teachers if simulated else voters,
+        "adjacency": charged,
+        "notion": NOTIONS[charged],
+    }
     write_json(figures, json)
     if json != "-":
         tables.show(figures)
 
 
-def _check_budget(epsilon: float, delta: float) -> None:
+def _check_budget(epsilon: float, delta: float, adjacency: str) -> None:
     if not 0 < epsilon < float("inf"):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"epsilon {epsilon} is not above 0: give 10.")
     if not 0 < delta < 1:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"delta {delta} is not between 0 and 1: give 1e-5.")
+    if adjacency not in NOTIONS:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, "--adjacency: must be record or label.")

@@ -15,14 +15,15 @@ def show(figures: Mapping[str, Any]) -> None:
         f"Every party's budget: epsilon {budget['epsilon']:g} at delta {budget['delta']:g}. Order "
         f"{budget['proposed_order']:g} pays for the most queries in the worst case; figures are at order "
         f"{budget['order']:g}:\n  ostraka guardian budget set --epsilon {budget['epsilon']:g} "
-        f"--delta {budget['delta']:g} --order {budget['order']:g} --site ... --party ...",
+        f"--delta {budget['delta']:g} --order {budget['order']:g} --adjacency {figures['adjacency']} "
+        "--site ... --party ...",
         soft_wrap=True,
     )
-    console.print(_worst(worst))
+    console.print(_worst(worst, figures["notion"]))
     if figures["expected"]:
         expected = figures["expected"]
         console.print(f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered:")
-        console.print(_expected(expected))
+        console.print(_expected(expected, figures["notion"]))
         console.print(
             "Expected figures come from simulated votes, released once. A federation that enforces "
             "worst_case stops by the worst case, whatever exact says; theorem6 bounds one direction only.",
@@ -35,7 +36,7 @@ def show(figures: Mapping[str, Any]) -> None:
         )
 
 
-def _worst(worst: Mapping[str, Any]) -> Table:
+def _worst(worst: Mapping[str, Any], notion: str) -> Table:
     table = Table("worst case, one record", "if all are answered", "if none passes")
     check, answer, batch = (worst[f"rdp_of_{what}"] for what in ("a_check", "an_answer", "a_batch"))
     table.add_row("rdp of one query", f"{check + answer:.6g}", f"{check if check else answer:.6g}")
@@ -43,15 +44,15 @@ def _worst(worst: Mapping[str, Any]) -> Table:
         table.add_row("rdp of a whole batch", f"{batch:.6g}", f"{batch:.6g}")
     table.add_row("queries that fit", _count(worst["fits_all_answered"]), _count(worst["fits_none_answered"]))
     table.add_row(
-        f"epsilon of {worst['queries']:,} queries",
+        f"epsilon of {worst['queries']:,} queries ({notion})",
         f"{worst['epsilon_all_answered']:.3f}",
         f"{worst['epsilon_none_answered']:.3f}",
     )
     return table
 
 
-def _expected(expected: Mapping[str, Any]) -> Table:
-    table = Table("bound", "epsilon", "queries that fit", "its best order")
+def _expected(expected: Mapping[str, Any], notion: str) -> Table:
+    table = Table("bound", f"epsilon ({notion})", "queries that fit", "its best order")
     for bound, figures in expected["bounds"].items():
         table.add_row(
             bound, f"{figures['epsilon']:.3f}", _count(figures["fits"]), f"{figures['best_order']:g}"

@@ -1,0 +1,6 @@
+"""What an epsilon promises, in words."""
+
+from collections.abc import Mapping
+
+NOTIONS: Mapping[str, str] = {"record": "DP for records", "label": "label-DP"}
+"""By the adjacency that was charged: a whole record may differ, or its label alone."""
