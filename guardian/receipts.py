@@ -69,6 +69,8 @@ def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.R
     @cache
     def cost(mechanism: bytes, order: float, sensitivity: float, classes: int, queries: int) -> int:
         parsed = _mechanism(mechanism)
+        if classes < (1 if parsed.multi_label else 2):
+            raise _invalid("need at least two classes, or one label")
         worst = worst_case(parsed, order, sensitivity, classes=classes)
         return worst.reservation(queries, parsed.answers(classes))
 
@@ -101,8 +103,8 @@ def _units(site: str, receipt: common_pb2.Receipt) -> Iterator[UnitKey]:
 def _check(receipt: common_pb2.Receipt) -> None:
     if receipt.adjacency not in ("record", "label"):
         raise _invalid(f"name adjacency {receipt.adjacency!r}")
-    if not (receipt.classes >= 1 and 0 < receipt.sensitivity < math.inf):
-        raise _invalid("need at least one label and a sensitivity above 0")
+    if not 0 < receipt.sensitivity < math.inf:
+        raise _invalid("need a sensitivity above 0")
     if not receipt.session_id or receipt.batch_id >= 2**63:
         raise _invalid("must name the batch that they are of")
 
