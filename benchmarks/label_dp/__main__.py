@@ -18,7 +18,7 @@ from common.cli import run, write_json
 from common.telemetry import progress
 
 app = typer.Typer(add_completion=False)
-QUICK = replace(SIZES[Dataset.DIGITS], train=300, test=100, simclr=False, teachers=5, steps=4, seeds=1)
+QUICK = replace(SIZES[Dataset.DIGITS], train=300, test=100, embedding=0, teachers=5, steps=4, seeds=1)
 """What shows in a minute that everything runs."""
 
 

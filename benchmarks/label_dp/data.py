@@ -34,7 +34,7 @@ class Size:
         train: records with private labels.
         test: records to test on.
         clusters: of all features.
-        simclr: whether features are embedded before they are clustered, and for teachers.
+        embedding: steps of SimCLR, whose embedding is clustered and shown to teachers; 0: the features are.
         teachers: of PATE-FM.
         steps: of every student.
         seeds: how often everything is repeated.
@@ -43,16 +43,16 @@ class Size:
     train: int
     test: int
     clusters: int
-    simclr: bool
+    embedding: int
     teachers: int
     steps: int
     seeds: int
 
 
 SIZES = {
-    Dataset.DIGITS: Size(1400, 397, clusters=10, simclr=True, teachers=100, steps=400, seeds=3),
-    Dataset.MNIST: Size(20_000, 2000, clusters=20, simclr=True, teachers=200, steps=300, seeds=1),
-    Dataset.ADULT: Size(20_000, 5000, clusters=20, simclr=False, teachers=200, steps=300, seeds=1),
+    Dataset.DIGITS: Size(1400, 397, clusters=10, embedding=400, teachers=100, steps=400, seeds=3),
+    Dataset.MNIST: Size(20_000, 2000, clusters=20, embedding=150, teachers=200, steps=300, seeds=1),
+    Dataset.ADULT: Size(20_000, 5000, clusters=20, embedding=0, teachers=200, steps=300, seeds=1),
 }
 
 

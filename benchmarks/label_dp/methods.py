@@ -32,7 +32,7 @@ VERY_SMALL = 0.02
 """Where NoiseCluster alone is of use."""
 NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
 DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
-METHODS = (DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL, PATE_FM)
+METHODS = (DENOISE_SSL, LDP_SSL, PATE_FM, LDP_NORMAL, AUG_DESCENT)
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ class Bench:
     """One draw of a dataset; what several methods need is made once."""
 
     def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
-        """Takes the records, and a folder for the embedding and the teachers' votes."""
+        """Takes the records, and a folder for the embedding, private labels and teachers' votes."""
         self._split, self._size, self._seed, self._cache = split, size, seed, cache
-        self._private: dict[float, Labels] = {}
         cache.mkdir(parents=True, exist_ok=True)
 
     def measure(self, method: str, epsilon: float | None) -> Measure:
@@ -83,9 +82,10 @@ class Bench:
 
     def _randomized(self, epsilon: float) -> Labels:
         """Labels by RandRes, the same for every student."""
-        if epsilon not in self._private:
-            self._private[epsilon] = randomize(self._split.y, self._split.classes, epsilon)
-        return self._private[epsilon]
+        file = self._cache / f"labels-{epsilon:g}.npy"
+        if not file.exists():
+            np.save(file, randomize(self._split.y, self._split.classes, epsilon))
+        return np.asarray(np.load(file), np.int64)
 
     def _noise_cluster(self, epsilon: float) -> Measure:
         """Labels every cluster as a guardian does; test records have the label of their cluster."""
@@ -135,11 +135,12 @@ class Bench:
     def _embedding(self) -> Features:
         """All features, the test records' last; embedded where the dataset asks for it."""
         features = np.concatenate([self._split.X, self._split.X_test])
-        if not self._size.simclr:
+        if not self._size.embedding:
             return features
         file = self._cache / "embedding.npy"
         if not file.exists():
-            np.save(file, embed(features, self._split.shape, seed=self._seed))
+            steps = self._size.embedding
+            np.save(file, embed(features, self._split.shape, seed=self._seed, steps=steps))
         return np.asarray(np.load(file), np.float32)
 
     @cached_property
