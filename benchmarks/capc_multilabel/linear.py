@@ -8,6 +8,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from benchmarks.dpsgd.measures import YES
+
 REGULARISATION = 100.0
 STEPS = 100
 
@@ -53,7 +55,8 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
         """Returns 0 or 1 for each label, (Q, k)."""
-        return (self.predict_proba(X) >= 1 / 2).astype(np.int64)
+        yes: NDArray[np.int64] = (self.predict_proba(X) >= YES).astype(np.int64)
+        return yes
 
     def __sklearn_tags__(self) -> Any:
         """Says that it takes labels."""
@@ -63,7 +66,8 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scaled(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         scaled = (X - self.mean_) / self.deviation_
-        return np.column_stack([scaled, np.ones(len(X))])
+        augmented: NDArray[np.float64] = np.column_stack([scaled, np.ones(len(X))])
+        return augmented
 
     def _weights(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
         """What each record weighs for each label, (N, k); all of a label's together N."""

@@ -25,13 +25,15 @@ class Said:
         asked: by every party's, of the records of all pools, (parties, pools, labels).
         querying: the QUERYING weakest parties, int64, the weakest first.
         tested: by their own models, of the test records, (QUERYING, test, labels).
-        initial: by one model of all training records, (test, labels).
+        initial: by one model of all training records, of the test records, (test, labels).
+        initial_pool: likewise of all pools, (pools, labels).
     """
 
     asked: Scores
     querying: NDArray[np.int64]
     tested: Scores
     initial: Scores
+    initial_pool: Scores
 
 
 def fitted(parts: Sequence[Records], seed: int) -> Estimators:
@@ -77,8 +79,9 @@ def _said(split: Split, seed: int) -> Said:
     asked = scores(fitted(own, seed), split.pool.X, split.labels)
     querying = weakest(asked, split.pool.y)
     tested = scores(fitted([own[party] for party in querying], seed), split.test.X, split.labels)
-    initial = scores(fitted([split.private], seed), split.test.X, split.labels)[0]
-    return Said(asked, querying, tested, initial)
+    whole = fitted([split.private], seed)
+    initial, initial_pool = (scores(whole, part.X, split.labels)[0] for part in (split.test, split.pool))
+    return Said(asked, querying, tested, initial, initial_pool)
 
 
 def _silent(done: int, total: int) -> None:

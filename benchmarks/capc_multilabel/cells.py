@@ -1,0 +1,102 @@
+"""Every federation and every method measured once: what is in the cache is not measured again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from benchmarks.capc_multilabel.central import METHODS, Outcome
+from benchmarks.capc_multilabel.data import EPSILONS, Setting, Split, deal, load
+from benchmarks.capc_multilabel.models import Said, said
+from benchmarks.capc_multilabel.retraining import Federation, federation
+from common.files import write_atomic
+
+MECHANISMS = ("binary", "tau")
+CENTRAL: Sequence[tuple[str, float | None]] = (
+    ("non-private", None),
+    *((method, epsilon) for epsilon in EPSILONS for method in METHODS if method != "non-private"),
+)
+"""Table 2's methods, with their epsilons."""
+PER_SEED = len(MECHANISMS) + len(CENTRAL)
+"""Cells of one dataset and seed."""
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class Retrained:
+    """A seed's federation by one mechanism."""
+
+    dataset: str
+    parties: int
+    mechanism: str
+    seed: int
+    found: Federation
+
+
+@dataclass(frozen=True)
+class Central:
+    """A method's outcome by one seed; without an epsilon for what has no privacy."""
+
+    dataset: str
+    method: str
+    epsilon: float | None
+    seed: int
+    found: Outcome
+
+
+class Bench:
+    """One dataset; what was measured of it is kept in a folder."""
+
+    def __init__(self, setting: Setting, cache: Path) -> None:
+        """Takes the folder; it is created."""
+        self._setting, self._cache = setting, cache / setting.name
+        self._records = load(setting)
+        self._cache.mkdir(parents=True, exist_ok=True)
+
+    def retrained(self, mechanism: str, seed: int) -> Retrained:
+        """Returns a federation of Table 1 by one of MECHANISMS."""
+        name, parties = self._setting.name, self._setting.parties
+
+        def measured() -> Federation:
+            chosen = self._setting.binary if mechanism == "binary" else self._setting.tau
+            return federation(*self._dealt(parties, seed), chosen, seed)
+
+        found = self._kept(f"retrained-{mechanism}-{seed}", Federation, measured)
+        return Retrained(name, parties, mechanism, seed, found)
+
+    def central(self, method: str, epsilon: float | None, seed: int) -> Central:
+        """Returns one of METHODS at an epsilon."""
+
+        def measured() -> Outcome:
+            dealt = self._dealt(self._setting.teachers, seed)
+            return METHODS[method](self._setting, *dealt, epsilon or 0.0, seed)
+
+        named = method.lower().replace(", ", "-").replace(" ", "-")
+        found = self._kept(f"central-{named}-{epsilon or 0:g}-{seed}", Outcome, measured)
+        return Central(self._setting.name, method, epsilon, seed, found)
+
+    def _dealt(self, shares: int, seed: int) -> tuple[Split, Said]:
+        split = deal(*self._records, shares, self._setting.pool, seed)
+        return split, said(split, seed, self._cache / f"said-{shares}-{seed}.npz")
+
+    def _kept(self, name: str, kind: type[Kept], measured: Callable[[], Kept]) -> Kept:
+        file, form = self._cache / f"{name}.json", TypeAdapter(kind)
+        if not file.exists():
+            write_atomic(file, form.dump_json(measured(), indent=1).decode())
+        return form.validate_json(file.read_bytes())
+
+
+def cells(
+    setting: Setting, seeds: Sequence[int], cache: Path, advance: Callable[[], None]
+) -> Iterator[Retrained | Central]:
+    """Yields all cells of a dataset; `advance` is told of each that is done."""
+    bench = Bench(setting, cache)
+    for seed in seeds:
+        for mechanism in MECHANISMS:
+            yield bench.retrained(mechanism, seed)
+            advance()
+        for method, epsilon in CENTRAL:
+            yield bench.central(method, epsilon, seed)
+            advance()

@@ -1,0 +1,119 @@
+"""Table 2 of 000: training records in one place, learned without privacy, by DP-SGD, and from votes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.capc_multilabel.data import DELTA, Records, Setting, Split
+from benchmarks.capc_multilabel.linear import Linear
+from benchmarks.capc_multilabel.models import Said, balanced_accuracy
+from benchmarks.capc_multilabel.noise import RepeatableNoise
+from benchmarks.capc_multilabel.sessions import Mechanism, session
+from benchmarks.dpsgd.data import PROBLEMS, standardised
+from benchmarks.dpsgd.learning import dpsgd
+from benchmarks.dpsgd.measures import Measure, measure
+from client.students.mixmatch import MixMatch
+from common.learning.data import Labelled
+from common.learning.learning import Learning
+from common.privacy import epsilon as epsilon_of
+
+STUDENT = Learning(steps=400)
+Probabilities = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One method's measure.
+
+    Attributes:
+        queries: labelled by votes; none for what does not vote.
+        spent: epsilon of these very votes, or of DP-SGD; `worst_case` whatever the votes or records are.
+        measure: on test records, yes from one half on.
+        at_means: balanced accuracy where each label's yes begins at its mean score on the unlabeled pool,
+            which costs no privacy.
+    """
+
+    queries: int | None
+    spent: float | None
+    worst_case: float | None
+    measure: Measure
+    at_means: float
+
+
+Method = Callable[[Setting, Split, Said, float, int], Outcome]
+"""What a method comes to at an epsilon, by a seed."""
+Student = Callable[[Records, NDArray[np.float32], int], Callable[[NDArray[np.float32]], Probabilities]]
+"""What predicts, learned from labelled records and from unlabeled ones, by a seed."""
+
+
+def without_privacy(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
+    """One model of all training records."""
+    return Outcome(None, None, None, *_quality(split, said.initial, said.initial_pool))
+
+
+def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
+    """DP-SGD on all training records; what scales them is the pool."""
+    (problem,) = (one for one in PROBLEMS if one.name == setting.name)
+    private, test, pool = (
+        standardised(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
+    )
+    trained = dpsgd(
+        private,
+        split.private.y,
+        epsilon,
+        DELTA,
+        classes=split.labels,
+        network=problem.network,
+        training=problem.training,
+        seed=seed,
+    )
+    scores = trained.predict_proba(test), trained.predict_proba(pool)
+    return Outcome(None, epsilon, epsilon, *_quality(split, *scores))
+
+
+def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method:
+    """A student of what a dataset's mechanism releases of all teachers' votes."""
+
+    def method(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
+        random = np.random.default_rng(seed)
+        order = random.permutation(len(split.pool.y))
+        found = session(said.asked[:, order], voting(setting), epsilon, RepeatableNoise(random))
+        asked, X = len(found.answers), split.pool.X[order]
+        predict = student(Records(X[:asked], found.answers), X[asked:], seed)
+        return Outcome(
+            asked,
+            epsilon_of(found.spent, found.order, DELTA),
+            epsilon_of(found.worst_case, found.order, DELTA),
+            *_quality(split, predict(split.test.X), predict(split.pool.X)),
+        )
+
+    return method
+
+
+def mixmatch(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
+    """A MixMatch student for labels."""
+    student = MixMatch(classes=labelled.y.shape[1], learning=STUDENT, seed=seed)
+    return student.fit(Labelled(labelled.X, labelled.y), unlabeled).predict_proba
+
+
+def linear(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
+    """The model that teachers are, of the released labels alone."""
+    return Linear("balanced").fit(labelled.X, labelled.y).predict_proba
+
+
+METHODS: Mapping[str, Method] = {
+    "non-private": without_privacy,
+    "DP-SGD": by_dpsgd,
+    "Powerset PATE, MixMatch": by_votes(lambda setting: setting.powerset, mixmatch),
+    "Powerset PATE, linear": by_votes(lambda setting: setting.powerset, linear),
+    "Binary PATE, MixMatch": by_votes(lambda setting: setting.central, mixmatch),
+    "Binary PATE, linear": by_votes(lambda setting: setting.central, linear),
+}
+
+
+def _quality(split: Split, tested: Probabilities, pool: Probabilities) -> tuple[Measure, float]:
+    above = (tested >= pool.mean(axis=0)).astype(np.int64)
+    return measure(split.test.y, tested.astype(np.float64)), balanced_accuracy(split.test.y, above)
