@@ -8,21 +8,30 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.label_dp.data import Dataset
-from benchmarks.label_dp.methods import METHODS, NOISE_CLUSTER, NON_PRIVATE
+from benchmarks.label_dp.methods import (
+    AUG_DESCENT,
+    DENOISE_SSL,
+    LDP_NORMAL,
+    LDP_SSL,
+    NOISE_CLUSTER,
+    NON_PRIVATE,
+    PATE_FM,
+)
 from benchmarks.label_dp.tables import NAMES, Measures
 
-COLOURS = dict(
-    zip(
-        (NOISE_CLUSTER, *METHODS),
-        ("#000000", "#d55e00", "#0072b2", "#009e73", "#999999", "#cc79a7"),
-        strict=True,
-    )
-)
+COLOURS = {
+    NOISE_CLUSTER: "#000000",
+    DENOISE_SSL: "#d55e00",
+    LDP_SSL: "#0072b2",
+    PATE_FM: "#cc79a7",
+    LDP_NORMAL: "#e69f00",
+    AUG_DESCENT: "#009e73",
+}
 
 
 def plot(measures: Measures, datasets: Sequence[Dataset], target: Path) -> None:
     """Draws a line for each method, the mean over seeds; writes an image."""
-    figure = Figure(figsize=(4.2 * len(datasets), 4), layout="constrained")
+    figure = Figure(figsize=(max(8.0, 4.2 * len(datasets)), 4.2), layout="constrained")
     panels = figure.subplots(1, len(datasets), squeeze=False)[0]
     for axes, dataset in zip(panels, datasets, strict=True):
         _panel(axes, measures, dataset)
