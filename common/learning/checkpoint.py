@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,11 +14,9 @@ from torch import Tensor, nn
 
 from common.files import replace_durably
 from common.learning.data import Labelled
-from common.learning.learning import Learning, Look
+from common.learning.learning import Learning
 from common.learning.objective import Objective
-
-if TYPE_CHECKING:
-    from common.learning.loop import _Course
+from common.learning.state import State
 
 _HEADER = "ostraka"
 
@@ -35,48 +32,21 @@ class Checkpoint:
         self._path = path
         self._training = training
 
-    def save(self, course: "_Course") -> None:
+    def save(self, state: State) -> None:
         """Keeps the training as it stands."""
         if self._path is None:
             return
-        watch = course.watch
-        header = {
-            "training": self._training,
-            "done": course.done,
-            "waited": watch.waited,
-            "best_step": watch.best_step,
-            "looks": [asdict(look) for look in watch.looks],
+        tensors = {
+            f"{part}/{name}": value.contiguous()
+            for part, values in state.parts.items()
+            for name, value in values.items()
         }
+        header = json.dumps({"training": self._training, "notes": dict(state.notes)})
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        replace_durably(self._path, save(_tensors(course), {_HEADER: json.dumps(header)}))
+        replace_durably(self._path, save(tensors, {_HEADER: header}))
 
-    def restore(self, course: "_Course") -> None:
-        """Puts the training where the file says it stood, if the file is of the same training."""
-        found = self._read()
-        if found is None:
-            return
-        header, tensors = found
-        parts = _parts(tensors)
-        course.net.load_state_dict(parts["net"])
-        course.average.net.load_state_dict(parts["average"])
-        course.random.set_state(parts["random"]["state"])
-        course.draws.left = parts["left"]["labelled"].to(course.random.device)
-        course.pool_draws.left = parts["left"]["unlabeled"].to(course.random.device)
-        _restore_optimizer(course.optimizer, parts["optimizer"])
-        course.done = header["done"]
-        watch = course.watch
-        watch.waited, watch.best_step = header["waited"], header["best_step"]
-        watch.looks = [Look(**look) for look in header["looks"]]
-        watch.best = parts.get("best", {})
-        if "mistakes" in parts:
-            watch.best_mistakes = parts["mistakes"]["best"].numpy()
-
-    def remove(self) -> None:
-        """Removes the file of a training that is done."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-    def _read(self) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+    def read(self) -> State | None:
+        """Where the file says the training stood; None unless it is of the same training, and whole."""
         if self._path is None or not self._path.exists():
             return None
         try:
@@ -84,9 +54,15 @@ class Checkpoint:
                 header = json.loads(file.metadata()[_HEADER])
                 if header["training"] != self._training:
                     return None
-                return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return State(header["notes"], _parts(tensors))
         except (OSError, SafetensorError, ValueError, KeyError, TypeError):
             return None
+
+    def remove(self) -> None:
+        """Removes the file of a training that is done."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
 
 def fingerprint(
@@ -116,41 +92,10 @@ def _add(digest: Any, name: str, values: NDArray[Any]) -> None:
     digest.update(np.ascontiguousarray(values).tobytes())
 
 
-def _tensors(course: "_Course") -> dict[str, Tensor]:
-    """All that changes in a training, named "part/name"."""
-    parts: dict[str, dict[str, Tensor]] = {
-        "net": course.net.state_dict(),
-        "average": course.average.net.state_dict(),
-        "random": {"state": course.random.get_state()},
-        "left": {"labelled": course.draws.left, "unlabeled": course.pool_draws.left},
-        "optimizer": _optimizer(course.optimizer),
-        "best": course.watch.best,
-    }
-    if course.watch.best_mistakes is not None:
-        parts["mistakes"] = {"best": torch.from_numpy(course.watch.best_mistakes)}
-    return {
-        f"{part}/{name}": value.contiguous()
-        for part, values in parts.items()
-        for name, value in values.items()
-    }
-
-
 def _parts(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Tensors named "part/name", by part and name."""
     parts: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         part, _, rest = name.partition("/")
         parts.setdefault(part, {})[rest] = value
     return parts
-
-
-def _optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    state = optimizer.state_dict()["state"]
-    return {f"{row}/{name}": value for row, values in state.items() for name, value in values.items()}
-
-
-def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        row, _, rest = name.partition("/")
-        state.setdefault(int(row), {})[rest] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

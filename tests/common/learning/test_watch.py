@@ -39,7 +39,7 @@ def watched(n: int, *weights: float, patience: int = 2) -> tuple[Watch, Bias]:
 def test_a_network_that_gets_worse_is_given_back_its_best_weights() -> None:
     watch, net = watched(500, 0.6, 0.9, 0.5)
     assert watch.keep(net) == 2
-    assert float(net.weight) == np.float32(0.9)
+    assert net.weight.item() == np.float32(0.9)
     assert [round(look.error or 0, 1) for look in watch.looks] == [0.4, 0.1, 0.5]
 
 
@@ -52,7 +52,7 @@ def test_it_learns_no_more_after_patience() -> None:
 def test_few_records_do_not_tell_and_the_end_is_kept() -> None:
     watch, net = watched(5, 0.9, 0.5, 0.5, 0.5)
     assert watch.keep(net) == 4
-    assert float(net.weight) == 0.5
+    assert net.weight.item() == 0.5
     assert not watch.enough
 
 
