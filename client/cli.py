@@ -16,6 +16,7 @@ from client.dependencies.asking import DependentResult
 from client.dependencies.cli import File as Dependencies
 from client.dependencies.cli import dependencies as learn_dependencies
 from client.dependencies.cli import tell as left_out_labels
+from client.label_dp.cli import calibrate
 from client.label_dp.clusters import KMEANS
 from client.options import (
     AdjacencyName,
@@ -147,6 +148,7 @@ def label_command(
 
 
 app.command("plan")(planning_cli.plan)
+app.command("calibrate")(calibrate)
 app.command("dependencies")(learn_dependencies)
 
 
