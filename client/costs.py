@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from client.answers import answered_mask
 from client.state import Batch, Clique, Party, RunState
 from common.errors import ErrorCode, OstrakaError
+from common.notions import NOTIONS
 from common.plan import Plan
 from common.privacy import ORDERS, epsilon, worst_case
-
-NOTIONS = {"record": "DP for records", "label": "label-DP"}
-"""What an epsilon promises, by the adjacency that it was charged under."""
 
 
 @dataclass(frozen=True)

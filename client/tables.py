@@ -97,7 +97,7 @@ def unguaranteed(sites: Iterable[str]) -> str:
 def _labels(figures: Mapping[str, Any]) -> Table:
     table = _right(Table("label", "answered", "positive", title="Answers by label"))
     for label in figures["labels"]:
-        table.add_row(label["name"], str(label["answered"]), str(label["positive"]))
+        table.add_row(Text(label["name"]), str(label["answered"]), str(label["positive"]))
     return table
 
 

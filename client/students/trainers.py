@@ -113,7 +113,7 @@ def _network(
     )
     labelled, validation = _split(own, seed)
     if released is not None:
-        labelled = _with(labelled, released, told=choice.smoothing or choice.student in DOUBTING)
+        labelled = _with(labelled, released, choice)
     return student.fit(
         labelled,
         None if released is None else released.unlabeled,
@@ -148,11 +148,14 @@ def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
     return whole.rows(~held), whole.rows(held)
 
 
-def _with(labelled: Any, released: Released, *, told: bool) -> Any:
-    """Own and released labels, `told` how often these are wrong."""
+def _with(labelled: Any, released: Released, choice: Choice) -> Any:
+    """Own and released labels; a student that doubts labels is told that any released one may be wrong."""
     from common.learning.data import Labelled, joined
 
-    given = Labelled(released.X, released.y, released.error if told else None)
+    error = released.error if choice.smoothing else None
+    if choice.student in DOUBTING:
+        error = np.maximum(released.error, np.finfo(np.float32).tiny)
+    given = Labelled(released.X, released.y, error)
     return given if labelled is None else joined(labelled, given)
 
 

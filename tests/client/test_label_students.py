@@ -14,10 +14,11 @@ from client import tables
 from client.answers import Answer
 from client.retraining import as_json, retrain
 from client.run_folder import pool_digest
-from client.state import Batch, RunState, RunStore
+from client.state import Batch, Party, RunState, RunStore
 from client.students.files import TRUSTED
 from client.students.metrics import measure
 from client.students.models import UNKNOWN, probabilities, train
+from client.students.trainers import Choice
 from common.config import SiteConfig, write_site
 from common.datasets import from_arrays, save
 from common.errors import ErrorCode, OstrakaError
@@ -74,7 +75,8 @@ def test_labels_that_all_records_share_have_no_ranking() -> None:
     assert [(label.support, label.auc) for label in metrics.labels] == [(3, None)] * 2
 
 
-def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> None:
+def cubes(tmp_path: Path) -> None:
+    """A site with 15 own records, a run that labelled a pool of 200, and test records."""
     site, run = tmp_path / "query", tmp_path / "run"
     site.mkdir()
     run.mkdir()
@@ -87,6 +89,25 @@ def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> No
         save(data.take(rows), tmp_path / f"{name}.npz")
     save(replace(data.take(pool), y=None), tmp_path / "pool.npz")
     store_run(run, task.prepare(X[pool]), task.digest, Y[pool])
+
+
+@pytest.mark.parametrize("student", ["supervised", "vat", "mixmatch", "fixmatch"])
+def test_networks_learn_labels_with_gaps(tmp_path: Path, student: str) -> None:
+    cubes(tmp_path)
+    choice = Choice(student, model="network", steps=100, device="cpu", smoothing=True)
+    files = {name: tmp_path / f"{name}.npz" for name in ("own", "pool", "test")}
+    result = retrain(
+        tmp_path / "query", files["own"], tmp_path / "run", files["pool"], test=files["test"], choice=choice
+    )
+    assert result.after is not None
+    assert result.before is not None
+    assert result.after.balanced_accuracy > 0.8
+    assert [label.name for label in result.after.labels] == ["low", "mid", "top"]
+
+
+def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> None:
+    cubes(tmp_path)
+    site, run = tmp_path / "query", tmp_path / "run"
     result = retrain(site, tmp_path / "own.npz", run, tmp_path / "pool.npz", test=tmp_path / "test.npz")
     assert (result.labelled, result.released) == (15, 190)
     assert result.before is not None
@@ -130,6 +151,7 @@ def store_run(run: Path, features: np.ndarray, digest: bytes, truth: np.ndarray)
         pool_sha256=pool_digest(features),
         pool_size=size,
         plan=plan.serialize().hex(),
+        parties=tuple(Party(site=site, teachers=25, max_votes_per_person=1) for site in plan.parties),
         batches=(Batch(id=1, queries=tuple(range(size)), status="released", answers=tuple(answers)),),
     )
     RunStore.create(run, state)

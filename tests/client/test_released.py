@@ -5,13 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from client.label_dp.denoise_ssl import DenoiseSsl
 from client.retraining import retrain
 from client.run_folder import pool_digest
 from client.state import Batch, Party, RunState, RunStore
 from client.students.models import UNKNOWN
+from client.students.registry import STUDENTS
 from client.students.released import read_released
 from client.students.trainers import Choice
 from common.datasets import Dataset, digits, save
+from common.learning.data import Labelled
 from common.mechanism import AnyMechanism, NoiseCluster, RandRes
 from common.plan import Plan
 from common.task import Task, load_task
@@ -71,6 +74,27 @@ def test_a_cluster_labels_all_its_records(bench: Bench, task: Task) -> None:
     released = read_released(task, bench.run, bench.pool)
     np.testing.assert_array_equal(released.y[np.argsort(released.rows)], 2 * clusters)
     assert (released.error == 0).all()
+
+
+def test_a_student_that_doubts_labels_trusts_own_ones_alone(
+    bench: Bench, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clusters = truth(bench, task) // 2
+    labelled(bench, task, NoiseCluster(sigma=3.0), [0, 2, 4, 6, 8], tuple(clusters.tolist()))
+    seen: list[Labelled] = []
+
+    class Watched(DenoiseSsl):
+        def fit(self, labelled: Labelled, *rest: object, **more: object) -> "Watched":
+            seen.append(labelled)
+            return super().fit(labelled, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setitem(STUDENTS, "denoise-ssl", Watched)
+    choice = Choice("denoise-ssl", steps=1, device="cpu")
+    retrain(bench.site, bench.own, bench.run, bench.pool, test=bench.test, choice=choice)
+    error = seen[0].error
+    assert error is not None
+    assert (error[:-300] == 0).all()
+    assert (error[-300:] > 0).all()
 
 
 @pytest.mark.parametrize("student", ["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent"])

@@ -12,6 +12,7 @@ from client.page.render import render, write_page
 from client.report import report
 from client.retraining import retrain
 from common.errors import ErrorCode, OstrakaError
+from tests.client.dependencies.clinic import ask
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 
@@ -94,7 +95,9 @@ def test_what_comes_from_outside_is_escaped(figures: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "notion"), [(dict, "DP for records"), (as_label_dp, "label-DP")])
 @pytest.mark.parametrize("shown", [dict, in_rounds])
-def test_every_cost_says_what_it_promises(figures: dict[str, Any], kind: Any, shown: Any, notion: str) -> None:
+def test_every_cost_says_what_it_promises(
+    figures: dict[str, Any], kind: Any, shown: Any, notion: str
+) -> None:
     texts = Tags(render(shown(kind(figures)))).texts
     told = [text for text in texts if "epsilon" in text]
     assert len(told) >= 3
@@ -128,3 +131,10 @@ def test_a_student_of_another_pool_is_told(figures: dict[str, Any], federation: 
     with pytest.raises(OstrakaError, match="another pool") as refused:
         report(run_of(federation))
     assert refused.value.code is ErrorCode.RUN_MISMATCH
+
+
+def test_runs_that_dependencies_part_have_one_page(several: Federation) -> None:
+    ask(several, queries=6)
+    page = render(report(run_of(several)))
+    assert "implied" in page
+    assert "of all runs in this folder together" in page
