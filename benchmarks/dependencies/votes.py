@@ -1,0 +1,62 @@
+"""One federation's votes: parties' models on a pool, and what the querying party's own records imply."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.capc_multilabel.data import Records, load
+from benchmarks.capc_multilabel.data import Setting as Shared
+from benchmarks.capc_multilabel.models import fitted, scores
+from client.dependencies.learn import SUPPORT, Absences, choose_parents
+
+YES = 0.5
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What there is before any noise.
+
+    Attributes:
+        yes: votes of the answering parties' models, one each, bool (parties, pool, labels).
+        true: the pool's labels, int64 (pool, labels), that only metrics see.
+        own: labels of the querying party's records, int64 (N, labels).
+    """
+
+    yes: NDArray[np.bool_]
+    true: NDArray[np.int64]
+    own: NDArray[np.int64]
+
+    def families(self, confidence: float) -> dict[int, tuple[int, ...]]:
+        """The children of each parent, learned on the querying party's own labels."""
+        found: dict[int, list[int]] = {}
+        for child, parent in choose_parents(Absences.of(self.own).gains(confidence, SUPPORT)).items():
+            found.setdefault(parent, []).append(child)
+        return {parent: tuple(children) for parent, children in found.items()}
+
+
+def votes(setting: Shared, pool: int, seed: int, cache: Path) -> Votes:
+    """Read a seed's votes from the cache, or train a model for each party and keep what they say.
+
+    The first of `setting.parties` parties asks, the others answer.
+    """
+    file = cache / f"votes-{setting.name}-{pool}-{seed}.npz"
+    if not file.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial.npz")
+        np.savez_compressed(partial, **vars(_trained(setting, pool, seed)))
+        partial.rename(file)
+    with np.load(file) as arrays:
+        return Votes(**arrays)
+
+
+def _trained(setting: Shared, pool: int, seed: int) -> Votes:
+    train, other = load(setting)
+    random = np.random.default_rng(seed)
+    own, *others = (
+        train.rows(rows) for rows in np.array_split(random.permutation(len(train.X)), setting.parties)
+    )
+    asked: Records = other.rows(random.permutation(len(other.X))[:pool])
+    labels = train.y.shape[1]
+    return Votes(scores(fitted(others, seed), asked.X, labels) >= YES, asked.y, own.y)
