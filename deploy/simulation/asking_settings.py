@@ -8,8 +8,15 @@ if TYPE_CHECKING:
     from deploy.simulation.settings import Settings
 
 
-def check_secret_labels(settings: "Settings") -> None:
-    """Raise ValueError for settings that secret labels of shared features have no use for."""
+def check(settings: "Settings") -> None:
+    """Raise ValueError for settings that exclude each other."""
+    _check_secret_labels(settings)
+    _check_rounds(settings)
+    _check_dependencies(settings)
+    _check_queriers(settings)
+
+
+def _check_secret_labels(settings: "Settings") -> None:
     wanted = suiting(settings.label_dp)
     for name, value in wanted.items():
         if getattr(settings, name) != value:
@@ -20,23 +27,27 @@ def check_secret_labels(settings: "Settings") -> None:
         raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
 
 
-def check_rounds(settings: "Settings") -> None:
-    """Raise ValueError unless rounds of labels can go on by interactive."""
+def _check_rounds(settings: "Settings") -> None:
     if settings.label_rounds > 1 and settings.mechanism not in ("gnmax", "confident"):
         raise ValueError(f"label_rounds begin with gnmax or confident, not {settings.mechanism}")
     if settings.label_rounds > 1 and settings.tally == "blind":
         raise ValueError("label_rounds go on by interactive, which has no tally blind; leave it out")
 
 
-def check_queriers(settings: "Settings") -> None:
-    """Raise ValueError unless every querying party has others to ask."""
+def _check_dependencies(settings: "Settings") -> None:
+    if settings.dependencies and settings.encoding == "ckks":
+        raise ValueError("dependencies ask about chosen labels, which needs encoding plain; leave ckks out")
+
+
+def _check_queriers(settings: "Settings") -> None:
     if settings.queriers is None:
         return
     if settings.queriers > settings.parties:
         raise ValueError(f"{settings.queriers} of {settings.parties} parties cannot ask; name fewer queriers")
-    if settings.parties - 1 < settings.least_parties:
+    others = settings.parties - 1
+    if others < settings.least_parties:
         raise ValueError(
-            f"{settings.parties - 1} parties answer a querying one, and the quorum is {settings.least_parties}"
+            f"{others} parties answer a querying one, and the quorum is {settings.least_parties}"
         )
     if settings.mechanism in ("noise_cluster", "interactive"):
         raise ValueError(f"mechanism {settings.mechanism} has one querying party; leave out queriers")

@@ -11,8 +11,9 @@ from rich.table import Table
 from client import meter
 from client.bars import Bars
 from client.labelling import LabelResult
+from common.notions import NOTIONS
 from deploy.simulation.counts import LabelCount
-from deploy.simulation.notions import GUARANTEE, bound_words, guarantee_words, notion
+from deploy.simulation.notions import bound_words, guarantee_words, notion
 from deploy.simulation.quality import METRICS, Turn
 from deploy.simulation.report import Report, switch_words
 from deploy.simulation.together import training_words
@@ -54,7 +55,7 @@ def show(report: Report, page: Path) -> None:
         f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
-        title=f"Epsilon ({GUARANTEE[report.guarantee]}) at delta {settings.delta:g}, "
+        title=f"Epsilon ({NOTIONS[report.guarantee]}) at delta {settings.delta:g}, "
         f"enforced: {report.enforce}",
     )
     for unit in report.units:
@@ -83,7 +84,7 @@ def show(report: Report, page: Path) -> None:
         console.print(_turns(report.turns))
     if report.rounds:
         console.print(_rounds(report))
-    console.print(guarantee_words(report.guarantee))
+    console.print(guarantee_words(report.guarantee, report.mechanism))
     console.print(f"Report: {page}", soft_wrap=True)
 
 
@@ -105,7 +106,7 @@ def _turns(turns: Iterable[Turn]) -> Table:
 
 
 def _rounds(report: Report) -> Table:
-    worst = f"worst-case epsilon so far ({GUARANTEE[report.guarantee]})"
+    worst = f"worst-case epsilon so far ({NOTIONS[report.guarantee]})"
     columns = ("mechanism", "answered", "by the student", worst, "accuracy", "balanced accuracy")
     table = Table("round", *columns, title="In rounds")
     for one in report.rounds:

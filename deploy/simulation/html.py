@@ -8,9 +8,10 @@ from string import Template
 
 from matplotlib.figure import Figure
 
+from common.notions import NOTIONS
 from deploy.simulation import figures, plots
 from deploy.simulation.holdings import split_words
-from deploy.simulation.notions import GUARANTEE, bound_words, guarantee_words, notion
+from deploy.simulation.notions import bound_words, guarantee_words, notion
 from deploy.simulation.quality import METRICS
 from deploy.simulation.report import Report, Unit, switch_words
 from deploy.simulation.together import training_words
@@ -31,12 +32,12 @@ def render(report: Report) -> str:
         compared="".join(map(_row, _compared(report))),
         per_label="".join(map(_row, _per_label(report))),
         turns=_turns(report) + _rounds(report),
-        guarantee=escape(guarantee_words(report.guarantee)),
+        guarantee=escape(guarantee_words(report.guarantee, report.mechanism)),
         cost=_plot(plots.epsilons, report, _cost(report)),
         speed=_plot(plots.throughput, report, "Throughput while labelling.")
         + _plot(plots.steps, report, "Wall time per step."),
         data_dependent=escape(data_dependent_heading(report)),
-        worst_case=escape(f"worst-case epsilon, {GUARANTEE[report.guarantee]}"),
+        worst_case=escape(f"worst-case epsilon, {NOTIONS[report.guarantee]}"),
         mechanism=escape(_mechanism(report)),
         units="".join(_row(_unit_cells(unit)) for unit in report.units),
         settings="".join(_row((name, str(value))) for name, value in report.settings.model_dump().items()),
@@ -45,7 +46,7 @@ def render(report: Report) -> str:
 
 def data_dependent_heading(report: Report) -> str:
     """The name of a column of epsilons that the policy's bound gave, with that bound."""
-    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {GUARANTEE[report.guarantee]}"
+    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {NOTIONS[report.guarantee]}"
 
 
 def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
@@ -78,7 +79,7 @@ def _per_label(report: Report) -> Iterable[tuple[str, ...]]:
 
 
 def _cost(report: Report) -> str:
-    return f"Epsilon ({GUARANTEE[report.guarantee]}) of every unit over time, against its budget."
+    return f"Epsilon ({NOTIONS[report.guarantee]}) of every unit over time, against its budget."
 
 
 def _turns(report: Report) -> str:
@@ -122,7 +123,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         largest = max(unit.epsilon_data_dependent for unit in report.units)
         worst = max(unit.epsilon_worst_case for unit in report.units)
         yield data_dependent_heading(report), f"{largest:.2f}"
-        yield f"worst-case epsilon, {GUARANTEE[report.guarantee]}", f"{worst:.2f}"
+        yield f"worst-case epsilon, {NOTIONS[report.guarantee]}", f"{worst:.2f}"
     if report.training is not None and report.training.costs:
         yield "epsilon of training alone", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
     if report.training is not None and report.training.guarantee == "none":
@@ -134,7 +135,7 @@ def _summary(report: Report) -> str:
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"{_budgets(report)} ({GUARANTEE[report.guarantee]}) at delta {settings.delta:g}; "
+        f"{_budgets(report)} ({NOTIONS[report.guarantee]}) at delta {settings.delta:g}; "
         f"enforced: {report.enforce}; "
         f"{switch_words(report.encoding, report.tally, report.head)}. Student: {report.student}."
     )
@@ -173,7 +174,7 @@ def _unit_cells(unit: Unit) -> tuple[str, ...]:
     return (
         unit.party,
         unit.group,
-        unit.adjacency,
+        unit.notion,
         f"{unit.epsilon_data_dependent:.3f}",
         f"{unit.epsilon_worst_case:.3f}",
         f"{unit.epsilon_budget:g}",

@@ -3,7 +3,8 @@
 from typing import Literal
 
 from client.options import Adjacency
-from common.mechanism import BOUND
+from common.mechanism import BOUND, AnyMechanism, RandRes
+from common.notions import NOTIONS
 
 WORST_CASE = "worst-case (holds whatever the votes were)"
 DATA_DEPENDENT: dict[BOUND, str] = {
@@ -13,18 +14,13 @@ DATA_DEPENDENT: dict[BOUND, str] = {
     "exact": "data-dependent (exact, both directions: the largest divergence between the votes that were "
     "cast and any neighbour of them, and is itself private)",
 }
-GUARANTEE: dict[Adjacency, str] = {
-    "record": "DP for records",
-    "label": "label-DP",
-}
-"""What an epsilon protects, by what is charged: whole records, or their labels alone."""
 
 
 def notions(
     bound: BOUND, adjacency: Adjacency
 ) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
     """What each epsilon of the report means, in words."""
-    guarantee = GUARANTEE[adjacency]
+    guarantee = NOTIONS[adjacency]
     return {
         "epsilon_worst_case": f"{WORST_CASE}, {guarantee}",
         "epsilon_data_dependent": f"{DATA_DEPENDENT[bound]}, {guarantee}",
@@ -42,11 +38,16 @@ def bound_words(bound: BOUND) -> str:
     return f"{bound}, {directions[bound]}"
 
 
-def guarantee_words(adjacency: Adjacency) -> str:
-    """What the guarantee covers and what it does not, as a sentence."""
+def guarantee_words(adjacency: Adjacency, mechanism: AnyMechanism) -> str:
+    """What the guarantee covers and what it does not, in sentences."""
     if adjacency == "label":
+        pure = (
+            f" A randomised label is by itself label-DP of epsilon {mechanism.epsilon:g} with delta 0."
+            if isinstance(mechanism, RandRes)
+            else ""
+        )
         return (
             "Every epsilon is of label-DP: it protects the labels of records alone, and their features count "
-            "as known to all sites. It is no guarantee of DP for records."
+            f"as known to all sites. It is no guarantee of DP for records.{pure}"
         )
     return "Every epsilon is of DP for records: it protects a record's features and labels together."

@@ -33,6 +33,7 @@ class Unit(Value):
     party: str
     group: str
     adjacency: str
+    notion: str
     epsilon_worst_case: float
     epsilon_data_dependent: float
     bound: BOUND

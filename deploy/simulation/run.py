@@ -108,6 +108,12 @@ def _check_task(settings: Settings, split: Split) -> None:
             f"Setting task: {settings.task} was asked, and the records of {settings.data} are {found}; "
             "correct it or bring other data.",
         )
+    if settings.dependencies and not several:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Setting dependencies: they are between several labels of a record, and these records have one "
+            "each; leave it out.",
+        )
     if LABELLING[settings.mechanism].multi_label != several:
         fitting = [kind for kind, known in LABELLING.items() if known.multi_label == several]
         raise OstrakaError(

@@ -12,7 +12,7 @@ from common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
 from common.mechanism.arguments import make_mechanism
 from common.plan import ENFORCE, TALLY
 from common.privacy import ORDERS
-from deploy.simulation.asking_settings import check_queriers, check_rounds, check_secret_labels
+from deploy.simulation import asking_settings
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import (
     BY_ENCODING,
@@ -106,9 +106,7 @@ class Settings(Learning, Teaching):
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Settings":
-        check_secret_labels(self)
-        check_rounds(self)
-        check_queriers(self)
+        asking_settings.check(self)
         return self
 
     @model_validator(mode="after")

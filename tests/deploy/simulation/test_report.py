@@ -32,6 +32,7 @@ def unit(party: str) -> Unit:
         party=party,
         group="all",
         adjacency="record",
+        notion="DP for records",
         epsilon_worst_case=18.0,
         epsilon_data_dependent=4.5,
         bound="theorem6",
@@ -254,7 +255,9 @@ def test_a_page_compares_the_student_with_own_data_and_all_teachers() -> None:
 
 @pytest.mark.parametrize(("guarantee", "words"), [("record", "DP for records"), ("label", "label-DP")])
 def test_every_epsilon_says_what_it_protects(guarantee: Adjacency, words: str) -> None:
-    made = report(guarantee=guarantee, notions=notions("exact", guarantee))
+    charged = {"adjacency": guarantee, "notion": words}
+    units = tuple(one.model_copy(update=charged) for one in report().units)
+    made = report(guarantee=guarantee, notions=notions("exact", guarantee), units=units)
     page = render(made)
     other = {"record": "label-DP", "label": "DP for records"}[guarantee]
     assert f"worst-case epsilon, {words}" in page

@@ -129,6 +129,7 @@ def test_sites_sort_as_they_are_numbered() -> None:
         ({"mechanism": "rand_res"}, "give label_dp"),
         ({"label_rounds": 2, "mechanism": "tau"}, "begin with gnmax or confident"),
         ({"label_rounds": 2, "tally": "blind"}, "no tally blind"),
+        ({"dependencies": True, "mechanism": "tau", "encoding": "ckks"}, "leave ckks out"),
         ({"queriers": 6}, "name fewer queriers"),
         ({"queriers": 1, "parties": 2}, "1 parties answer a querying one"),
         ({"queriers": 1, "mechanism": "interactive"}, "leave out queriers"),

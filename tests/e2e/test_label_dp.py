@@ -1,0 +1,77 @@
+"""Whole federations in which features are known and labels alone are secret."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest
+
+from common.mechanism import RandRes
+from deploy.simulation.report import Report
+from deploy.simulation.run import simulate
+from deploy.simulation.settings import load_settings
+
+SMALL = {"parties": 3, "teachers": 1, "labelled": 20, "epsilon": 40, "model": "logistic_regression"}
+RARE = 1e-9
+
+
+def simulated(folder: Path, **changes: Any) -> Report:
+    return simulate(load_settings(None, SMALL | changes), folder, announce=lambda _: nullcontext())
+
+
+def require_label_dp(report: Report, folder: Path) -> None:
+    """Whatever tells of an epsilon says that it is label-DP, and no record budget was touched."""
+    assert report.guarantee == "label"
+    assert {unit.adjacency for unit in report.units} == {"label"}
+    assert all(0 < unit.epsilon_worst_case <= unit.epsilon_budget for unit in report.units)
+    assert all(
+        "label-DP" in words for words in json.loads((folder / "report.json").read_text())["notions"].values()
+    )
+    assert "worst-case epsilon, label-DP" in (folder / "report.html").read_text()
+
+
+def test_every_record_answers_with_a_randomised_label(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    report = simulated(folder, label_dp="ldp-normal", label_epsilon=3, steps=20)
+    require_label_dp(report, folder)
+    records = sum(holding.records for holding in report.holdings)
+    right = sum(count.right for count in report.classes)
+    assert (report.asked, report.answered) == (records, records)
+    truth = RandRes(epsilon=3).truth(len(report.classes))
+    assert binomtest(right, records, truth).pvalue > RARE
+    assert all(3 <= unit.epsilon_worst_case < 3.1 for unit in report.units)
+
+
+def test_clusters_of_shared_records_are_labelled_by_all_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    report = simulated(folder, label_dp="noisecluster", clusters=15)
+    require_label_dp(report, folder)
+    assert (report.asked, report.answered) == (15, 15)
+    assert sum(count.right + count.wrong for count in report.classes) == sum(
+        holding.records for holding in report.holdings
+    )
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.6
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("learner", ["ldp-ssl", "denoise-ssl", "aug-descent"])
+def test_students_learn_from_randomised_labels(tmp_path: Path, learner: str) -> None:
+    folder = tmp_path / "run"
+    report = simulated(folder, label_dp=learner, label_epsilon=3, steps=200)
+    require_label_dp(report, folder)
+    assert report.student == learner
+    assert report.quality.after.accuracy > 0.8
+
+
+@pytest.mark.heavy
+def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    given = {"model": None, "sigma1": 1.0, "sigma2": 1.0, "threshold": 2, "queries": 100}
+    report = simulated(folder, label_dp="pate-fm", steps=100, epsilon=400, **given)
+    require_label_dp(report, folder)
+    assert report.asked == 100
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.8

@@ -1,0 +1,111 @@
+"""Whole federations in which students learn in other ways than from one run's labels at once."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials
+from deploy.simulation.report import Report
+from deploy.simulation.run import simulate
+from deploy.simulation.settings import Settings
+from guardian.admin.verification import verify_ledger
+
+SMALL = Settings(
+    parties=4,
+    teachers=1,
+    labelled=20,
+    queries=20,
+    batch_size=10,
+    sigma1=1.0,
+    sigma2=1.0,
+    threshold=2,
+    epsilon=1000,
+    model="logistic_regression",
+)
+
+
+def simulated(folder: Path, **changes: Any) -> Report:
+    settings = Settings.model_validate(SMALL.model_dump() | changes)
+    return simulate(settings, folder, announce=lambda _: nullcontext())
+
+
+def several_labels(folder: Path) -> dict[str, Any]:
+    """Settings for records with three labels: the third needs the first."""
+    X = np.random.default_rng(2).normal(size=(600, 5))
+    y = (X[:, :3] > 0).astype(int)
+    y[:, 2] &= y[:, 0]
+    file = folder / "signs.npz"
+    np.savez(file, X=X, y=y, classes=np.array(["first", "second", "third"]))
+    votes = {"sigma1": None, "sigma2": None, "threshold": None}
+    return {"data": str(file), "mechanism": "binary", "sigma": 0.5, "labelled": 80, **votes}
+
+
+def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    report = simulated(folder, queriers=2, queries=10)
+    assert len({turn.party for turn in report.turns}) == 2
+    assert all((turn.queries, turn.asked) == (10, 10) for turn in report.turns)
+    assert report.queries == 20
+    for turn in report.turns:
+        assert Credentials.load(folder / f"{turn.party}-query").identity.uri.endswith("query")
+    charged = {unit.party: len(unit.history) for unit in report.units}
+    asking = {turn.party for turn in report.turns}
+    assert all(charged[site] == (1 if site in asking else 2) for site in SMALL.sites)
+    mean = np.mean([turn.after.balanced_accuracy for turn in report.turns])
+    assert report.quality.after.balanced_accuracy == pytest.approx(mean)
+    assert report.student_balanced_accuracy_after == pytest.approx(mean)
+    assert verify_ledger(folder / "guardian/ledger.db", folder / "guardian/ca.crt", [])
+
+
+def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path) -> None:
+    report = simulated(tmp_path / "run", label_rounds=2, queries=40)
+    assert [one.mechanism for one in report.rounds] == ["confident", "interactive"]
+    assert [one.asked for one in report.rounds] == [10, 10]
+    assert report.asked == 20
+    first, second = (one.epsilon_worst_case for one in report.rounds)
+    assert 0 < first < second
+    assert report.quality.after.accuracy == report.rounds[-1].accuracy
+
+
+def test_implied_labels_are_not_asked(tmp_path: Path) -> None:
+    report = simulated(tmp_path / "run", dependencies=True, **several_labels(tmp_path))
+    assert report.implied > 0
+    third = report.labels[2]
+    assert third.right + third.wrong == 20
+    assert report.label_accuracy is not None
+    assert report.label_accuracy > 0.8
+
+
+def test_dependencies_of_single_labels_start_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match="Setting dependencies") as caught:
+        simulated(tmp_path / "run", dependencies=True)
+    assert caught.value.code == ErrorCode.CONFIG_INVALID
+
+
+def test_the_report_has_every_metric_of_every_label_and_both_baselines(tmp_path: Path) -> None:
+    report = simulated(tmp_path / "run", **several_labels(tmp_path))
+    for _, metrics in report.quality.rows:
+        assert [label.name for label in metrics.labels] == ["first", "second", "third"]
+        assert all(label.auc is not None and label.average_precision is not None for label in metrics.labels)
+        assert metrics.map == pytest.approx(np.mean([label.average_precision for label in metrics.labels]))
+    assert report.quality.ensemble.accuracy > 0.9
+    assert report.quality.own.accuracy == report.student_accuracy_before
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("student", ["vat", "mixmatch", "fixmatch"])
+def test_a_student_of_any_kind_learns_from_released_labels(tmp_path: Path, student: str) -> None:
+    report = simulated(tmp_path / "run", student=student, steps=150, queries=150)
+    assert report.student == student
+    assert report.quality.after.accuracy > report.quality.own.accuracy
+
+
+@pytest.mark.heavy
+def test_mixmatch_learns_several_labels(tmp_path: Path) -> None:
+    changes = several_labels(tmp_path) | {"labelled": 20}
+    report = simulated(tmp_path / "run", student="mixmatch", steps=150, **changes)
+    assert report.quality.after.balanced_accuracy > 0.6
