@@ -242,3 +242,13 @@ def test_receipts_of_labels_charge_labels_alone(tmp_path: Path) -> None:
         at = order(guardian)
         cost = worst_case(DRAWN, at, 3.0, classes=4).reservation(700, 1) * AMOUNT_UNIT
         assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5))}
+
+
+def test_checks_of_label_dp_are_charged_where_they_fail(guardian: Calls) -> None:
+    """001, section 4.2.2 charges answered queries alone."""
+    share_features(guardian)
+    never = Confident(sigma1=2.0, sigma2=1.0, threshold=500.0)
+    assert asked(guardian, never, unanimous(6)) == [(False, 0)] * 6
+    at = order(guardian)
+    check = worst_case(never, at, classes=4).check
+    assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(6 * check, at, 1e-5), rel=1e-6)}
