@@ -73,8 +73,10 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What each record weighs for each label, (N, k); all of a label's together N."""
         if self.class_weight is None:
             return np.ones(y.shape)
-        ones = np.maximum(y.sum(axis=0), 1)
-        return np.where(y == 1, len(y) / (2 * ones), len(y) / (2 * np.maximum(len(y) - ones, 1)))
+        ones = y.sum(axis=0)
+        held = np.where(y == 1, ones, len(y) - ones)
+        weights: NDArray[np.float64] = len(y) / (2 * held)
+        return weights
 
 
 def linear(shape: tuple[int, ...], classes: int) -> Linear:

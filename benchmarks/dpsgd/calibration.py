@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import cache
 
 from common.errors import ErrorCode, OstrakaError
 
@@ -36,6 +37,7 @@ class Noise:
         return float(accountant.get_epsilon(delta))
 
 
+@cache
 def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
     """Returns the least noise, to 1% of epsilon, with which Opacus' PRV accountant stays within `epsilon`.
 
