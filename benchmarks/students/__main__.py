@@ -54,7 +54,7 @@ def main(
 
 def _measured(setting: Setting, cache: Path, students: list[Student], seeds: int) -> Iterator[Cell]:
     division = divide(setting)
-    wanted = list(product(setting.plans, students, range(seeds)))
+    wanted = list(product(range(seeds), setting.plans, students))
     with progress() as display:
         teaching = display.add_task("teachers", total=None)
         measuring = display.add_task("students", total=len(wanted))
@@ -62,7 +62,7 @@ def _measured(setting: Setting, cache: Path, students: list[Student], seeds: int
         told = partial(_tell, display.update, teaching)
         cast = votes(setting, division, cache, told)
         told(1, 1)
-        for plan, student, seed in wanted:
+        for seed, plan, student in wanted:
             steps = partial(_tell, display.update, learning)
             yield cell(cache, setting, division, cast, student.value, plan, seed, steps)
             display.advance(measuring)

@@ -1,7 +1,7 @@
 """What was measured, as a table in Markdown."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 import numpy as np
 
@@ -22,8 +22,10 @@ _HEAD = (
 
 def table(cells: Iterable[Cell]) -> str:
     """A row for each budget and student, with means and, of accuracy, the deviation over seeds."""
-    groups = groupby(cells, key=lambda cell: (cell.budget, cell.student))
-    rows = [_row(list(group)) for _, group in groups]
+    groups = defaultdict(list)
+    for cell in cells:
+        groups[cell.budget, cell.student].append(cell)
+    rows = [_row(group) for group in groups.values()]
     return "\n".join(_line(cells) for cells in (_HEAD, ["---"] * len(_HEAD), *rows))
 
 

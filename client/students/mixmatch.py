@@ -38,7 +38,7 @@ class MixMatch(Neural):
         guesses: int = 2,
         temperature: float = 0.5,
         mixing: float = 0.75,
-        weight: float = 25.0,
+        weight: float = 1.0,
         ramp: float = 0.25,
     ) -> None:
         """Takes the parameters."""

@@ -22,6 +22,7 @@ class Vat(Neural):
         iterations: of the search for the worst change.
         weight: of what the worst change makes of a record.
         certainty: weight of the entropy of what the network says of unlabeled records.
+        ramp: part of all steps over which both weights grow from 0.
     """
 
     default_learning = Learning(steps=3000)
@@ -34,10 +35,11 @@ class Vat(Neural):
         network: Kind = "auto",
         learning: Learning | None = None,
         seed: int = 0,
-        radius: float = 0.25,
+        radius: float = 0.5,
         iterations: int = 1,
         weight: float = 1.0,
-        certainty: float = 1.0,
+        certainty: float = 0.5,
+        ramp: float = 0.25,
     ) -> None:
         """Takes the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)
@@ -45,7 +47,10 @@ class Vat(Neural):
         self.iterations = iterations
         self.weight = weight
         self.certainty = certainty
+        self.ramp = ramp
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Virtual adversarial training's loss, with minimal entropy."""
-        return vat.Vat(views, multi_label, self.radius, self.iterations, self.weight, self.certainty)
+        return vat.Vat(
+            views, multi_label, self.radius, self.iterations, self.weight, self.certainty, self.ramp
+        )

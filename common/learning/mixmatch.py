@@ -15,6 +15,7 @@ from common.learning.augmentation import Augmentation
 from common.learning.data import UNKNOWN
 from common.learning.losses import losses, probabilities
 from common.learning.objective import Step
+from common.learning.ramp import ramp
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class MixMatch:
     guesses: int = 2
     temperature: float = 0.5
     mixing: float = 0.75
-    weight: float = 25.0
+    weight: float = 1.0
     ramp: float = 0.25
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
@@ -52,7 +53,7 @@ class MixMatch:
         answers = torch.where(known, beliefs[: len(x)], UNKNOWN)
         supervised = losses(logits[: len(x)], answers, multi_label=self.multi_label).mean()
         guessed = torch.cat([~known, known.new_ones(len(rows) - len(x), known.shape[1])])
-        return supervised + self._weight(step) * self._squared(logits, beliefs, guessed)
+        return supervised + self.weight * ramp(step, self.ramp) * self._squared(logits, beliefs, guessed)
 
     def _believed(self, net: nn.Module, rows: Tensor, targets: Tensor) -> Tensor:
         """Targets of labelled rows, and guesses for the views of unlabeled ones and for unknown labels."""
@@ -66,12 +67,13 @@ class MixMatch:
         return guessed
 
     def _squared(self, logits: Tensor, beliefs: Tensor, guessed: Tensor) -> Tensor:
-        """Mean squared error of the probabilities where beliefs were `guessed`; 0 where none were."""
-        error = (probabilities(logits, multi_label=self.multi_label) - beliefs) ** 2
-        return (error * guessed).sum() / guessed.sum().clamp(min=1)
+        """Mean squared distance of what the network says to what was `guessed`; 0 where nothing was.
 
-    def _weight(self, step: Step) -> float:
-        return self.weight * min(1.0, (step.number + 1) / max(1.0, self.ramp * step.total))
+        It is that of the vectors of all classes' probabilities, or of each label's two.
+        """
+        error = (probabilities(logits, multi_label=self.multi_label) - beliefs) ** 2
+        outcomes = 2 if self.multi_label else error.shape[1]
+        return outcomes * (error * guessed).sum() / guessed.sum().clamp(min=1)
 
 
 def sharpen(likely: Tensor, temperature: float, *, multi_label: bool) -> Tensor:

@@ -12,6 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from common.learning.augmentation import Augmentation
 from common.learning.losses import losses, probabilities
 from common.learning.objective import Step
+from common.learning.ramp import ramp
 
 _PROBE = 0.01
 """Length of the first guess of a perturbation, per value in deviations: small, but no rounding error."""
@@ -31,14 +32,16 @@ class Vat:
         iterations: of the search for the worst direction.
         weight: of the divergence that the worst perturbation makes.
         certainty: weight of the entropy of what the network says of unlabeled records.
+        ramp: part of all steps over which both weights grow from 0: who is sure early is wrong for long.
     """
 
     views: Augmentation
     multi_label: bool = False
-    radius: float = 0.25
+    radius: float = 0.5
     iterations: int = 1
     weight: float = 1.0
-    certainty: float = 1.0
+    certainty: float = 0.5
+    ramp: float = 0.25
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
         """The loss of the labelled records and the weighted ones of the unlabeled."""
@@ -54,7 +57,7 @@ class Vat:
             moved = net(free + worst)
         smoothness = divergence(said, moved, multi_label=self.multi_label).mean()
         certainty = losses(logits, likely, multi_label=self.multi_label).mean()
-        return known + self.weight * smoothness + self.certainty * certainty
+        return known + ramp(step, self.ramp) * (self.weight * smoothness + self.certainty * certainty)
 
     def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
         """What changes `said` of each record of x (n, F) most, (n, F): power iteration on the divergence.

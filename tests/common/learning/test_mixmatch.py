@@ -84,7 +84,7 @@ def test_a_guess_is_the_mean_over_views() -> None:
         net.weight.copy_(torch.tensor([[1.0], [0.0]]))
     pool = torch.zeros(1, 1)
     guess = (torch.tensor(1.0).sigmoid() + torch.tensor(2.0).sigmoid()) / 2
-    squared = sum((torch.tensor(view).sigmoid() - guess) ** 2 for view in (1.0, 2.0)) / 2
+    squared = sum((torch.tensor(view).sigmoid() - guess) ** 2 for view in (1.0, 2.0))
     certain = (torch.full((1, 1), 50.0), torch.tensor([[1.0, 0.0]]))
     assert loss(objective, net, certain, pool) == pytest.approx(float(squared), rel=1e-4)
 
@@ -110,8 +110,8 @@ def test_what_a_labelled_record_has_no_answer_for_is_guessed() -> None:
     likely = torch.tensor(2.0).sigmoid()
     guess = likely**2 / (likely**2 + (1 - likely) ** 2)
     squares = (likely - guess) ** 2
-    of_views = 2 * squares
-    expected = torch.tensor(2.0).log() + (squares + of_views) / 5
+    of_two_views = 2 * squares
+    expected = torch.tensor(2.0).log() + 2 * (squares + of_two_views) / 5
     assert loss(objective, net, half, torch.ones(1, 1)) == pytest.approx(expected.item(), rel=1e-3)
 
 
