@@ -43,12 +43,12 @@ class Cell:
 def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
     """Yields every cell of a dataset's table."""
     for seed in range(seeds):
-        yield Cell(dataset, NON_PRIVATE, None, seed)
         for epsilon in (VERY_SMALL, *EPSILONS):
             yield Cell(dataset, NOISE_CLUSTER, epsilon, seed)
         for method in METHODS:
             for epsilon in EPSILONS:
                 yield Cell(dataset, method, epsilon, seed)
+        yield Cell(dataset, NON_PRIVATE, None, seed)
 
 
 def measured(cell: Cell, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:

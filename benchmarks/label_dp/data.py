@@ -51,7 +51,7 @@ class Size:
 
 SIZES = {
     Dataset.DIGITS: Size(1400, 397, clusters=10, embedding=400, teachers=100, steps=400, seeds=3),
-    Dataset.MNIST: Size(20_000, 2000, clusters=20, embedding=150, teachers=200, steps=300, seeds=1),
+    Dataset.MNIST: Size(20_000, 2000, clusters=20, embedding=150, teachers=200, steps=200, seeds=1),
     Dataset.ADULT: Size(20_000, 5000, clusters=20, embedding=0, teachers=200, steps=300, seeds=1),
 }
 

@@ -21,7 +21,7 @@ from guardian.noise import LATTICE, OpenDpNoise
 DELTA = 1e-5
 QUERIES = 2000
 """Training records that are asked about, at most."""
-LEARNING = Learning(steps=100, evaluations=1)
+LEARNING = Learning(steps=60, evaluations=1)
 """Of one teacher."""
 FRACTION_BITS = 16
 

@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from common.errors import ErrorCode, OstrakaError
 from common.files import replace_durably
 from common.learning.learning import Look
 from common.learning.loop import Progress
@@ -46,7 +47,14 @@ class Turn:
 
 
 def turns(steps: int, rounds: int) -> Iterator[Turn]:
-    """A warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn."""
+    """A warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn.
+
+    Raises `config.invalid` for no rounds.
+    """
+    if rounds < 1:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"The student aug-descent needs at least 1 round, not {rounds}."
+        )
     warm = max(1, round(WARM_UP * steps / 2))
     each = max(1, (steps // 2 - warm) // rounds)
     lengths = [length for length in (warm, *[each] * rounds) for _ in range(2)]

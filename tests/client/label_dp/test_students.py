@@ -150,6 +150,12 @@ def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+def test_aug_descent_needs_a_round() -> None:
+    with pytest.raises(OstrakaError, match="at least 1 round") as refused:
+        student("aug-descent", rounds=0).fit(private(2.0))
+    assert refused.value.code == ErrorCode.CONFIG_INVALID
+
+
 def test_aug_descent_counts_the_steps_of_both_networks() -> None:
     told: list[tuple[int, int]] = []
     learned = student("aug-descent", rounds=3).fit(
