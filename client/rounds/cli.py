@@ -15,7 +15,7 @@ from client.rounds.learning import RoundsResult, learn_in_rounds
 from client.rounds.opening import Rounds
 from client.students.trainers import Choice
 from common.cli import write_json
-from common.mechanism import AnyMechanism, Interactive
+from common.mechanism import Interactive, invalid_plan
 from common.mechanism.arguments import make_mechanism
 from common.planning import options as given
 from common.telemetry import progress
@@ -64,10 +64,10 @@ def learn(
     """Label, train, ask about what the student does not know, and again; writes report.html into --out."""
     first = make_mechanism(mechanism, sigma=sigma, sigma1=sigma1, sigma2=sigma2, threshold=threshold)
     later = _later(
-        sigma1=later_sigma1 if later_sigma1 is not None else sigma1,
-        sigma2=later_sigma2 if later_sigma2 is not None else sigma2,
-        threshold=later_threshold if later_threshold is not None else threshold,
-        confidence=confidence,
+        confidence,
+        sigma1=sigma1 if later_sigma1 is None else later_sigma1,
+        sigma2=(sigma2 or sigma) if later_sigma2 is None else later_sigma2,
+        threshold=threshold if later_threshold is None else later_threshold,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     asked = Rounds(rounds, queries, PlanOptions(first, quorum, batch_size, parties=names), later)
@@ -106,10 +106,14 @@ def learn(
     write_json(figures, json)
 
 
-def _later(**parameters: float | None) -> Interactive:
-    made: AnyMechanism = make_mechanism("interactive", **parameters)
-    assert isinstance(made, Interactive)  # noqa: S101 - that is its name
-    return made
+def _later(confidence: float, **noise: float | None) -> Interactive:
+    """The mechanism of later rounds; raises `plan.invalid` naming what is missing."""
+    for name, value in noise.items():
+        if value is None:
+            raise invalid_plan(
+                f"later rounds ask by interactive, which takes {', '.join(noise)}; give --later-{name}"
+            )
+    return Interactive.model_validate({"confidence": confidence, **noise})
 
 
 def _tell(result: RoundsResult) -> None:

@@ -6,6 +6,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from client.cli import app
+from client.rounds.state import load_rounds
+from common.errors import ErrorCode, OstrakaError
 from tests.client.federation import Federation
 
 
@@ -40,3 +42,18 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
     assert result.exit_code == 130
     assert "Run the same command again" in result.stderr
     assert learn(federation).exit_code == 0
+
+
+def test_what_later_rounds_lack_is_named(federation: Federation) -> None:
+    given = ("--site", federation.site, "--pool", federation.pool, "--out", federation.root / "rounds")
+    first = ("--queries", 4, "--mechanism", "gnmax", "--sigma", 5, "--later-sigma1", 10)
+    result = CliRunner().invoke(app, [str(one) for one in ("learn", *given, *first)])
+    assert isinstance(result.exception, OstrakaError)
+    assert result.exception.code is ErrorCode.PLAN_INVALID
+    assert "give --later-threshold" in result.exception.message
+    whole = CliRunner().invoke(app, [str(one) for one in ("learn", *given, *first, "--later-threshold", 2)])
+    assert whole.exit_code == 0
+    assert (
+        load_rounds(federation.root / "rounds").settings["first mechanism"]
+        == '{"kind": "gnmax", "sigma": 5.0}'
+    )
