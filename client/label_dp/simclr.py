@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from common.learning.augmentation import Augmentation, augmentation
 from common.learning.data import Scaling
+from common.learning.learning import Learning
 from common.learning.networks import network
 from common.learning.shape import Shape
 
@@ -28,7 +29,7 @@ EMBEDDING, PROJECTION = 64, 32
 
 
 def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS) -> Features:
-    """Embeddings of length 1, float32 (N, EMBEDDING), by a network that is trained on these records.
+    """Embeddings of length 1, float32 (N, EMBEDDING), by a network trained on these records, on a GPU if any.
 
     Args:
         features: prepared features, flat float32 (N, F), at least 2 records.
@@ -36,19 +37,20 @@ def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS
         seed: of weights, order and views.
         steps: of training.
     """
-    X = torch.from_numpy(Scaling.of(features, shape).apply(features))
-    encoder = network(shape, EMBEDDING, seed=seed)
-    projection = nn.Sequential(nn.ReLU(), _seeded_linear(seed))
+    device = Learning().place
+    X = torch.from_numpy(Scaling.of(features, shape).apply(features)).to(device)
+    encoder = network(shape, EMBEDDING, seed=seed).to(device)
+    projection = nn.Sequential(nn.ReLU(), _seeded_linear(seed)).to(device)
     train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)
     encoder.eval()
     with torch.inference_mode():
         parts = [encoder(part) for part in torch.split(X, 4 * BATCH)]
-    return np.asarray(functional.normalize(torch.cat(parts)).numpy())
+    return np.asarray(functional.normalize(torch.cat(parts)).cpu().numpy())
 
 
 def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: int) -> None:
     """Makes two strong views of a record alike among all of a batch."""
-    random = torch.Generator().manual_seed(seed)
+    random = torch.Generator(X.device).manual_seed(seed)
     optimizer = torch.optim.AdamW(net.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     net.train()
@@ -69,17 +71,17 @@ def contrast(first: Tensor, second: Tensor, temperature: float = TEMPERATURE) ->
     both = functional.normalize(torch.cat([first, second]))
     cosines = both @ both.T / temperature
     cosines.fill_diagonal_(-torch.inf)
-    partners = torch.arange(len(both)).roll(len(first))
+    partners = torch.arange(len(both), device=both.device).roll(len(first))
     return functional.cross_entropy(cosines, partners)
 
 
 def _batches(records: int, steps: int, random: torch.Generator) -> Iterator[Tensor]:
     """Rows of every step: the records in a new random order whenever they have all been seen."""
     size = min(BATCH, records)
-    waiting = torch.empty(0, dtype=torch.int64)
+    waiting = torch.empty(0, dtype=torch.int64, device=random.device)
     for _ in range(steps):
         if len(waiting) < size:
-            waiting = torch.randperm(records, generator=random)
+            waiting = torch.randperm(records, generator=random, device=random.device)
         yield waiting[:size]
         waiting = waiting[size:]
 
