@@ -8,9 +8,8 @@ import typer
 from rich.console import Console
 
 from client import check as checking
-from client import labelling, planning_cli, report, retraining, tables
-from client import learning_options as learning
-from client.bars import Bars, TrainingBars
+from client import labelling, planning_cli, report, retraining_cli, tables
+from client.bars import Bars
 from client.dependencies import asking
 from client.dependencies.asking import DependentResult
 from client.dependencies.cli import File as Dependencies
@@ -34,7 +33,6 @@ from client.options import (
 )
 from client.page.render import write_page
 from client.rounds import cli as rounds_cli
-from client.students.trainers import Choice
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import invalid_plan
@@ -152,65 +150,7 @@ app.command("calibrate")(calibrate)
 app.command("dependencies")(learn_dependencies)
 
 
-@app.command("retrain")
-def retrain_command(
-    site: SiteFolder,
-    labelled: Annotated[
-        Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
-    ] = None,
-    run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
-    pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
-    student: learning.Student = "supervised",
-    model: learning.Model = None,
-    steps: learning.Steps = None,
-    device: learning.Device = learning.DeviceName.AUTO,
-    smoothing: learning.Smoothing = False,
-    log: learning.Log = None,
-    checkpoint: learning.Checkpoint = None,
-    clusters: learning.Clusters = None,
-    clusterer: learning.Clusterer = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
-    ] = None,
-    seed: learning.Seed = 0,
-    task: TaskFile = None,
-    json: JsonFile = None,
-) -> None:
-    """Train a student on own labels, and one on released labels too; saves the second.
-
-    Without --run and --pool only the first is trained, and saved to --out: what interactive begins with.
-    """
-    choice = Choice(
-        student=student,
-        model=None if model is None else model.value,
-        steps=steps,
-        device=device.chosen,
-        smoothing=smoothing,
-        log=log,
-        checkpoint=checkpoint,
-        clusters=clusters,
-        clusterer=clusterer,
-    )
-    with progress() as display:
-        result = retraining.retrain(
-            site,
-            labelled,
-            run,
-            pool,
-            test=test,
-            choice=choice,
-            out=out,
-            task_file=task,
-            seed=seed,
-            progress=TrainingBars(display).trained,
-        )
-    figures = retraining.as_json(result)
-    Console(stderr=True).print(tables.student(figures))
-    _tell(f"Saved {result.path}.")
-    write_json(figures, json)
-
-
+app.command("retrain")(retraining_cli.retrain)
 app.command("learn")(rounds_cli.learn)
 
 
