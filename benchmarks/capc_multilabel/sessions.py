@@ -13,7 +13,7 @@ from common.privacy import ONE_VOTE, budget_rdp, propose_order
 from common.sharing.ballots import VOTE, ballots
 from common.sharing.fixed_point import decode, encode
 from common.sharing.ring import Ring, RingArray
-from guardian.accounting import Tally, charges, largest_charges
+from guardian.accounting import Tally, charges
 from guardian.mechanisms import release
 from guardian.noise import LATTICE, NoiseSource
 
@@ -60,8 +60,8 @@ def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSo
     for start in range(0, pool, BLOCK):
         sums = _sums(scores[:, start : start + BLOCK], mechanism, labels)
         told = _released(sums, mechanism, labels, voters, noise)
-        most, exact, worst = _costs(sums, told, mechanism, voters, order)
-        fits = _fitting(most, exact, budget - spent)
+        exact, worst = _costs(sums, told, mechanism, voters, order)
+        fits = int((np.cumsum(exact) <= budget - spent).sum())
         answers.append(told[:fits])
         spent += float(exact[:fits].sum())
         worst_case += float(worst[:fits].sum())
@@ -90,7 +90,10 @@ def _released(
 def _costs(
     sums: RingArray, told: NDArray[np.int64], mechanism: Mechanism, voters: int, order: float
 ) -> Sequence[NDArray[np.float64]]:
-    """The rdp (Q,) of each query: the most that it may cost by these votes, what it does, the worst case."""
+    """The rdp (Q,) of each query, by these votes and whatever they are.
+
+    Nothing is checked and every label answered, so that no other answers could cost more.
+    """
     tally = Tally(
         mechanism=mechanism,
         classes=told.shape[1],
@@ -100,14 +103,6 @@ def _costs(
         answered=np.ones(told.shape, dtype=np.bool_),
     )
     return (
-        largest_charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE),
         charges(tally, order, "exact", ONE_VOTE, lattice=LATTICE),
         charges(tally, order, "worst_case", ONE_VOTE, lattice=LATTICE),
     )
-
-
-def _fitting(most: NDArray[np.float64], exact: NDArray[np.float64], left: float) -> int:
-    """How many of the queries fit into what is left, one after the other."""
-    before = np.cumsum(exact) - exact
-    too_much = np.flatnonzero(before + most > left)
-    return int(too_much[0]) if len(too_much) else len(most)
