@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -74,9 +75,7 @@ def tell(result: "DependentResult") -> str:
 def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
     """The share of records without the label of a row that are without that of a column (000, Table 3)."""
     shown = labels[:MOST_SHOWN]
-    table = Table(
-        "absent", *(Text(name) for name in shown), title="Share without the other, where one is absent"
-    )
+    table = Table("absent", *map(escape, shown), title="Share without the other, where one is absent")
     for name, row in zip(shown, confidence, strict=False):
         table.add_row(Text(name), *(_share(value) for value in row[:MOST_SHOWN]))
     return table

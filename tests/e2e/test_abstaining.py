@@ -1,4 +1,7 @@
-"""Three parties of which one abstains from a label, on real servers: from a table without it to labels."""
+"""Three parties of which one abstains from a label, on real servers: from a table without it to labels.
+
+Labels are asked all together, and one after another as they depend on each other.
+"""
 
 import csv
 import json
@@ -14,12 +17,16 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
+from client.dependencies.asking import label_by_dependencies
+from client.dependencies.combined import combined_answers
+from client.dependencies.rules import Dependencies, Dependency, write_dependencies
 from client.labelling import label
 from client.options import PlanOptions
 from client.report import report
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, from_arrays, save
-from common.mechanism import Tau
+from common.mechanism import Binary, Tau
+from common.privacy import epsilon, worst_case
 from common.sharing.ballots import ballots
 from common.task import Task, infer_task, write_task
 from deploy.provisioning import provision
@@ -147,3 +154,31 @@ def test_labels_are_what_the_votes_and_the_drawn_noise_make(clinics: Clinics) ->
     np.testing.assert_array_equal(given[sure], (difference > 0)[sure])
     would_be = positives + yes - (VOTE * TEACHERS * 3 - positives + no) > 0
     assert (given != would_be)[:, NAMES.index(UNKNOWN)].any()
+
+
+def spent(clinics: Clinics) -> dict[str, admin_pb2.Budget]:
+    def listed(stub: admin_pb2_grpc.AdminStub) -> admin_pb2.ListBudgetsReply:
+        return stub.ListBudgets(admin_pb2.ListBudgetsRequest())
+
+    return {budget.party: budget for budget in admin_call(clinics.folder / "admin", listed).budgets}
+
+
+def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clinics: Clinics) -> None:
+    """Coughs go with fever: athens, which knows none of them, is not asked about them."""
+    site, mechanism = clinics.folder / "query", Binary(sigma=1.0)
+    rule = Dependency(parent="fever", child=UNKNOWN, confidence=1.0, missed=0.1, support=50)
+    write_dependencies(Dependencies(task="clinics", dependencies=(rule,)), site / "deps.toml")
+    options = PlanOptions(mechanism, quorum=2, batch_size=30)
+    result = label_by_dependencies(site, site / "pool.npz", options, site / "deps.toml", site / "run")
+    assert (result.asked, result.answered, result.partly) == (QUERIES, QUERIES, 0)
+    combined = combined_answers(site / "run")
+    fevers = [row for row, bits in combined.answers.items() if isinstance(bits, tuple) and bits[0] == 1]
+    assert combined.parts["after-fever"].answers().keys() == set(fevers)
+    assert combined.implied.keys() == set(range(QUERIES)) - set(fevers)
+    figures = {party["site"]: party for party in report(site / "run")["parties"]}
+    for name, budget in spent(clinics).items():
+        bits = 2 * QUERIES + (len(fevers) if name != "athens" else 0)
+        rdp = bits * worst_case(mechanism, budget.order, classes=1).answer
+        assert budget.epsilon_worst_case == pytest.approx(epsilon(rdp, budget.order, 1e-5), rel=1e-6)
+        assert figures[name]["asked"] == QUERIES + (len(fevers) if name != "athens" else 0)
+        assert figures[name]["epsilon_worst_case"] <= budget.epsilon_worst_case
