@@ -53,5 +53,6 @@ def _message(party: StoredParty, stored: StoredManifest | None) -> admin_pb2.Par
         max_votes_per_person=manifest.max_votes_per_person,
         training=manifest.training,
         together=manifest.together,
+        shared_features=manifest.shared_features,
         since_unix_s=party.since_unix_ms // 1000,
     )

@@ -92,6 +92,8 @@ def _parties(site: Path, party: str) -> admin_pb2.ListPartiesReply:
 
 
 def _learned(info: admin_pb2.PartyInfo) -> str:
+    if info.shared_features:
+        return " They learned from features that all sites know, and protect labels alone (label-DP)."
     if not info.together:
         return ""
     guarantee = "; no formal guarantee" if info.together == "ttac" else ""

@@ -102,7 +102,7 @@ def _answered(passed: float, answers: Floats) -> Floats:
 def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
     """The most frequent of labels that are each true with Equation 6's chance, else any other (001)."""
     if not len(labels):
-        return np.eye(1 + classes)[0]
+        return np.asarray(np.eye(1 + classes)[0])
     true = np.exp(epsilon) / (np.exp(epsilon) + classes - 1)
     chances = np.zeros(classes)
     for drawn in product(range(classes), repeat=len(labels)):

@@ -25,7 +25,7 @@ def drawn(label: int, classes: int, epsilon: float) -> NDArray[np.int64]:
 def expected(label: int, classes: int, epsilon: float) -> NDArray[np.float64]:
     """Equation 6 of 001."""
     odds = np.where(np.arange(classes) == label, np.exp(epsilon), 1.0)
-    return odds / odds.sum()
+    return np.asarray(odds / odds.sum())
 
 
 @pytest.mark.parametrize(("classes", "epsilon"), [(2, 0.1), (2, 3.0), (10, 0.5), (10, 4.0), (200, 2.0)])

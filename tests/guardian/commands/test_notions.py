@@ -103,3 +103,10 @@ def test_a_plan_for_nothing_known_is_refused() -> None:
         app, [*PLAN, "--mechanism", "gnmax", "--sigma", "20", "--adjacency", "person"]
     )
     assert "must be record or label" in str(result.exception)
+
+
+def test_a_party_says_whether_its_teachers_protect_labels_alone(admin: Admin) -> None:
+    assert "protect labels alone" not in admin.text("party", "show", "a")
+    admin.calls.register("a", shared_features=True)
+    assert "protect labels alone (label-DP)" in admin.text("party", "show", "a")
+    assert admin.json("party", "show", "a")["parties"][0]["shared_features"] is True
