@@ -48,7 +48,7 @@ def test_parameters_survive_cloning_and_reach_the_objective(student: Neural) -> 
     copied = clone(student)
     assert copied.get_params() == student.get_params()
     views = object()
-    chosen = copied.objective(views, multi_label=True)  # type: ignore[arg-type]
+    chosen = copied.objective(views, multi_label=True)
     for name, value in student.get_params().items():
         if hasattr(chosen, name):
             assert getattr(chosen, name) == value
