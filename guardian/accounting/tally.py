@@ -52,12 +52,15 @@ class Tally:
         """
         if not labels:
             return self
-        left = self.classes - len(labels)
-        total, votes, answered = (
-            np.delete(part, list(labels), axis=1) for part in (self.total, self.votes, self.answered)
+        left, places = self.classes - len(labels), list(labels)
+        return replace(
+            self,
+            mechanism=narrowed(self.mechanism, left),
+            classes=left,
+            total=np.delete(self.total, places, axis=1),
+            votes=np.delete(self.votes, places, axis=1),
+            answered=np.delete(self.answered, places, axis=1),
         )
-        mechanism = narrowed(self.mechanism, left)
-        return replace(self, mechanism=mechanism, classes=left, total=total, votes=votes, answered=answered)
 
     def totals(self) -> Floats:
         """Return the weight of all votes on each count, broadcast to the votes (Q, width)."""

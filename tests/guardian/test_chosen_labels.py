@@ -123,7 +123,8 @@ def test_a_party_that_abstains_from_all_chosen_labels_is_planned_without(guardia
 def test_only_labels_that_are_asked_for_stand_in_the_way(
     guardian: Calls, labels: tuple[int, ...], changes: dict[str, Any], code: str
 ) -> None:
-    asked = chosen(**{"mechanism": Binary(sigma=5.0), "labels": labels} | changes)
+    fields: dict[str, Any] = {"mechanism": Binary(sigma=5.0), "labels": labels} | changes
+    asked = chosen(**fields)
     if code:
         assert refusal(lambda: guardian.open(asked)) == code
     else:

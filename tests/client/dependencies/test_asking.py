@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from client.dependencies.combined import combined_answers, is_combined
+from client.dependencies.rules import Dependencies
 from client.guardian_peer import GuardianPeer
 from client.run_folder import held
 from client.session import Session
@@ -12,7 +13,7 @@ from client.state import RunStore, load_state
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import L1, Tau
 from protos.ostraka.v1.guardian_pb2 import Answer, OpenBatchRequest
-from tests.client.dependencies.clinic import BINARY, RULES, Dependencies, ask, rule, table, whole
+from tests.client.dependencies.clinic import BINARY, RULES, ask, rule, table, whole
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation, refuse
 from tests.client.test_resuming import interrupted_once
