@@ -61,7 +61,7 @@ FULL = Setting(
     pool=9000,
     delta=1e-5,
     plans=(Plan(math.log(2), 22.0, _CONSENSUS), Plan(1.97, 10.0, _CONSENSUS)),
-    steps=500,
+    steps=300,
 )
 """As 002 and 003 divide MNIST. `benchmarks.students.planning` chose the plans by other digits."""
 QUICK = Setting(
