@@ -31,7 +31,7 @@ def trained(bench: Bench, **more: object) -> StudentResult:
 
 @pytest.mark.parametrize("student", ["supervised", "fixmatch"])
 def test_a_network_learns_from_released_labels_and_the_rest_of_the_pool(bench: Bench, student: str) -> None:
-    result = trained(bench, student=student, model="network", steps=150)
+    result = trained(bench, student=student, model="network", steps=100)
     assert (result.student, result.model, result.released) == (student, "network", POOL - SKIPPED)
     assert result.path == bench.run / "student.safetensors"
     assert result.before is not None
@@ -73,7 +73,7 @@ def test_progress_logs_and_checkpoints_are_by_training(bench: Bench, tmp_path: P
 def test_what_cannot_be_trained_leaves_the_run_as_it_was(
     bench: Bench, choice: dict[str, object], code: ErrorCode
 ) -> None:
-    trained(bench)
+    bench.retrain(test=bench.test)
     before = contents(bench.run)
     with pytest.raises(OstrakaError) as refused:
         trained(bench, **choice)
@@ -91,7 +91,7 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, object])
 def test_a_loss_that_is_no_number_leaves_the_run_as_it_was(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained(bench)
+    bench.retrain(test=bench.test)
     before = contents(bench.run)
     monkeypatch.setattr(
         "client.students.fixmatch.FixMatch.default_learning", Learning(steps=60, learning_rate=1e30)
