@@ -44,6 +44,7 @@ def test_every_record_answers_with_a_randomised_label(tmp_path: Path) -> None:
     assert all(3 <= unit.epsilon_worst_case < 3.1 for unit in report.units)
 
 
+@pytest.mark.heavy
 def test_clusters_of_shared_records_are_labelled_by_all_of_them(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     report = simulated(folder, label_dp="noisecluster", clusters=15)

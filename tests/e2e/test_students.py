@@ -15,7 +15,7 @@ from deploy.simulation.settings import Settings
 from guardian.admin.verification import verify_ledger
 
 SMALL = Settings(
-    parties=4,
+    parties=3,
     teachers=1,
     labelled=20,
     queries=20,
@@ -71,29 +71,25 @@ def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path) -> None:
     assert report.quality.after.accuracy == report.rounds[-1].accuracy
 
 
-def test_implied_labels_are_not_asked(tmp_path: Path) -> None:
+def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: Path) -> None:
     report = simulated(tmp_path / "run", dependencies=True, **several_labels(tmp_path))
     assert report.implied > 0
     third = report.labels[2]
     assert third.right + third.wrong == 20
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.8
-
-
-def test_dependencies_of_single_labels_start_nothing(tmp_path: Path) -> None:
-    with pytest.raises(OstrakaError, match="Setting dependencies") as caught:
-        simulated(tmp_path / "run", dependencies=True)
-    assert caught.value.code == ErrorCode.CONFIG_INVALID
-
-
-def test_the_report_has_every_metric_of_every_label_and_both_baselines(tmp_path: Path) -> None:
-    report = simulated(tmp_path / "run", **several_labels(tmp_path))
     for _, metrics in report.quality.rows:
         assert [label.name for label in metrics.labels] == ["first", "second", "third"]
         assert all(label.auc is not None and label.average_precision is not None for label in metrics.labels)
         assert metrics.map == pytest.approx(np.mean([label.average_precision for label in metrics.labels]))
     assert report.quality.ensemble.accuracy > 0.9
     assert report.quality.own.accuracy == report.student_accuracy_before
+
+
+def test_dependencies_of_single_labels_start_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match="Setting dependencies") as caught:
+        simulated(tmp_path / "run", dependencies=True)
+    assert caught.value.code == ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.heavy
