@@ -19,7 +19,7 @@ def show(figures: Mapping[str, Any]) -> None:
         "--site ... --party ...",
         soft_wrap=True,
     )
-    console.print(_worst(worst, figures["notion"]))
+    console.print(_worst(worst, figures["adjacency"], figures["notion"]))
     if figures["expected"]:
         expected = figures["expected"]
         console.print(f"{expected['queries']:,} simulated queries, {expected['answered']:.1%} answered:")
@@ -36,8 +36,8 @@ def show(figures: Mapping[str, Any]) -> None:
         )
 
 
-def _worst(worst: Mapping[str, Any], notion: str) -> Table:
-    table = Table("worst case, one record", "if all are answered", "if none passes")
+def _worst(worst: Mapping[str, Any], adjacency: str, notion: str) -> Table:
+    table = Table(f"worst case, one {adjacency}", "if all are answered", "if none passes")
     check, answer, batch = (worst[f"rdp_of_{what}"] for what in ("a_check", "an_answer", "a_batch"))
     table.add_row("rdp of one query", f"{check + answer:.6g}", f"{check if check else answer:.6g}")
     if batch:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from common.clock import ManualClock, SystemClock
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster
+from common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, RandRes
 from common.plan import Plan
 from common.privacy import AMOUNT_UNIT, epsilon, worst_case
 from common.rpc import call_error
@@ -254,10 +254,15 @@ def test_consent_that_is_withdrawn_ends_the_use_of_records_under_either_adjacenc
         assert set(bits(calls.ticket(session, 1, 4), "high")) == {"b", "c"}
 
 
-def test_records_in_clusters_count_with_all_groups_of_their_party_or_not_at_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mechanism", [NoiseCluster(sigma=2.0), RandRes(epsilon=2.0)], ids=lambda m: m.kind)
+def test_records_vote_with_all_groups_of_their_party_or_not_at_all(
+    tmp_path: Path, mechanism: AnyMechanism
+) -> None:
     with served(tmp_path, low=100.0, high=100.0) as calls:
-        mechanism = NoiseCluster(sigma=2.0)
-        session = calls.open(asked(mechanism, queries=4, batch_size=4)).session_id
+        for site in PARTIES:
+            for name in ("low", "high"):
+                calls.budget(site, 100.0, group=name, order=8.0, adjacency="label")
+        session = calls.open(asked(mechanism, queries=4, batch_size=4, adjacency="label")).session_id
         calls.withdraw("a", "low")
         ticket = calls.ticket(session, 1, 4)
         assert set(bits(ticket, "high")) == {"b", "c"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.mechanism import GnMax, NoiseCluster
+from common.mechanism import AnyMechanism, GnMax, NoiseCluster, RandRes
 from common.privacy import Influence
 from guardian.ledger import UnitKey
 from guardian.sessions.cliques import ONE_VOTE_STEPS, cliques_of, declared, weights
@@ -48,9 +48,10 @@ def test_mixed_teachers_are_one_clique_and_copies_change_as_many_votes() -> None
     }
 
 
-def test_records_in_clusters_vote_once_each() -> None:
+@pytest.mark.parametrize("mechanism", [NoiseCluster(sigma=1), RandRes(epsilon=1)], ids=lambda m: m.kind)
+def test_records_vote_once_each(mechanism: AnyMechanism) -> None:
     mixed = manifest(("low", 40, 20, 1), ("high", 60, 20, 4), mixed=True)
-    (clique,) = found(mixed, NoiseCluster(sigma=1))
+    (clique,) = found(mixed, mechanism)
     assert clique.voters == 100
     assert set(clique.units("label").values()) == {Influence(1)}
 
