@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False)
 WIDTH = 160
 FIRST = "Table 1: querying parties before and after, in %"
 SECOND = "Table 2: records in one place, in %"
-THIRD = "Balanced accuracy after less before"
+THIRD = "Balanced accuracy after less before, in points, ± standard error"
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Table 1 of 000: querying parties in turn, each retrained on what all others answered."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ class Turn:
         right: balanced accuracy of the released labels.
         spent: epsilon of these very votes; `worst_case` of as many answers whatever the votes.
         before: of the party's own model, on test records; `after` of the one retrained.
+        by_chance: balanced accuracy of one retrained on the same queries with coin flips for labels.
         labels_before: balanced accuracy of each label, none where it cannot be told; likewise `labels_after`.
     """
 
@@ -43,6 +45,7 @@ class Turn:
     worst_case: float
     before: Measure
     after: Measure
+    by_chance: float
     labels_before: list[float | None]
     labels_after: list[float | None]
 
@@ -102,9 +105,9 @@ def asked_by(split: Split, said: Said, place: int) -> Asked:
 
 def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Quality, seed: int) -> Turn:
     queries = asked.queries.rows(np.arange(len(found.answers)))
-    released = Records(queries.X, found.answers)
-    retrained = fitted([split.of(asked.party).joined(released)], seed)
-    after = _quality(split.test.y, scores(retrained, split.test.X, split.labels)[0])
+    coins = np.random.default_rng(seed).integers(2, size=queries.y.shape)
+    released, by_chance = _retrained(split, asked.party, queries.X, (found.answers, coins), seed)
+    after = _quality(split.test.y, released)
     right = balanced_accuracy(queries.y, found.answers) if len(queries.y) else np.nan
     return Turn(
         party=asked.party,
@@ -115,9 +118,18 @@ def _turn(split: Split, asked: Asked, budget: float, found: Session, own: Qualit
         worst_case=epsilon_of(found.worst_case, found.order, DELTA),
         before=own.measure,
         after=after.measure,
+        by_chance=balanced_accuracy(split.test.y, by_chance),
         labels_before=own.labels,
         labels_after=after.labels,
     )
+
+
+def _retrained(
+    split: Split, party: int, X: NDArray[np.float32], labels: Sequence[NDArray[np.int64]], seed: int
+) -> Scores:
+    """Scores of the test records by the party's model retrained on each of these labels of queries."""
+    parts = [split.of(party).joined(Records(X, each)) for each in labels]
+    return scores(fitted(parts, seed), split.test.X, split.labels)
 
 
 def _together(budget: float, held: list[Session]) -> Together:

@@ -57,7 +57,7 @@ def central_rows(cells: Sequence[Central]) -> Iterator[Row]:
 
 
 def gains(cells: Sequence[Retrained]) -> Iterator[Row]:
-    """Yields how balanced accuracy changed, by turn: mean, its standard error, and how often it rose."""
+    """Yields how balanced accuracy changed, by turn, in points: mean, standard error, how often it rose."""
     for dataset, mechanism in dict.fromkeys((cell.dataset, cell.mechanism) for cell in cells):
         every = [
             turn
@@ -68,16 +68,19 @@ def gains(cells: Sequence[Retrained]) -> Iterator[Row]:
         for budget in dict.fromkeys(turn.budget for turn in every):
             turns = [turn for turn in every if turn.budget == budget]
             rises = [100 * (turn.after.bac - turn.before.bac) for turn in turns]
-            error = _deviation(rises) / len(rises) ** 0.5
+            chance = [100 * (turn.by_chance - turn.before.bac) for turn in turns]
             rose = sum(rise > 0 for rise in rises)
             yield (
-                *(dataset, mechanism, number(budget), f"{np.mean(rises):+.2f} ± {error:.2f}"),
+                *(dataset, mechanism, number(budget), _with_error(rises), _with_error(chance)),
                 f"{rose} of {len(rises)}",
                 _labels_risen(turns),
             )
 
 
-GAINS = ("data", "mechanism", "budget", "BAC, points, ± standard error", "parties better", "labels better")
+GAINS = (
+    *("data", "mechanism", "budget", "released labels", "coin flips instead"),
+    *("parties better", "labels better"),
+)
 
 
 def _after(cells: Sequence[Retrained], budget: float) -> Row:
@@ -114,6 +117,10 @@ def _spread(measures: Sequence[Measure]) -> list[str]:
 
 def _deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _with_error(values: Sequence[float]) -> str:
+    return f"{np.mean(values):+.2f} ± {_deviation(values) / len(values) ** 0.5:.2f}"
 
 
 def _whole(values: Sequence[int | None]) -> str:

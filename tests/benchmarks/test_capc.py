@@ -176,6 +176,7 @@ def test_a_budget_that_pays_for_nothing_leaves_the_model_as_it_was(
     found = retraining.federation(split, spoken, Binary(sigma=0.1), 0)
     assert all(turn.queries == 0 and turn.right is None for turn in found.turns)
     assert all(turn.before == turn.after for turn in found.turns)
+    assert all(turn.by_chance == pytest.approx(turn.before.bac) for turn in found.turns)
 
 
 def test_students_of_votes_and_dp_sgd_beat_chance(
