@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.dependencies.asking import EPSILON
-from benchmarks.dependencies.cells import QUICK, SETTINGS, Cell, cell
+from benchmarks.dependencies.cells import QUICK, SETTINGS, Cell, Row, cell
 from benchmarks.dependencies.domains import HEADS as DOMAIN_HEADS
 from benchmarks.dependencies.domains import Domain, domains
 from benchmarks.dpsgd.tables import markdown, table
@@ -31,6 +31,9 @@ HEADS = (
     "BAC",
     "AUC",
     "mAP",
+    "ACC of pool",
+    "BAC of pool",
+    "mAP of pool",
 )
 TITLE = f"Queries that epsilon {EPSILON:g} pays for, and their labels; means and deviations over seeds"
 DOMAINS = "Parties that know different labels"
@@ -45,7 +48,7 @@ def main(
     text: Annotated[Path | None, typer.Option(help="File for the tables as Markdown.")] = None,
 ) -> None:
     """Measures what is not in the cache and prints it."""
-    console = Console(width=160)
+    console = Console(width=200)
     chosen = [QUICK] if quick else [one for one in SETTINGS if only in (None, one.shared.name)]
     found: list[Cell] = []
     crossed: list[Domain] = []
@@ -77,20 +80,16 @@ def _rows(cells: Sequence[Cell]) -> list[tuple[str, ...]]:
         several = [one for one in cells if one.dataset == name]
         for place, way in enumerate(row.way for row in several[0].rows):
             same = [one.rows[place] for one in several]
-            numbers = [
-                (
-                    row.sigma,
-                    row.answered,
-                    row.worst,
-                    row.questions,
-                    row.epsilon,
-                    *(100 * value for value in vars(row.found).values()),
-                )
-                for row in same
-            ]
+            numbers = [_numbers(row) for row in same]
             columns = np.array(numbers).T
             rows.append((name, way, *(f"{column.mean():.1f} ± {column.std():.1f}" for column in columns)))
     return rows
+
+
+def _numbers(row: Row) -> list[float]:
+    counted = [row.sigma, row.answered, row.worst, row.questions, row.epsilon]
+    shares = [*asdict(row.found).values(), row.pool.acc, row.pool.bac, row.pool.map]
+    return counted + [100 * share for share in shares]
 
 
 if __name__ == "__main__":

@@ -26,12 +26,14 @@ class Setting:
 
     Attributes:
         shared: its parties.
+        teachers: models of each party, which share its records.
         pool: queries that may be asked.
         sigma: noise of the first and the last way.
         confidence: of dependencies, learned on the querying party's own records.
     """
 
     shared: Shared
+    teachers: int
     pool: int
     sigma: float
     confidence: float
@@ -39,10 +41,10 @@ class Setting:
 
 _SHARED = {one.name: one for one in SHARED}
 SETTINGS = (
-    Setting(_SHARED["yeast"], pool=900, sigma=7.0, confidence=0.9),
-    Setting(_SHARED["mediamill"], pool=3000, sigma=7.0, confidence=0.95),
+    Setting(_SHARED["yeast"], teachers=5, pool=900, sigma=12.0, confidence=0.9),
+    Setting(_SHARED["mediamill"], teachers=4, pool=3000, sigma=25.0, confidence=0.95),
 )
-QUICK = Setting(DIGITS, pool=300, sigma=5.0, confidence=0.9)
+QUICK = Setting(DIGITS, teachers=4, pool=300, sigma=5.0, confidence=0.9)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Row:
         worst: queries that it would pay for at worst-case costs.
         questions: labels asked of a query, on average.
         epsilon: of the queries that metrics are of, which are the same for all ways.
-        found: metrics of these queries' labels.
+        found: metrics of these queries' labels, and `pool` of the whole pool's, asked in the same way.
     """
 
     way: Way
@@ -66,6 +68,7 @@ class Row:
     questions: float
     epsilon: float
     found: Measure
+    pool: Measure
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
     """Read a cell from the cache, or measure and keep it."""
     file, form = cache / f"{setting.shared.name}-{seed}.json", TypeAdapter(Cell)
     if not file.exists():
-        own = votes(setting.shared, setting.pool, seed, cache)
+        own = votes(setting.shared, setting.teachers, setting.pool, seed, cache)
         write_atomic(file, form.dump_json(_measured(setting, own, seed), indent=1).decode())
     return form.validate_json(file.read_bytes())
 
@@ -120,6 +123,7 @@ def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
                 questions=float(whole[way].questions[:queries].mean()),
                 epsilon=whole[way].epsilon(queries),
                 found=measure(own.true[:queries], whole[way].labels[:queries].astype(np.float64)),
+                pool=measure(own.true, whole[way].labels.astype(np.float64)),
             )
             for way, used in ways
         ),

@@ -55,7 +55,7 @@ class Domain:
 
 def domains(setting: Setting, seeds: Sequence[int], cache: Path) -> list[Domain]:
     """Measure every way on a dataset, with the noise of its setting."""
-    every = [votes(setting.shared, setting.pool, seed, cache) for seed in seeds]
+    every = [votes(setting.shared, setting.teachers, setting.pool, seed, cache) for seed in seeds]
     return [_domain(setting, every, place) for place in range(len(WAYS))]
 
 

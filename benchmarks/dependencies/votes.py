@@ -19,7 +19,7 @@ class Votes:
     """What there is before any noise.
 
     Attributes:
-        yes: votes of the answering parties' models, one each, bool (parties, pool, labels).
+        yes: votes of the answering parties' models, party by party, bool (models, pool, labels).
         true: the pool's labels, int64 (pool, labels), that only metrics see.
         own: labels of the querying party's records, int64 (N, labels).
     """
@@ -36,22 +36,22 @@ class Votes:
         return {parent: tuple(children) for parent, children in found.items()}
 
 
-def votes(setting: Shared, pool: int, seed: int, cache: Path) -> Votes:
-    """Read a seed's votes from the cache, or train a model for each party and keep what they say.
+def votes(setting: Shared, teachers: int, pool: int, seed: int, cache: Path) -> Votes:
+    """Read a seed's votes from the cache, or train `teachers` of each party and keep what they say.
 
     The first of `setting.parties` parties asks, the others answer.
     """
-    file = cache / f"votes-{setting.name}-{pool}-{seed}.npz"
+    file = cache / f"votes-{setting.name}-{teachers}-{pool}-{seed}.npz"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial.npz")
-        np.savez_compressed(partial, **vars(_trained(setting, pool, seed)))
+        np.savez_compressed(partial, **vars(_trained(setting, teachers, pool, seed)))
         partial.rename(file)
     with np.load(file) as arrays:
         return Votes(**arrays)
 
 
-def _trained(setting: Shared, pool: int, seed: int) -> Votes:
+def _trained(setting: Shared, teachers: int, pool: int, seed: int) -> Votes:
     train, other = load(setting)
     random = np.random.default_rng(seed)
     own, *others = (
@@ -59,4 +59,7 @@ def _trained(setting: Shared, pool: int, seed: int) -> Votes:
     )
     asked: Records = other.rows(random.permutation(len(other.X))[:pool])
     labels = train.y.shape[1]
-    return Votes(scores(fitted(others, seed), asked.X, labels) >= YES, asked.y, own.y)
+    slices = [
+        party.rows(rows) for party in others for rows in np.array_split(np.arange(len(party.X)), teachers)
+    ]
+    return Votes(scores(fitted(slices, seed), asked.X, labels) >= YES, asked.y, own.y)
