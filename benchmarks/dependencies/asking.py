@@ -1,7 +1,7 @@
 """Labels of a pool by Binary voting, all of them or as dependencies suggest, and what they cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from guardian.accounting.checks import Bound, Floats
 from guardian.mechanisms import release
 from guardian.noise import LATTICE, NoiseSource
 
-RING = Ring(64)
 DELTA = 1e-5
 EPSILON = 8.0
 ORDER = propose_order(EPSILON, DELTA)
@@ -25,86 +24,63 @@ BUDGET = budget_rdp(EPSILON, DELTA, ORDER)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Answers to a whole pool, and what each of its queries cost.
+class Counted:
+    """Votes of n models, of which `positives` (pool, labels) say yes, and noise of `sigma` votes."""
 
-    Attributes:
-        labels: 1 or 0 for every label, int64 (pool, labels).
-        questions: labels that were asked of each query, int64 (pool,).
-        rdp: of each query, (pool,).
-    """
+    positives: NDArray[np.int64] = field(repr=False)
+    n: int
+    sigma: float
 
-    labels: NDArray[np.int64]
-    questions: NDArray[np.int64]
-    rdp: Floats
+    def released(self, noise: NoiseSource) -> NDArray[np.int64]:
+        """Every label of every query, 1 or 0, (pool, labels)."""
+        totals, ring = np.full(len(self.positives), self.n * VOTE), Ring(64)
+        sums, labels = encode(self.positives, ring), self.positives.shape[1]
+        mechanism = Binary(sigma=self.sigma)
+        return release(sums, mechanism, noise, ring, classes=labels, totals=totals, voters=self.n).labels
 
-    @property
-    def fitting(self) -> int:
+    def rdp(self, asked: NDArray[np.bool_], bound: Bound) -> Floats:
+        """The cost (pool,) of the labels `asked` (pool, labels); a bit costs what its count alone decides."""
+        kinds, where = np.unique(self.positives, return_inverse=True)
+        tally = Tally(
+            mechanism=Binary(sigma=self.sigma),
+            classes=1,
+            total=np.full(len(kinds), float(self.n)),
+            voters=self.n,
+            votes=kinds[:, None].astype(np.float64),
+            answered=np.ones((len(kinds), 1), dtype=np.bool_),
+        )
+        each = charges(tally, ORDER, bound, lattice=LATTICE)[where.reshape(asked.shape)]
+        return np.asarray((each * asked).sum(axis=1))
+
+    def fitting(self, asked: NDArray[np.bool_], bound: Bound) -> int:
         """How many queries one budget pays for, one after the other."""
-        return int((self.rdp.cumsum() <= BUDGET).sum())
+        return int((self.rdp(asked, bound).cumsum() <= BUDGET).sum())
 
-    def epsilon(self, queries: int) -> float:
-        """What the first queries cost, at `DELTA`."""
-        return epsilon(float(self.rdp[:queries].sum()), ORDER, DELTA)
-
-
-def ask_all(counts: NDArray[np.int64], n: int, sigma: float, noise: NoiseSource, bound: Bound) -> Asked:
-    """Ask about every label of every query, of which `counts` (pool, labels) of n models say yes."""
-    labels = _released(counts, n, sigma, noise)
-    return Asked(labels, np.full(len(counts), counts.shape[1]), _cost(counts, n, sigma, bound))
+    def epsilon(self, asked: NDArray[np.bool_], queries: int) -> float:
+        """What the first queries cost these votes, at `DELTA`."""
+        return epsilon(float(self.rdp(asked, "exact")[:queries].sum()), ORDER, DELTA)
 
 
-def ask_parents_first(
-    counts: NDArray[np.int64],
-    n: int,
-    sigma: float,
-    families: Mapping[int, Sequence[int]],
-    noise: NoiseSource,
-    bound: Bound,
-) -> Asked:
-    """The same, but about children only where their parent was answered with yes; else they are absent."""
-    children = [child for several in families.values() for child in several]
-    first = [label for label in range(counts.shape[1]) if label not in children]
-    labels = np.zeros(counts.shape, dtype=np.int64)
-    labels[:, first] = _released(counts[:, first], n, sigma, noise)
-    rdp, questions = _cost(counts[:, first], n, sigma, bound), np.full(len(counts), len(first))
-    for parent, several in families.items():
-        rows, columns = np.flatnonzero(labels[:, parent]), np.array(several)
-        if len(rows):
-            part = counts[np.ix_(rows, columns)]
-            labels[np.ix_(rows, columns)] = _released(part, n, sigma, noise)
-            rdp[rows] += _cost(part, n, sigma, bound)
-            questions[rows] += len(columns)
-    return Asked(labels, questions, rdp)
+def parents_first(
+    labels: NDArray[np.int64], families: Mapping[int, Sequence[int]]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What is left of answers (pool, labels) where children of absent parents are absent and not asked.
+
+    Returns labels, and which of them were asked.
+    """
+    kept, asked = labels.copy(), np.ones(labels.shape, dtype=np.bool_)
+    for parent, children in families.items():
+        absent = np.ix_(np.flatnonzero(labels[:, parent] == 0), np.array(children))
+        kept[absent], asked[absent] = 0, False
+    return kept, asked
 
 
-def noise_for(counts: NDArray[np.int64], n: int, bound: Bound) -> float:
+def noise_for(positives: NDArray[np.int64], n: int) -> float:
     """The least sigma with which one budget pays for all labels of these queries, to 1%."""
+    everything = np.ones(positives.shape, dtype=np.bool_)
     low, high = 1.0, 1000.0
     while high / low > 1.01:
         sigma = (low * high) ** 0.5
-        fits = _cost(counts, n, sigma, bound).sum() <= BUDGET
+        fits = Counted(positives, n, sigma).rdp(everything, "exact").sum() <= BUDGET
         low, high = (low, sigma) if fits else (sigma, high)
     return high
-
-
-def _released(counts: NDArray[np.int64], n: int, sigma: float, noise: NoiseSource) -> NDArray[np.int64]:
-    totals = np.full(len(counts), n * VOTE)
-    mechanism, labels = Binary(sigma=sigma), counts.shape[1]
-    sums = encode(counts, RING)
-    return release(sums, mechanism, noise, RING, classes=labels, totals=totals, voters=n).labels
-
-
-def _cost(counts: NDArray[np.int64], n: int, sigma: float, bound: Bound) -> Floats:
-    """The rdp (Q,) of all labels of queries; a bit costs what its count alone decides."""
-    kinds, where = np.unique(counts, return_inverse=True)
-    tally = Tally(
-        mechanism=Binary(sigma=sigma),
-        classes=1,
-        total=np.full(len(kinds), float(n)),
-        voters=n,
-        votes=kinds[:, None].astype(np.float64),
-        answered=np.ones((len(kinds), 1), dtype=np.bool_),
-    )
-    each = charges(tally, ORDER, bound, lattice=LATTICE)
-    return np.asarray(each[where.reshape(counts.shape)].sum(axis=1))

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 from benchmarks.capc_multilabel.data import QUICK as DIGITS
 from benchmarks.capc_multilabel.data import SETTINGS as SHARED
 from benchmarks.capc_multilabel.data import Setting as Shared
-from benchmarks.dependencies.asking import ask_all, ask_parents_first, noise_for
+from benchmarks.dependencies.asking import Counted, noise_for, parents_first
 from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
 from common.files import write_atomic
-from guardian.noise import NoiseSource, OpenDpNoise
+from guardian.noise import OpenDpNoise
 
 Way = Literal["all labels", "more noise", "dependencies"]
 
@@ -93,45 +93,42 @@ def cell(setting: Setting, seed: int, cache: Path) -> Cell:
 
 
 def _measured(setting: Setting, own: Votes, seed: int) -> Cell:
-    counts, n = own.yes.sum(axis=0, dtype=np.int64), len(own.yes)
-    noise, sigma = OpenDpNoise(), setting.sigma
-    families = own.families(setting.confidence)
-    whole = {
-        "all labels": ask_all(counts, n, sigma, noise, "exact"),
-        "dependencies": ask_parents_first(counts, n, sigma, families, noise, "exact"),
-    }
-    queries = whole["dependencies"].fitting
-    louder = noise_for(counts[:queries], n, "exact")
-    whole["more noise"] = ask_all(counts, n, louder, noise, "exact")
-    ways: tuple[tuple[Way, float], ...] = (
-        ("all labels", sigma),
-        ("more noise", louder),
-        ("dependencies", sigma),
-    )
+    positives, n, noise = own.yes.sum(axis=0, dtype=np.int64), len(own.yes), OpenDpNoise()
+    families, quiet = own.families(setting.confidence), Counted(positives, n, setting.sigma)
+    labels = quiet.released(noise)
+    some, asked = parents_first(labels, families)
+    queries, everything = quiet.fitting(asked, "exact"), np.ones_like(asked)
+    loud = Counted(positives, n, noise_for(positives[:queries], n))
     return Cell(
         dataset=setting.shared.name,
         seed=seed,
-        labels=counts.shape[1],
+        labels=positives.shape[1],
         children=sum(map(len, families.values())),
         queries=queries,
-        rows=tuple(
-            Row(
-                way=way,
-                sigma=used,
-                answered=whole[way].fitting,
-                worst=_worst(counts, n, used, families if way == "dependencies" else {}, noise),
-                questions=float(whole[way].questions[:queries].mean()),
-                epsilon=whole[way].epsilon(queries),
-                found=measure(own.true[:queries], whole[way].labels[:queries].astype(np.float64)),
-                pool=measure(own.true, whole[way].labels.astype(np.float64)),
-            )
-            for way, used in ways
+        rows=(
+            _row("all labels", quiet, labels, everything, own.true, queries),
+            _row("more noise", loud, loud.released(noise), everything, own.true, queries),
+            _row("dependencies", quiet, some, asked, own.true, queries),
         ),
     )
 
 
-def _worst(
-    counts: NDArray[np.int64], n: int, sigma: float, families: dict[int, tuple[int, ...]], noise: NoiseSource
-) -> int:
-    """Queries that fit where every answer is charged at worst."""
-    return ask_parents_first(counts, n, sigma, families, noise, "worst_case").fitting
+def _row(
+    way: Way,
+    counted: Counted,
+    labels: NDArray[np.int64],
+    asked: NDArray[np.bool_],
+    true: NDArray[np.int64],
+    queries: int,
+) -> Row:
+    given = labels.astype(np.float64)
+    return Row(
+        way=way,
+        sigma=counted.sigma,
+        answered=counted.fitting(asked, "exact"),
+        worst=counted.fitting(asked, "worst_case"),
+        questions=float(asked[:queries].sum(axis=1).mean()),
+        epsilon=counted.epsilon(asked, queries),
+        found=measure(true[:queries], given[:queries]),
+        pool=measure(true, given),
+    )
