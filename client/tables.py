@@ -21,8 +21,8 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     yield Text(f"Rounds {figures['run']} of task {figures['task']}, a pool of {figures['pool']}.")
     if figures["stopped"]:
         yield Text(f"Stopped [{figures['stopped']['code']}]: {figures['stopped']['message']}")
-    yield _rounds(figures)
     if figures["parties"]:
+        yield _rounds(figures)
         yield _parties(figures)
         yield Text(
             f"Every epsilon here is worst-case, for all rounds together, and means {figures['notion']}."

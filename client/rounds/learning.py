@@ -13,7 +13,7 @@ from client.rounds.state import round_folder
 from client.run_folder import held
 from client.site import load_query_site, load_site_task
 from client.state import Stop
-from client.students.trainers import Choice, Progress
+from client.students.trainers import Choice, Progress, check_choice
 from common.clock import Clock
 from common.mechanism import invalid_plan
 
@@ -71,6 +71,7 @@ def learn_in_rounds(
     if rounds.queries > len(data):
         raise invalid_plan(f"{rounds.queries} queries a round are asked of a pool of {len(data)}; ask fewer")
     features, choice = task.prepare(data.X), choice or Choice()
+    check_choice(choice, task)
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from client.students.evaluation import Records, Trainer
-from client.students.models import train
+from client.students.models import KINDS, train
 from client.students.released import Released
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task
@@ -91,6 +91,14 @@ def trainer(
     return partial(_classifier, fit, released)
 
 
+def check_choice(choice: Choice, task: Task) -> None:
+    """Raises `config.invalid` for a student, a parameter or a device that there is not."""
+    if choice.network:
+        _student(choice, task, seed=0).learning.place  # noqa: B018 - it says whether there is such a device
+    elif choice.kind not in KINDS:
+        raise _config(f"there is no model {choice.kind}; choose one of {', '.join((*KINDS, NETWORK))}")
+
+
 def _classifier(fit: Callable[..., Any], released: Released | None, own: Records | None, name: str) -> Any:
     given = None if released is None else (released.X, released.y)
     parts = [records for records in (own, given) if records is not None]
@@ -106,11 +114,7 @@ def _network(
     own: Records | None,
     name: str,
 ) -> Any:
-    from client.students.registry import make_student
-
-    student = make_student(
-        choice.student, shape=task.input.shape, classes=len(task.classes), seed=seed, **_options(choice)
-    )
+    student = _student(choice, task, seed=seed)
     labelled, validation = _split(own, seed)
     if released is not None:
         labelled = _with(labelled, released, choice)
@@ -121,6 +125,15 @@ def _network(
         progress=partial(progress, name),
         checkpoint=None if choice.checkpoint is None else choice.checkpoint / f"{name}.safetensors",
         log=None if choice.log is None else choice.log / name,
+    )
+
+
+def _student(choice: Choice, task: Task, *, seed: int) -> Any:
+    """The network that was chosen, before it has learned."""
+    from client.students.registry import make_student
+
+    return make_student(
+        choice.student, shape=task.input.shape, classes=len(task.classes), seed=seed, **_options(choice)
     )
 
 

@@ -3,11 +3,15 @@
 import json
 import pkgutil
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from client import tables
+from client.page.render import render
 from client.report import report
 from client.retraining import retrain
 from client.rounds import learner
@@ -233,3 +237,44 @@ def test_no_label_at_all_is_told(federation: Federation) -> None:
     with pytest.raises(OstrakaError, match="gave no label") as refused:
         learn(federation)
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+@pytest.mark.parametrize("choice", [Choice("oracle"), Choice(model="oracle"), Choice("vat", steps=-1)])
+def test_a_student_that_there_is_not_is_told_before_anything_is_asked(
+    federation: Federation, choice: Choice
+) -> None:
+    with pytest.raises(OstrakaError) as refused:
+        learn(federation, choice=choice)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+    assert not federation.guardian.plans
+    assert not out(federation).exists()
+
+
+def test_what_the_student_says_itself_is_learned_too(federation: Federation) -> None:
+    federation.parties["b"].dissents = True
+    sure = Rounds(2, QUERIES, options(), LATER.model_copy(update={"confidence": 0.34}))
+    learn(federation, sure, labelled=own(federation))
+    first, second = report(out(federation))["rounds"]
+    assert (first["by_student"], first["learned"]) == (0, first["answered"])
+    assert second["answered"] + second["by_student"] == QUERIES > second["answered"]
+    assert second["learned"] == first["answered"] + QUERIES
+
+
+def test_rounds_that_asked_nothing_yet_are_told(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(learner, "save", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            learn(federation)
+    figures = report(out(federation))
+    assert (figures["rounds"], figures["parties"], figures["student"]) == ([], [], None)
+    console = Console(width=300, file=StringIO())
+    with console.capture() as shown:
+        tables.show(figures, console)
+    assert "a pool of 24" in shown.get()
+    assert "nothing was charged" in render(figures)
+
+
+def stopped(*_: object) -> None:
+    raise KeyboardInterrupt
