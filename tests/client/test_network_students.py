@@ -1,10 +1,13 @@
 """Networks as students: they learn from the whole pool, are kept whole, and fail without a trace."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from client.cli import app
 from client.retraining import StudentResult
 from client.students.files import load_student
 from client.students.fixmatch import FixMatch
@@ -121,3 +124,25 @@ def test_released_labels_are_smoothed_by_what_their_noise_does(bench: Bench) -> 
     assert (smoothed.error[-released:] > 0).all()
     assert own.error is None
     assert [one.error is None for one in seen[2:]] == [True, True]
+
+
+def test_a_network_from_the_command_line(bench: Bench, tmp_path: Path) -> None:
+    files = ("--run", bench.run, "--pool", bench.pool, "--labelled", bench.own, "--test", bench.test)
+    how = ("--student", "mixmatch", "--steps", 5, "--device", "cpu", "--smoothing", "--seed", 3)
+    kept = (
+        "--log",
+        tmp_path / "log",
+        "--checkpoint",
+        tmp_path / "kept",
+        "--out",
+        tmp_path / "mine",
+        "--json",
+        "-",
+    )
+    given = ("retrain", "--site", bench.site, *files, *how, *kept)
+    result = CliRunner().invoke(app, [str(one) for one in given])
+    assert result.exit_code == 0
+    told = json.loads(result.stdout)
+    assert (told["student"], told["model"], told["path"]) == ("mixmatch", "network", str(tmp_path / "mine"))
+    assert load_student(tmp_path / "mine").seed == 3
+    assert list((tmp_path / "log" / "all").iterdir())
