@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from benchmarks.dpsgd.measures import YES
 
 REGULARISATION = 100.0
-STEPS = 100
+STEPS = 40
 
 
 class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
