@@ -1,0 +1,57 @@
+"""What the benchmark of dependencies counts: labels left out, what is charged, and who votes on what."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dependencies.asking import BUDGET, ORDER, Counted, noise_for, parents_first
+from benchmarks.dependencies.cells import QUICK, cell
+from benchmarks.dependencies.domains import WAYS, domains
+from common.mechanism import Binary
+from common.privacy import worst_case
+
+POSITIVES = np.random.default_rng(0).integers(0, 21, size=(200, 5))
+FAMILIES = {0: (1, 2), 4: (3,)}
+
+
+def test_children_of_absent_parents_are_absent_and_not_asked() -> None:
+    labels = np.random.default_rng(1).integers(0, 2, size=(50, 5))
+    kept, asked = parents_first(labels, FAMILIES)
+    for parent, children in FAMILIES.items():
+        for child in children:
+            np.testing.assert_array_equal(asked[:, child], labels[:, parent] == 1)
+            np.testing.assert_array_equal(kept[:, child], labels[:, child] * labels[:, parent])
+    np.testing.assert_array_equal(kept[:, [0, 4]], labels[:, [0, 4]])
+
+
+def test_what_is_not_asked_costs_nothing() -> None:
+    counted, asked = Counted(POSITIVES, 20, 5.0), np.zeros(POSITIVES.shape, dtype=np.bool_)
+    asked[:, :2] = True
+    each = worst_case(Binary(sigma=5.0), ORDER, classes=1).answer
+    np.testing.assert_allclose(counted.rdp(asked, "worst_case"), 2 * each)
+    assert counted.fitting(asked, "worst_case") == min(200, int(BUDGET / (2 * each)))
+    assert (counted.rdp(asked, "exact") <= counted.rdp(np.ones_like(asked), "exact")).all()
+
+
+def test_more_noise_pays_for_as_many_queries_and_hardly_more() -> None:
+    sigma = noise_for(POSITIVES, 20)
+    everything = np.ones(POSITIVES.shape, dtype=np.bool_)
+    assert Counted(POSITIVES, 20, sigma).rdp(everything, "exact").sum() <= BUDGET
+    assert Counted(POSITIVES, 20, 0.97 * sigma).rdp(everything, "exact").sum() > BUDGET
+
+
+def test_a_cell_is_measured_once_and_dependencies_answer_more(tmp_path: Path) -> None:
+    found = cell(QUICK, 0, tmp_path)
+    assert cell(QUICK, 0, tmp_path) == found
+    rows = {row.way: row for row in found.rows}
+    assert rows["dependencies"].answered >= rows["all labels"].answered
+    assert rows["dependencies"].worst > rows["all labels"].worst
+    assert rows["dependencies"].answered == found.queries <= rows["more noise"].answered
+    assert rows["all labels"].epsilon > rows["dependencies"].epsilon
+
+    halves = {one.way: one for one in domains(QUICK, (0,), tmp_path)}
+    whole, by_label, as_no, _ = (halves[way] for way in WAYS)
+    assert (whole.paid, by_label.paid) == (4, 2)
+    assert by_label.queries == pytest.approx(2 * whole.queries, abs=1)
+    assert by_label.found.bac > as_no.found.bac
