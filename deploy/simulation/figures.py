@@ -1,5 +1,6 @@
 """Plots of how good students are, beside what a user would compare them with."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from client.students.metrics import LabelFigures
@@ -7,21 +8,22 @@ from deploy.simulation import plots
 from deploy.simulation.quality import METRICS
 from deploy.simulation.report import Report
 
+WIDTH = 6.4
+"""Inches across which what is compared is told apart."""
 COLOURS = (plots.GREY, plots.BLUE, plots.ORANGE)
 
 
 def compared(report: Report) -> Figure:
     """Own data alone, released labels as well, and all teachers without privacy, by each metric."""
-    axes = plots.axes_of(6.4, 3.2)
+    axes = plots.axes_of(WIDTH, 3.2)
     for place, (name, metrics) in enumerate(report.quality.rows):
         values = [getattr(metrics, metric) or 0.0 for metric in METRICS]
         at = [index + 0.27 * (place - 1) for index in range(len(METRICS))]
         bars = axes.bar(at, values, width=0.25, color=COLOURS[place], label=name)
         axes.bar_label(bars, fmt="{:.2f}", fontsize="small")
     axes.set_xticks(range(len(METRICS)), list(METRICS.values()))
-    axes.set(ylim=(0, 1.3), ylabel="on test records")
-    axes.legend(ncols=3, loc="upper center", fontsize="small")
-    return plots.figure_of(axes)
+    axes.set(ylim=(0, 1.1), ylabel="on test records")
+    return _told(axes)
 
 
 def balanced_accuracies(report: Report) -> Figure:
@@ -68,16 +70,22 @@ def rounds(report: Report) -> Figure:
 
 def _by_label(report: Report, metric: str, title: str) -> Figure:
     names = [label.name for label in report.quality.after.labels]
-    axes = plots.axes_of(plots.width_of(names), 3)
+    axes = plots.axes_of(max(WIDTH, plots.width_of(names)), 3)
     for place, (name, metrics) in enumerate(report.quality.rows):
         at = [index + 0.27 * (place - 1) for index in range(len(names))]
         values = [_value(label, metric) for label in metrics.labels]
         axes.bar(at, values, width=0.25, color=COLOURS[place], label=name)
     axes.set_xticks(range(len(names)), names)
-    axes.set(ylim=(0, 1.3), ylabel=title)
-    axes.legend(ncols=3, loc="upper center", fontsize="small")
+    axes.set(ylim=(0, 1.1), ylabel=title)
     plots.slant(axes, names)
-    return plots.figure_of(axes)
+    return _told(axes)
+
+
+def _told(axes: Axes) -> Figure:
+    """The figure, with a legend above what it tells of."""
+    figure = plots.figure_of(axes)
+    figure.legend(ncols=3, loc="outside upper center", fontsize="small")
+    return figure
 
 
 def _value(label: LabelFigures, metric: str) -> float:

@@ -111,7 +111,7 @@ def epsilons(report: Report) -> Figure:
     for axes, unit in zip(grid, units, strict=False):
         _unit(axes, unit, report.bound)
     figure.supxlabel("seconds since labelling began")
-    at = f" at delta {units[0].delta:g}" if units else ""
+    at = f"\nat delta {units[0].delta:g}" if units else ""
     figure.supylabel(f"epsilon ({NOTIONS[report.guarantee]}){at}")
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names))

@@ -41,7 +41,7 @@ def several_labels(folder: Path) -> dict[str, Any]:
     file = folder / "signs.npz"
     np.savez(file, X=X, y=y, classes=np.array(["first", "second", "third"]))
     votes = {"sigma1": None, "sigma2": None, "threshold": None}
-    return {"data": str(file), "mechanism": "binary", "sigma": 0.5, "labelled": 80, **votes}
+    return {"data": str(file), "mechanism": "binary", "sigma": 1.0, "teachers": 5, "labelled": 80, **votes}
 
 
 def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path) -> None:
