@@ -181,3 +181,16 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(OstrakaError, match=r"gone\.npz") as caught:
         split_data(settings(str(tmp_path / "gone.npz")))
     assert caught.value.code == ErrorCode.DATA_MISSING
+
+
+def test_where_features_are_shared_the_pool_is_all_parties_records(single: str) -> None:
+    split = split_data(settings(single, label_dp="ldp-ssl", mechanism="rand_res", adjacency="label"))
+    assert ids(split.pool) == set().union(*map(ids, split.shards))
+    assert len(split.pool) == sum(map(len, split.shards)) == 140
+    assert split.pool.y is None
+    np.testing.assert_array_equal(split.truth, split.pool.X[:, 0].astype(int) % 3)
+
+
+def test_every_querying_party_has_a_pool_of_its_own(single: str) -> None:
+    split = split_data(settings(single, queriers=2, queries=30))
+    assert len(split.pool) == len(ids(split.pool)) == 60

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from common.datasets import from_arrays
+from common.task import infer_task
+from deploy.simulation import baselines
+
+
+class Voters:
+    """Teachers whose votes are given."""
+
+    def __init__(self, votes: object) -> None:
+        self.votes = np.array(votes)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        assert len(X) == self.votes.shape[1]
+        return self.votes
+
+
+def given(monkeypatch: pytest.MonkeyPatch, votes: dict[str, object]) -> list[Path]:
+    monkeypatch.setattr(baselines.Ensemble, "load", lambda folder: Voters(votes[folder.parent.name]))
+    return [Path(site) for site in votes]
+
+
+def test_the_plurality_of_all_teachers_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = from_arrays(np.arange(6.0).reshape(3, 2), np.array([0, 1, 2]), source="test")
+    sites = given(monkeypatch, {"a": [[0, 1, 1], [0, 1, 1]], "b": [[1, 2, 2]]})
+    metrics = baselines.ensemble_metrics(sites, infer_task(test, "test"), test)
+    assert metrics.accuracy == pytest.approx(2 / 3)
+    assert metrics.labels[0].auc == 1.0
+
+
+def test_a_label_is_predicted_from_half_of_all_teachers_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = from_arrays(np.arange(4.0).reshape(2, 2), np.array([[0, 1], [1, 1]]), source="test")
+    sites = given(monkeypatch, {"a": [[[0.9, 0.5], [0.5, 0.4]]], "b": [[[0.1, 0.6], [0.7, 0.2]]]})
+    metrics = baselines.ensemble_metrics(sites, infer_task(test, "test"), test)
+    assert [label.accuracy for label in metrics.labels] == [0.5, 0.5]

@@ -1,0 +1,26 @@
+import pytest
+
+from deploy.simulation.settings import load_settings
+from deploy.simulation.tables import tables
+
+
+@pytest.mark.parametrize(
+    ("label_dp", "allowed", "shared"),
+    [
+        ("denoise-ssl", {"randomized_labels": True}, None),
+        ("noisecluster", {"label_counts": True}, None),
+        ("pate-fm", {}, "shared.npz"),
+    ],
+)
+def test_parties_allow_what_is_asked_of_their_labels(
+    label_dp: str, allowed: dict[str, bool], shared: str | None
+) -> None:
+    party = tables("party", load_settings(None, {"label_dp": label_dp}))
+    assert party.get("policy", {}) == allowed
+    assert party["training"].get("shared_features") == shared
+
+
+def test_parties_allow_nothing_of_their_labels_by_default() -> None:
+    party = tables("party", load_settings(None, {}))
+    assert "policy" not in party
+    assert "shared_features" not in party["training"]
