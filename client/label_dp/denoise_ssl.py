@@ -25,8 +25,8 @@ class DenoiseSsl(FixMatch):
     (Equation 8), whose accuracy nobody knows.
 
     Args:
-        shape: as `Neural`, and so are `classes`, `network`, `learning` and `seed`.
-        classes: see `shape`.
+        shape: as `Neural`, and so are `network`, `learning` and `seed`.
+        classes: how many classes there are; None: as many as the labels show that are kept.
         network: see `shape`.
         learning: see `shape`.
         seed: see `shape`.
