@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter
 
 from benchmarks.capc_multilabel.central import METHODS, Outcome
-from benchmarks.capc_multilabel.data import EPSILONS, Setting, Split, deal, load
+from benchmarks.capc_multilabel.data import EPSILONS, SEEDS, Setting, Split, deal, load
 from benchmarks.capc_multilabel.models import Said, said
 from benchmarks.capc_multilabel.retraining import Federation, federation
 from common.files import write_atomic
@@ -19,8 +19,6 @@ CENTRAL: Sequence[tuple[str, float | None]] = (
     *((method, epsilon) for epsilon in EPSILONS for method in METHODS if method != "non-private"),
 )
 """Table 2's methods, with their epsilons."""
-PER_SEED = len(MECHANISMS) + len(CENTRAL)
-"""Cells of one dataset and seed."""
 Kept = TypeVar("Kept")
 
 
@@ -88,16 +86,19 @@ class Bench:
         return form.validate_json(file.read_bytes())
 
 
-def cells(
-    setting: Setting, seeds: Sequence[int], cache: Path, advance: Callable[[], None]
-) -> Iterator[Retrained | Central]:
+def cells(setting: Setting, cache: Path, advance: Callable[[], None]) -> Iterator[Retrained | Central]:
     """Yields all cells of a dataset, Table 1's first; `advance` is told of each that is done."""
     bench = Bench(setting, cache)
-    for seed in seeds:
+    for seed in range(setting.seeds):
         for mechanism in MECHANISMS:
             yield bench.retrained(mechanism, seed)
             advance()
-    for seed in seeds:
+    for seed in range(min(SEEDS, setting.seeds)):
         for method, epsilon in CENTRAL:
             yield bench.central(method, epsilon, seed)
             advance()
+
+
+def how_many(setting: Setting) -> int:
+    """Returns the number of a dataset's cells."""
+    return setting.seeds * len(MECHANISMS) + min(SEEDS, setting.seeds) * len(CENTRAL)

@@ -57,22 +57,18 @@ def central_rows(cells: Sequence[Central]) -> Iterator[Row]:
 
 
 def gains(cells: Sequence[Retrained]) -> Iterator[Row]:
-    """Yields how balanced accuracy changed, by turn, in points: mean, standard error, how often it rose."""
+    """Yields how balanced accuracy changed, in points: mean, standard error over seeds, how often it rose."""
     for dataset, mechanism in dict.fromkeys((cell.dataset, cell.mechanism) for cell in cells):
-        every = [
-            turn
-            for cell in cells
-            if (cell.dataset, cell.mechanism) == (dataset, mechanism)
-            for turn in cell.found.turns
-        ]
-        for budget in dict.fromkeys(turn.budget for turn in every):
-            turns = [turn for turn in every if turn.budget == budget]
-            rises = [100 * (turn.after.bac - turn.before.bac) for turn in turns]
-            chance = [100 * (turn.by_chance - turn.before.bac) for turn in turns]
-            rose = sum(rise > 0 for rise in rises)
+        own = [cell for cell in cells if (cell.dataset, cell.mechanism) == (dataset, mechanism)]
+        for budget in dict.fromkeys(turn.budget for turn in own[0].found.turns):
+            by_seed = _by_seed(own, budget)
+            turns = [turn for one in by_seed for turn in one]
+            rose = sum(turn.after.bac > turn.before.bac for turn in turns)
             yield (
-                *(dataset, mechanism, number(budget), _with_error(rises), _with_error(chance)),
-                f"{rose} of {len(rises)}",
+                *(dataset, mechanism, number(budget)),
+                _with_error([[turn.after.bac - turn.before.bac for turn in one] for one in by_seed]),
+                _with_error([[turn.by_chance - turn.before.bac for turn in one] for one in by_seed]),
+                f"{rose} of {len(turns)}",
                 _labels_risen(turns),
             )
 
@@ -84,7 +80,7 @@ GAINS = (
 
 
 def _after(cells: Sequence[Retrained], budget: float) -> Row:
-    by_seed = [[turn for turn in cell.found.turns if turn.budget == budget] for cell in cells]
+    by_seed = _by_seed(cells, budget)
     turns = [turn for one in by_seed for turn in one]
     together = [one for cell in cells for one in cell.found.together if one.budget == budget]
     return (
@@ -119,8 +115,14 @@ def _deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _with_error(values: Sequence[float]) -> str:
-    return f"{np.mean(values):+.2f} ± {_deviation(values) / len(values) ** 0.5:.2f}"
+def _by_seed(cells: Sequence[Retrained], budget: float) -> list[list[Turn]]:
+    return [[turn for turn in cell.found.turns if turn.budget == budget] for cell in cells]
+
+
+def _with_error(by_seed: Sequence[Sequence[float]]) -> str:
+    """Seeds' means in percent, whose parties share one test set."""
+    means = [100 * float(np.mean(one)) for one in by_seed]
+    return f"{np.mean(means):+.2f} ± {_deviation(means) / len(means) ** 0.5:.2f}"
 
 
 def _whole(values: Sequence[int | None]) -> str:
