@@ -18,6 +18,8 @@ from services.teachers.manifest import TeachersManifest
 
 MOST_MEMBERS = 2**20
 """Records that may be told by their clusters in one batch."""
+MOST_MEMBER_VALUES = 2**28
+"""Values of all their features: 1 GiB."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +132,12 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
             "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "
             "send queries.",
         )
-    if header.members > MOST_MEMBERS:
+    most = min(MOST_MEMBERS, MOST_MEMBER_VALUES // header.columns)
+    if header.members > most:
         raise OstrakaError(
             ErrorCode.MESSAGE_TOO_LARGE,
-            f"{header.members} records are told by their clusters and {MOST_MEMBERS} are taken: send fewer.",
+            f"{header.members} records are told by their clusters, and of {header.columns} features {most} are "
+            "taken: send fewer.",
         )
 
 
