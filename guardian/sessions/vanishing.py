@@ -21,7 +21,7 @@ def frequencies(queries: Sequence[int]) -> list[Fraction]:
     The one that pays for the most votes on every query, the others in proportion. Where none pays for any,
     all vote, and the budgets refuse the batch.
     """
-    most = max(queries)
+    most = max(queries, default=0)
     return [Fraction(count, most) if most else Fraction(1) for count in queries]
 
 

@@ -19,6 +19,7 @@ OFTEN = st.lists(
 def test_the_clique_that_pays_for_most_votes_always_and_others_in_proportion() -> None:
     assert frequencies([100, 25, 0]) == [1, Fraction(1, 4), 0]
     assert frequencies([0, 0]) == [1, 1]
+    assert frequencies([]) == []
 
 
 @given(often=OFTEN, queries=st.integers(1, 60), batch=st.integers(0, 2**63 - 1))
