@@ -54,6 +54,8 @@ def read_beliefs(path: Path, features: NDArray[np.float32], classes: int) -> Bel
     try:
         probabilities = np.asarray(student.predict_proba(features), np.float64)
         known = np.asarray(student.classes_, np.int64)
+        if not ((probabilities >= 0) & (probabilities <= 1)).all():
+            raise ValueError
         scores = np.zeros((len(features), classes), np.uint32)
         scores[:, known] = np.rint(probabilities * UNITS)
     except (AttributeError, ValueError, TypeError, IndexError, OstrakaError) as exc:

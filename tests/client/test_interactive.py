@@ -137,6 +137,16 @@ def test_the_same_file_gives_the_same_scores(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores, read_beliefs(tmp_path / "net.skops", X, 3).scores)
 
 
+def test_a_student_whose_weights_are_no_numbers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lost.skops"
+    model = train("mlp", X, np.array([0, 1] * 10), standardize=False)
+    model.coefs_[-1][:] = np.nan
+    skops.io.dump(model, path)
+    with pytest.raises(OstrakaError) as refused:
+        read_beliefs(path, X, 3)
+    assert refused.value.code is ErrorCode.MODEL_INVALID
+
+
 class Stranger:
     """A type that skops does not trust."""
 
