@@ -12,6 +12,7 @@ from client.training.joining import TrainingOptions
 from client.training.leading import TrainingReport
 from client.training.leading import lead as lead_training
 from common.cli import write_json
+from common.notions import NOTIONS
 from common.telemetry import progress
 
 
@@ -99,7 +100,7 @@ def _show(report: TrainingReport) -> None:
     if report.guarantee == "none":
         console.print("No formal guarantee: the sums of ttac tell of records, and no epsilon says how much.")
         return
-    columns = ("party", "group", "teachers", "epsilon", "delta", "budget", "of it")
+    columns = ("party", "group", "teachers", f"epsilon ({NOTIONS['record']})", "delta", "budget", "of it")
     table = Table(*columns, title="Cost of the training")
     for cost in report.costs:
         epsilon, budget = f"{cost.epsilon:.3f}", f"{cost.budget_epsilon:g}"

@@ -24,6 +24,7 @@ from common.config import SiteConfig, load_section, load_site
 from common.encoders import load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
+from common.notions import NOTIONS
 from common.plan import NONCE_BYTES, Plan
 from common.privacy import budget_rdp
 from protos.ostraka.v1 import guardian_pb2
@@ -96,8 +97,8 @@ class TrainingReport:
     stopped: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return asdict(self)
+        """The report as JSON values, with the `notion` of its epsilons; None where it has none."""
+        return asdict(self) | {"notion": None if self.guarantee == "none" else NOTIONS["record"]}
 
 
 def lead(

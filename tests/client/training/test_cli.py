@@ -24,6 +24,8 @@ def test_a_training_is_led_and_its_cost_told(noisy: Sites, tmp_path: Path) -> No
     assert (report["kind"], report["guarantee"], report["stopped"]) == ("dp_ttac", "record", None)
     assert [cost["site"] for cost in report["costs"]] == list(PARTIES)
     assert f"{report['costs'][0]['epsilon']:.3f}" in told.output
+    assert report["notion"] == "DP for records"
+    assert "epsilon (DP" in told.output
 
 
 def test_ttac_is_led_and_said_to_promise_nothing(plain: Sites) -> None:
