@@ -1,7 +1,7 @@
 """Measures students of private labels of MNIST: `python -m benchmarks.students`."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
 from itertools import product
@@ -36,12 +36,14 @@ def main(
     cache: Annotated[Path, typer.Option(help="Folder of votes and measures.")] = Path("runs/students"),
     only: Annotated[Student | None, typer.Option(help="One student alone.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many of each.")] = 3,
+    steps: Annotated[int | None, typer.Option(min=1, help="Of every student; none: the setting's.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Digits and a few steps: does it run?")] = False,
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
 ) -> None:
     """Trains the teachers and students that are not in the cache and prints a table of all."""
     setting = QUICK if quick else FULL
-    if setting is FULL and not MNIST.exists():
+    setting = replace(setting, steps=steps or setting.steps)
+    if not quick and not MNIST.exists():
         typer.echo("students: skipped, ../shared/data lies not beside the checkout")
         return
     cache.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,8 @@ class Cell:
 
 def file_of(cache: Path, setting: Setting, student: str, plan: Plan, seed: int) -> Path:
     """Where a cell is kept."""
-    return cache / f"{setting.dataset}-{student}-{plan.epsilon:.3f}-{seed}.json"
+    steps = setting.learning(student).steps
+    return cache / f"{setting.dataset}-{student}-{steps}-steps-{plan.epsilon:.3f}-{seed}.json"
 
 
 def cell(
