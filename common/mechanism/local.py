@@ -1,12 +1,16 @@
 """Mechanisms whose noise is drawn where the label is."""
 
 from decimal import Context, Decimal
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from common.mechanism.value import Parameters, Positive, invalid_plan
+from pydantic import Field
+
+from common.mechanism.value import Parameters, invalid_plan
 
 TRUTH_BITS = 64
 """Probabilities of randomised labels are multiples of 2^-64."""
+MOST_EPSILON = 2.0**20
+"""Far above any at which labels are randomised; what it costs is a number still."""
 
 _EXACT = Context(prec=80)
 _DOWN = _EXACT.subtract(Decimal(1), Decimal("1e-60"))
@@ -22,7 +26,7 @@ class RandRes(Parameters):
     by_record: ClassVar[bool] = True
 
     kind: Literal["rand_res"] = "rand_res"
-    epsilon: Positive
+    epsilon: Annotated[float, Field(gt=0, le=MOST_EPSILON, allow_inf_nan=False)]
 
     @property
     def sigmas(self) -> tuple[float, ...]:

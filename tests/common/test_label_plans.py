@@ -119,7 +119,7 @@ def test_the_odds_of_what_is_drawn_stay_within_epsilon(epsilon: float, classes: 
         assert mpmath.mpf(odds.numerator) / odds.denominator <= mpmath.exp(mpmath.mpf(epsilon))
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e300, math.inf, math.nan])
 def test_no_label_is_drawn_by_an_epsilon_that_is_none(epsilon: float) -> None:
     with pytest.raises(OstrakaError) as refused:
         RandRes(epsilon=epsilon)
