@@ -136,7 +136,7 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
     if header.members > most:
         raise OstrakaError(
             ErrorCode.MESSAGE_TOO_LARGE,
-            f"{header.members} records are told by their clusters, and of {header.columns} features {most} are "
+            f"{header.members} records of {header.columns} features are told by their clusters and {most} are "
             "taken: send fewer.",
         )
 
