@@ -136,8 +136,8 @@ def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
     if header.members > most:
         raise OstrakaError(
             ErrorCode.MESSAGE_TOO_LARGE,
-            f"{header.members} records of {header.columns} features are told by their clusters and {most} are "
-            "taken: send fewer.",
+            f"{header.members} records of {header.columns} features are told by their clusters and {most} "
+            "are taken: send fewer.",
         )
 
 
