@@ -17,7 +17,9 @@ _HEAD = (
     "student accuracy",
     "seeds",
     "seconds",
+    "of one core",
 )
+_MEANS = ("worst_case", "asked", "answered", "correct", "seconds", "processor")
 
 
 def table(cells: Iterable[Cell]) -> str:
@@ -30,7 +32,7 @@ def table(cells: Iterable[Cell]) -> str:
 
 
 def _row(cells: Sequence[Cell]) -> list[str]:
-    mean = {name: _mean(cells, name) for name in ("worst_case", "asked", "answered", "correct", "seconds")}
+    mean = {name: _mean(cells, name) for name in _MEANS}
     accuracies = np.array([cell.accuracy for cell in cells])
     deviation = f" ± {accuracies.std(ddof=1):.2%}" if len(cells) > 1 else ""
     return [
@@ -43,6 +45,7 @@ def _row(cells: Sequence[Cell]) -> list[str]:
         f"{accuracies.mean():.2%}{deviation}",
         f"{len(cells)}",
         f"{mean['seconds']:.0f}",
+        f"{mean['processor']:.0f}",
     ]
 
 
