@@ -25,7 +25,7 @@ def loss(net: nn.Module, targets: list[list[float]], unlabeled: int, **fields: A
     step = Step(0, 1, torch.Generator().manual_seed(0))
     x = torch.eye(CLASSES)[: len(targets)]
     return Descent(Still(), **given).loss(
-        net, (x, torch.tensor(targets)), torch.eye(CLASSES)[:unlabeled], step
+        net, (x, torch.tensor(targets, dtype=torch.float32)), torch.eye(CLASSES)[:unlabeled], step
     )
 
 
