@@ -78,6 +78,10 @@ def simulate(
         str | None, typer.Option(help="stop, or let units without budget vanish.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Teachers' model; default suits the data.")] = None,
+    thresholds: Annotated[
+        str | None,
+        typer.Option(help="Teachers of several labels say yes from: none (one half), global or per_label."),
+    ] = None,
     training: Annotated[
         str | None,
         typer.Option(

@@ -43,6 +43,7 @@ def _of_party(settings: Settings) -> Tables:
         "teachers": settings.teachers,
         "seed": settings.seed,
         "variant": settings.variant,
+        "thresholds": settings.thresholds,
     }
     chosen = {"model": settings.teachers_model, "head": settings.teachers_head}
     shared = {"shared_features": SHARED} if settings.label_dp == "pate-fm" else {}

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.plan import ENCODING
 from deploy.simulation.defaults import TOGETHER_MODEL
+from services.teachers.config import Tuning
 
 Head = Literal["linear", "square-mlp", "square-cnn"]
 """Kinds of teachers that answer encrypted queries."""
@@ -17,10 +18,11 @@ Training = Literal["conventional", "ttac", "dp-ttac"]
 class Teaching(BaseModel):
     """Settings of teachers.
 
-    Teachers that vote on encrypted queries, where ``encoding`` is ckks, have a ``head``, linear where none is
-    named. ``training`` other than conventional has the teachers of all parties learn together for ``rounds``
-    rounds, led by the first party, at ``learning_rate``; under dp-ttac with noise of ``training_sigma`` on
-    each sum.
+    ``thresholds`` says how teachers of several labels choose from which score on they say yes. Teachers
+    that vote on encrypted queries, where ``encoding`` is ckks, have a ``head``, linear where none is
+    named. ``training`` other than conventional has the teachers of all parties learn together for
+    ``rounds`` rounds, led by the first party, at ``learning_rate``; under dp-ttac with noise of
+    ``training_sigma`` on each sum.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -29,6 +31,7 @@ class Teaching(BaseModel):
     encoding: ENCODING = "plain"
     head: Head | None = None
     model: str | None = None
+    thresholds: Tuning = "none"
     training: Training = "conventional"
     rounds: int = Field(default=20, ge=2)
     learning_rate: float = Field(default=0.2, gt=0)

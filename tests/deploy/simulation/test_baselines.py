@@ -6,6 +6,7 @@ import pytest
 from common.datasets import from_arrays
 from common.task import infer_task
 from deploy.simulation import baselines
+from services.teachers.ensemble import Ensemble
 
 
 class Voters:
@@ -20,7 +21,7 @@ class Voters:
 
 
 def given(monkeypatch: pytest.MonkeyPatch, votes: dict[str, object]) -> list[Path]:
-    monkeypatch.setattr(baselines.Ensemble, "load", lambda folder: Voters(votes[folder.parent.name]))
+    monkeypatch.setattr(Ensemble, "load", lambda folder: Voters(votes[folder.parent.name]))
     return [Path(site) for site in votes]
 
 

@@ -20,6 +20,11 @@ def test_parties_allow_what_is_asked_of_their_labels(
     assert party["training"].get("shared_features") == shared
 
 
+def test_teachers_say_yes_from_thresholds_of_their_own() -> None:
+    tuned = load_settings(None, {"task": "multilabel", "thresholds": "per_label"})
+    assert tables("party", tuned)["training"]["thresholds"] == "per_label"
+
+
 def test_parties_allow_nothing_of_their_labels_by_default() -> None:
     party = tables("party", load_settings(None, {}))
     assert "policy" not in party
