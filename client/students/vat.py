@@ -35,7 +35,7 @@ class Vat(Neural):
         network: Kind = "auto",
         learning: Learning | None = None,
         seed: int = 0,
-        radius: float = 0.5,
+        radius: float = 0.25,
         iterations: int = 1,
         weight: float = 1.0,
         certainty: float = 0.5,

@@ -37,7 +37,7 @@ class Vat:
 
     views: Augmentation
     multi_label: bool = False
-    radius: float = 0.5
+    radius: float = 0.25
     iterations: int = 1
     weight: float = 1.0
     certainty: float = 0.5
@@ -49,15 +49,23 @@ class Vat:
         rows = self.views.weak(torch.cat([x, unlabeled]), step.random)
         logits = net(rows)
         known = losses(logits[: len(x)], targets, multi_label=self.multi_label).mean()
+        if not len(unlabeled):
+            return known
         free, logits = rows[len(x) :], logits[len(x) :]
-        likely = probabilities(logits, multi_label=self.multi_label)
-        said = likely.detach()
+        said = self._said(net, free)
         worst = self.perturbation(net, free, said, step.random)
         with untracked(net):
             moved = net(free + worst)
         smoothness = divergence(said, moved, multi_label=self.multi_label).mean()
+        likely = probabilities(logits, multi_label=self.multi_label)
         certainty = losses(logits, likely, multi_label=self.multi_label).mean()
         return known + ramp(step, self.ramp) * (self.weight * smoothness + self.certainty * certainty)
+
+    @torch.no_grad()
+    def _said(self, net: nn.Module, x: Tensor) -> Tensor:
+        """Probabilities in the batch and the precision of the search, which otherwise finds that difference."""
+        with untracked(net), torch.autocast(x.device.type, enabled=False):
+            return probabilities(net(x), multi_label=self.multi_label)
 
     def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
         """What changes `said` of each record of x (n, F) most, (n, F): power iteration on the divergence.

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 
 from client.students.mixmatch import MixMatch
 from client.students.neural import Neural
@@ -15,6 +15,18 @@ SEMI_SUPERVISED = ("vat", "mixmatch")
 
 def learning(steps: int) -> Learning:
     return Learning(steps=steps, device="cpu")
+
+
+def test_vat_finds_where_classes_end_by_records_without_labels() -> None:
+    X, y = make_moons(600, noise=0.08, random_state=0)
+    X, y = X.astype(np.float32), y.astype(np.int64)
+    ends = [int(np.where(y == 0, X[:, 0], np.inf).argmin()), int(np.where(y == 1, X[:, 0], -np.inf).argmax())]
+    labelled = Labelled(X[ends * 8], y[ends * 8])
+    vat, alone = (
+        make_student(name, classes=2, learning=learning(300)).fit(labelled, X).score(X, y)
+        for name in ("vat", "supervised")
+    )
+    assert vat > alone + 0.03
 
 
 @pytest.mark.parametrize("name", SEMI_SUPERVISED)

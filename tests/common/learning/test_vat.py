@@ -94,3 +94,11 @@ def test_a_loss_is_a_number_that_teaches_every_weight(multi_label: bool) -> None
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.isfinite()
     assert all(part.grad is not None and part.grad.abs().sum() > 0 for part in net.parameters())
+
+
+def test_without_unlabeled_records_only_labels_are_learned() -> None:
+    net = network((FEATURES,), OUTPUTS)
+    targets = functional.one_hot(torch.arange(ROWS) % OUTPUTS, OUTPUTS).float()
+    loss = vat().loss(net, (rows(), targets), rows()[:0], Step(9, 10, random(5)))
+    expected = functional.cross_entropy(net(augmentation((FEATURES,)).weak(rows(), random(5))), targets)
+    torch.testing.assert_close(loss, expected)
