@@ -63,7 +63,7 @@ class Vat:
 
     @torch.no_grad()
     def _said(self, net: nn.Module, x: Tensor) -> Tensor:
-        """Probabilities in the batch and the precision of the search, which otherwise finds that difference."""
+        """Probabilities in the batch and precision of the search, which otherwise finds that difference."""
         with untracked(net), torch.autocast(x.device.type, enabled=False):
             return probabilities(net(x), multi_label=self.multi_label)
 
