@@ -74,7 +74,7 @@ SETTINGS = (
         tau=Tau(sigma=6, tau=1.8),
         teachers=20,
         central=Binary(sigma=9),
-        powerset=Powerset(sigma=1),
+        powerset=Powerset(sigma=1.5),
         seeds=7,
     ),
     Setting(
