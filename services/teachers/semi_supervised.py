@@ -42,8 +42,8 @@ SUPERVISED = ("shift", "rotate", "held_out", "balanced")
 def fit_on_shared(shared: NDArray[np.float32]) -> FitGroups:
     """Trains groups of teachers on these features (M, *shape) besides their slices; the same for every group.
 
-    The returned function raises `config.invalid` for models that are no networks, and for settings that
-    FixMatch has no use for.
+    The returned function raises `config.invalid` for tasks of several labels, of which no plan protects
+    labels alone, for models that are no networks, and for settings that FixMatch has no use for.
     """
 
     def fit(
@@ -95,7 +95,7 @@ class _Course:
         require_numbers(nets, self.manifest.model)
         if self.manifest.model in HEAD_OF_MODEL:
             for net, part in zip(nets, slices, strict=True):
-                bound_logits(net, part.X, multi_label=self.manifest.multi_label)
+                bound_logits(net, part.X, multi_label=False)
         return nets
 
     def _untrained(self, part: Slice) -> nn.Module:
@@ -108,7 +108,7 @@ class _Course:
     def _fit(self, net: nn.Module, part: Slice, steps: Steps) -> None:
         """Trains one; where its losses are no numbers, its weights are none either, and it votes as such."""
         learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
-        objective = FixMatch(augmentation(self.manifest.shape), self.manifest.multi_label)
+        objective = FixMatch(augmentation(self.manifest.shape))
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
         labelled = Labelled(_flat(part.X, self.scaler), part.y)
         told = _Told(steps)
@@ -141,6 +141,12 @@ def _flat(X: NDArray[np.float32], scaler: Scaler) -> NDArray[np.float32]:
 
 
 def _require_use(manifest: TeachersManifest, config: TrainingConfig) -> None:
+    if manifest.multi_label:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            "Teachers learn from shared_features where a record has one class, and this task has several "
+            "labels: take shared_features out of [training] of site.toml.",
+        )
     if manifest.library != "torch":
         raise _no_use(f"model {manifest.model} is no network")
     given = [name for name in SUPERVISED if getattr(config, name) != type(config).model_fields[name].default]

@@ -136,22 +136,13 @@ def test_groups_of_other_shared_features_are_trained_again(
     assert _weights(found, tmp_path / "a") == _weights(expected, tmp_path / "b")
 
 
-def test_labels_are_learned_each(shared: Dataset) -> None:
+def test_a_task_of_several_labels_is_refused() -> None:
     single = blobs(90)
     several = from_arrays(single.X, np.eye(3, dtype=np.int64)[single.labels()])
-    task = infer_task(
-        several,
-        "labels",
-        *(
-            from_arrays(part.X, np.eye(3, dtype=np.int64)[part.labels()])
-            for part in (blobs(200, seed=3), blobs(90, seed=8))
-        ),
-    )
-    test = blobs(90, seed=8)
-    scores = train(several, task, FEW, seed=0, shared=replace(shared, classes=several.classes)).predict(
-        task.prepare(test.X)
-    )
-    assert ((scores >= 0.5) == np.eye(3)[test.labels()]).mean() > 0.9
+    task = infer_task(several, "labels")
+    with pytest.raises(OstrakaError, match="several labels") as raised:
+        train(several, task, FEW, seed=0, shared=replace(several, y=None))
+    assert raised.value.code is ErrorCode.CONFIG_INVALID
 
 
 def test_a_teacher_whose_losses_are_no_numbers_votes_for_a_fixed_class(
