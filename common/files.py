@@ -10,13 +10,20 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Replace a file's content so that it is the old or the new whatever happens, durable on return."""
+    """Replace a file's content so that it is the old or the new whatever happens, durable on return.
+
+    Nothing else is left beside it where it cannot be written.
+    """
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
