@@ -23,6 +23,8 @@ from common.learning.shape import Shape
 _HEADER = "ostraka_student"
 _NET, _SCALING = "net/", "scaling/"
 _ZIP = b"PK"
+_KINDS = (torch.float32, torch.int64)
+"""Of a network's weights, and of its counts of batches."""
 TRUSTED = ("sklearn.neural_network._stochastic_optimizers.AdamOptimizer",)
 """What a fitted network of scikit-learn holds beside types that skops trusts by itself: numbers alone."""
 
@@ -114,6 +116,8 @@ def _parsed_network(content: bytes) -> Neural:
 def _restored(tensors: dict[str, torch.Tensor], shape: Shape, outputs: int, kind: Kind) -> nn.Module:
     """The network of a file; what the file's header claims takes no memory before the weights fit it."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
+    if not all(value.dtype in _KINDS and value.isfinite().all() for value in weights.values()):
+        raise ValueError("a weight is no number, or of another precision")
     with torch.device("meta"):
         net = network(shape, outputs, kind)
     net.load_state_dict(weights, assign=True)

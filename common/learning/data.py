@@ -104,5 +104,5 @@ class Scaling:
         return cls(*(np.broadcast_to(part, columns).astype(np.float32) for part in (mean, factor)))
 
     def apply(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scaled records, (N, F)."""
-        return (X - self.mean) * self.factor
+        """Scaled records, float32 (N, F), of features of any precision."""
+        return np.asarray((X - self.mean) * self.factor, np.float32)

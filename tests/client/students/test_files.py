@@ -91,6 +91,16 @@ def test_a_header_that_does_not_fit_the_weights_is_refused(tmp_path: Path, harm:
     _refused(path)
 
 
+@pytest.mark.parametrize("weight", [torch.tensor(float("nan")), torch.tensor(0.0, dtype=torch.float64)])
+def test_weights_that_nothing_can_be_computed_with_are_refused(tmp_path: Path, weight: torch.Tensor) -> None:
+    path = tmp_path / "student"
+    save_student(fitted(), path)
+    header, tensors = {"ostraka_student": json.dumps(_header(path))}, load_file(path)
+    tensors["net/6.bias"] = weight.expand_as(tensors["net/6.bias"]).contiguous()
+    save_file(tensors, path, header)
+    _refused(path)
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"PK nothing", b"\x80\x04K\x01.", b"\xff" * 64, b"\x02" + 7 * b"\0" + b"{}"]
 )
@@ -128,3 +138,10 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(OstrakaError) as raised:
         save_student(fitted(), tmp_path / "taken" / "student")
     assert raised.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_nothing_is_left_of_what_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OstrakaError):
+        save_student(fitted(), tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

@@ -83,6 +83,13 @@ def test_labels_known_to_be_wrong_at_times_are_believed_less() -> None:
     np.testing.assert_array_equal(unsure.argmax(axis=1), few.y)
 
 
+def test_features_of_another_precision_are_learned_as_well() -> None:
+    records = clouds(12)
+    exact = Labelled(records.X.astype(np.float64), records.y)  # type: ignore[arg-type]
+    student = make_student("fixmatch", learning=SHORT).fit(exact)
+    assert student.predict_proba(exact.X).shape == (12, 3)
+
+
 def test_no_records_have_no_probabilities() -> None:
     assert student("supervised").fit(clouds(30)).predict_proba(POOL[:0]).shape == (0, 3)
 
