@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
+from common.learning.checkpoint import write_checkpoint
 from common.learning.learning import Look
 from common.learning.loop import Progress
 
@@ -84,8 +84,7 @@ class Standing:
             for row, net in enumerate(nets)
             for name, value in net.state_dict().items()
         }
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        replace_durably(self._path, save(tensors, {_HEADER: json.dumps(header)}))
+        write_checkpoint(self._path, save(tensors, {_HEADER: json.dumps(header)}))
 
     def restore(self, nets: tuple[nn.Module, nn.Module]) -> tuple[int, list[Look]]:
         """Puts both networks where the file says they stood: turns that were made, and looks."""

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from common.errors import ErrorCode, OstrakaError
 from common.files import replace_durably
 from common.learning.data import Labelled
 from common.learning.learning import Learning
@@ -33,7 +34,7 @@ class Checkpoint:
         self._training = training
 
     def save(self, state: State) -> None:
-        """Keeps the training as it stands."""
+        """Keeps the training as it stands; raises `config.invalid` where it cannot be written."""
         if self._path is None:
             return
         tensors = {
@@ -42,8 +43,7 @@ class Checkpoint:
             for name, value in values.items()
         }
         header = json.dumps({"training": self._training, "notes": dict(state.notes)})
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        replace_durably(self._path, save(tensors, {_HEADER: header}))
+        write_checkpoint(self._path, save(tensors, {_HEADER: header}))
 
     def read(self) -> State | None:
         """Where the file says the training stood; None unless it is of the same training, and whole."""
@@ -63,6 +63,18 @@ class Checkpoint:
         """Removes the file of a training that is done."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
+
+
+def write_checkpoint(path: Path, content: bytes) -> None:
+    """Replaces a checkpoint's file, and makes its folder; raises `config.invalid` where it cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_durably(path, content)
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot write the checkpoint {path} ({exc.strerror}): name another folder, or learn without.",
+        ) from exc
 
 
 def fingerprint(

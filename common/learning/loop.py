@@ -55,7 +55,7 @@ def learn(
 
     Raises:
         OstrakaError: `data.too_few` for no labelled records, `model.diverged` where a loss is no number,
-            `config.invalid` where a device or TensorBoard is missing.
+            `config.invalid` where a device or TensorBoard is missing, or a file cannot be written.
     """
     if len(labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")

@@ -11,7 +11,7 @@ class Scalars:
     """Event files in a folder; without one nothing is written."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Opens the folder; raises `config.invalid` where TensorBoard is not installed."""
+        """Opens the folder; raises `config.invalid` where it cannot, or TensorBoard is not installed."""
         self._writer: Any = None if folder is None else _writer(folder)
 
     def add(self, look: Look) -> None:
@@ -37,4 +37,10 @@ def _writer(folder: Path) -> Any:
             "Logs are written by TensorBoard, which is not installed: pip install 'ostraka[tensorboard]', or "
             "learn without a log.",
         ) from exc
-    return SummaryWriter(str(folder))
+    try:
+        return SummaryWriter(str(folder))
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot write logs into {folder} ({exc.strerror}): name another folder.",
+        ) from exc
