@@ -10,6 +10,7 @@ from client.site import load_query_site, load_site_task
 from client.student_file import STUDENT_FILE
 from client.students.evaluation import Records, cross_validate, test_student
 from client.students.metrics import Metrics
+from client.students.models import train_constant
 from client.students.released import Released, read_released
 from client.students.trainers import Choice, Progress, trainer
 from common.errors import ErrorCode, OstrakaError
@@ -129,13 +130,22 @@ def measure_alone(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Metrics | None:
-    """Metrics of the student of own labels alone, None where there are none or nothing can be held back."""
+    """Metrics of the student of own labels alone, None where there are none or nothing can be held back.
+
+    Own labels that all say the same make one that always says so.
+    """
     if own is None:
         return None
     alone = trainer(choice, task, None, seed=seed, progress=progress)
     if tested is None:
         return cross_validate(alone, own, task.classes, "own")
-    return test_student(alone(own, "own"), tested, task.classes)
+    try:
+        student = alone(own, "own")
+    except OstrakaError as error:
+        if error.code is not ErrorCode.DATA_TOO_FEW:
+            raise
+        student = train_constant(*own)
+    return test_student(student, tested, task.classes)
 
 
 def keep(trained: Trained, before: Metrics | None, choice: Choice, path: Path) -> StudentResult:

@@ -46,6 +46,11 @@ def train(
         return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
 
 
+def train_constant(X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
+    """What says of every record what all of these say, `X` and `y` as `train` takes them."""
+    return _fit_label(None, X, y) if y.ndim == 1 else _fit_labels(None, X, y)
+
+
 def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray[np.float64]:
     """Probabilities (N, classes) of each class, or of each label by itself; 0 for a class never learned.
 

@@ -17,7 +17,8 @@ from common.task import Task
 SUPERVISED, NETWORK = "supervised", "network"
 VALIDATION = 5
 """One in so many own records is held back to see when a network has learned enough."""
-DOUBTING = ("denoise-ssl", "aug-descent")
+CLUSTERING = "denoise-ssl"
+DOUBTING = (CLUSTERING, "aug-descent")
 """Students that sort out wrong labels, and so need to know which may be wrong."""
 
 Progress = Callable[[str, int, int], None]
@@ -55,9 +56,13 @@ class Choice:
         """Raises `config.invalid` for options of networks where none is trained, and the converse."""
         if self.student != SUPERVISED and self.model not in (None, NETWORK):
             raise _config(f"the student {self.student} is a network, not {self.model}; leave out --model")
-        if not self.network and (self.steps or self.log or self.checkpoint or self.smoothing):
+        if self.student != CLUSTERING and (self.clusters or self.clusterer):
+            raise _config(f"--clusters and --clusterer are for {CLUSTERING}, not for {self.student}")
+        of_networks = self.steps or self.log or self.checkpoint or self.smoothing or self.device == "cuda"
+        if of_networks and not self.network:
             raise _config(
-                f"{self.kind} takes no --steps, --log, --checkpoint or --smoothing; choose --model network"
+                f"{self.kind} takes no --steps, --log, --checkpoint or --smoothing and no GPU; "
+                "choose --model network"
             )
 
     @property

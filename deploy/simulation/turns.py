@@ -9,6 +9,7 @@ from client.retraining import retrain
 from common.clock import SystemClock
 from common.config import load_site, write_site
 from common.datasets import save
+from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Identity, Role
 from common.task import write_task
 from deploy.provisioning.provision import CA_FOLDER
@@ -48,8 +49,13 @@ def _querying_site(scene: Scene, party: str, row: int) -> Path:
 
 
 def _balanced_accuracy(site: Path, seed: int) -> float:
-    """How well a party does by itself, by cross-validation; 0 where it has too few records to tell."""
-    alone = retrain(site, site / "labelled.npz", out=site / "alone.skops", seed=seed).before
+    """How well a party does by itself, by cross-validation; 0 where it has too few records, or classes."""
+    try:
+        alone = retrain(site, site / "labelled.npz", out=site / "alone.skops", seed=seed).before
+    except OstrakaError as error:
+        if error.code is not ErrorCode.DATA_TOO_FEW:
+            raise
+        return 0.0
     return 0.0 if alone is None else alone.balanced_accuracy
 
 

@@ -84,11 +84,31 @@ def test_what_cannot_be_trained_leaves_the_run_as_it_was(
     assert contents(bench.run) == before
 
 
-@pytest.mark.parametrize("options", [{"student": "vat", "model": "mlp"}, {"steps": 5}, {"smoothing": True}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"student": "vat", "model": "mlp"},
+        {"steps": 5},
+        {"smoothing": True},
+        {"clusters": 5},
+        {"device": "cuda"},
+    ],
+)
 def test_options_that_do_not_go_together_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(OstrakaError) as refused:
         Choice(**options)  # type: ignore[arg-type]
     assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+@pytest.mark.parametrize("place", ["log", "checkpoint"])
+def test_a_folder_that_cannot_be_written_is_told(bench: Bench, tmp_path: Path, place: str) -> None:
+    bench.retrain(test=bench.test)
+    before, taken = contents(bench.run), tmp_path / "file"
+    taken.touch()
+    with pytest.raises(OstrakaError, match="Cannot write") as refused:
+        trained(bench, **{place: taken / "folder"})
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+    assert contents(bench.run) == before
 
 
 def test_a_loss_that_is_no_number_leaves_the_run_as_it_was(

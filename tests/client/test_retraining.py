@@ -144,12 +144,25 @@ def test_own_records_need_labels(bench: Bench) -> None:
     assert refused.value.code is ErrorCode.DATA_MISSING
 
 
-def test_one_class_trains_no_student(bench: Bench) -> None:
+def of_one_class(bench: Bench) -> None:
     data = digits()
     save(data.take(np.flatnonzero(data.labels() == 4)[:9]), bench.own)
+
+
+def test_one_class_trains_no_student(bench: Bench) -> None:
+    of_one_class(bench)
     with pytest.raises(OstrakaError) as refused:
-        bench.retrain(test=bench.test)
+        retrain(bench.site, bench.own, out=bench.run / "student.skops")
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
+
+
+def test_released_labels_add_to_own_ones_of_one_class(bench: Bench) -> None:
+    of_one_class(bench)
+    result = bench.retrain(test=bench.test)
+    assert result.before is not None
+    assert result.after is not None
+    assert result.before.balanced_accuracy == pytest.approx(0.1)
+    assert result.after.balanced_accuracy > 0.5
 
 
 def test_a_run_that_is_not_there_is_named(bench: Bench, tmp_path: Path) -> None:
