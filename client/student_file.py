@@ -7,6 +7,8 @@ from typing import Any
 from common.errors import ErrorCode, OstrakaError
 
 STUDENT_FILE = "student.json"
+TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "before", "after"}
+"""What reports tell of a student."""
 
 
 def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
@@ -18,6 +20,8 @@ def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
     try:
         student: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         trained_on = student["pool_sha256"]
+        if not student.keys() >= TOLD:
+            raise ValueError("something is not told")
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as exc:
