@@ -85,7 +85,7 @@ def test_labels_known_to_be_wrong_at_times_are_believed_less() -> None:
 
 def test_features_of_another_precision_are_learned_as_well() -> None:
     records = clouds(12)
-    exact = Labelled(records.X.astype(np.float64), records.y)  # type: ignore[arg-type]
+    exact = Labelled(records.X.astype(np.float64), records.y)
     student = make_student("fixmatch", learning=SHORT).fit(exact)
     assert student.predict_proba(exact.X).shape == (12, 3)
 

@@ -118,7 +118,8 @@ def test_what_has_no_formal_guarantee_is_told_first(federation: Federation) -> N
     assert {charge.epsilon for charge in report.charges} == {0.0}
     assert [party.together for party in parties] == ["ttac"]
     text = " ".join(Tags(render(report)).texts)
-    assert f"covers a/all (DP for records), b/all (DP for records), c/all (DP for records): in sessions {session}" in text
+    units = ", ".join(f"{site}/all (DP for records)" for site in "abc")
+    assert f"covers {units}: in sessions {session}" in text
     assert "No formal guarantee" in text
     assert later.charges == []
     assert f"in sessions {session}" in render(later)
