@@ -135,7 +135,7 @@ def _summary(report: Report) -> str:
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"{_budgets(report)} ({NOTIONS[report.guarantee]}) at delta {settings.delta:g}; "
+        f"({NOTIONS[report.guarantee]}) {_budgets(report)} at delta {settings.delta:g}; "
         f"enforced: {report.enforce}; "
         f"{switch_words(report.encoding, report.tally, report.head)}. Student: {report.student}."
     )

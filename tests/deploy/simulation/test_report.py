@@ -262,7 +262,7 @@ def test_every_epsilon_says_what_it_protects(guarantee: Adjacency, words: str) -
     other = {"record": "label-DP", "label": "DP for records"}[guarantee]
     assert f"worst-case epsilon, {words}" in page
     assert f"data-dependent epsilon (theorem6, one direction), {words}" in page
-    assert f"under budgets of epsilon 10 ({words})" in page
+    assert f"under budgets of epsilon ({words}) 10" in page
     assert f"epsilon ({words})" in plots.draw(plots.epsilons, made)
     assert all(text.endswith(words) for text in made.notions.values())
     assert page.replace("no guarantee of DP for records", "").count(other) == 0
