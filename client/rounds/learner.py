@@ -14,7 +14,7 @@ from client.rounds.choosing import at_random, least_sure
 from client.rounds.state import Round, RoundsState, round_folder, save_rounds
 from client.run_folder import pool_digest
 from client.state import Stop
-from client.student_file import STUDENT_FILE
+from client.student_file import STUDENT_FILE, read_student
 from client.students.evaluation import Features, Records
 from client.students.models import probabilities
 from client.students.released import Released, collect, read_given
@@ -91,12 +91,12 @@ class Learner:
         if not len(released.rows):
             raise _unanswered(result)
         if result.asked and one.learned != len(released.rows):
-            self._train(number, released, pool_digest(self.features[rows]))
+            self._train(number, released)
             learned = one.model_copy(update={"learned": len(released.rows)})
             self._keep((*self.state.rounds[: number - 1], learned))
         return result.stopped
 
-    def _train(self, number: int, released: Released, pool_sha256: str) -> None:
+    def _train(self, number: int, released: Released) -> None:
         """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
         trained = train_on_all(
             self.task,
@@ -107,20 +107,25 @@ class Learner:
             seed=self.seed,
             progress=lambda name, done, total: self.on_training(f"round {number}, {name}", done, total),
         )
-        result = replace(keep(trained, None, self.choice, self._student(number)), pool_sha256=pool_sha256)
-        told = as_json(result) | {"before": self._before(number)}
+        before = self._before(number)
+        result = keep(trained, None, self.choice, self._student(number))
+        told = as_json(result) | {"before": before, "pool_sha256": self._pool_of(number)}
         write_atomic(round_folder(self.folder, number) / STUDENT_FILE, json.dumps(told, indent=1))
 
     def _before(self, number: int) -> dict[str, Any] | None:
-        """Metrics of own labels alone, measured in the first round."""
-        if number > 1:
-            first = json.loads((round_folder(self.folder, 1) / STUDENT_FILE).read_text(encoding="utf-8"))
+        """Metrics of own labels alone, as the first round measured them."""
+        first = read_student(round_folder(self.folder, 1), self._pool_of(1)) if number > 1 else None
+        if first is not None:
             before: dict[str, Any] | None = first["before"]
             return before
         measured = measure_alone(
             self.task, self.choice, self.own, self.tested, seed=self.seed, progress=self.on_training
         )
         return None if measured is None else asdict(measured)
+
+    def _pool_of(self, number: int) -> str:
+        """Digest of the records that a round asks about."""
+        return pool_digest(self.features[list(self.state.rounds[number - 1].rows)])
 
     def _student(self, number: int) -> Path:
         return round_folder(self.folder, number) / self.choice.file

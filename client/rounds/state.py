@@ -84,12 +84,12 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
     write_atomic(folder / ROUNDS_FILE, state.model_dump_json(indent=1))
 
 
-def was_asked(round_run: Path) -> bool:
-    """Whether a round's run was begun, in its folder."""
-    return (round_run / STATE_FILE).exists()
+def asked_folders(folder: Path, state: RoundsState) -> list[Path]:
+    """The folders of rounds in which anything was asked, in order: all but perhaps the last."""
+    folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
+    return folders if not folders or (folders[-1] / STATE_FILE).exists() else folders[:-1]
 
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:
-    """The runs of all rounds that were begun, in order."""
-    folders = (round_folder(folder, number) for number in range(1, len(state.rounds) + 1))
-    return [load_state(one) for one in folders if was_asked(one)]
+    """The runs of all rounds that were begun, in order; raises as `load_state` where one is gone."""
+    return [load_state(one) for one in asked_folders(folder, state)]

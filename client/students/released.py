@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from client.answers import Answer, label_matrix
 from client.dependencies.combined import combined_answers, is_combined
-from client.rounds.state import Round, is_rounds, load_rounds, round_folder, was_asked
+from client.rounds.state import Round, asked_folders, is_rounds, load_rounds
 from client.run_folder import pool_digest
 from client.state import RunState, load_state
 from client.students.evaluation import Features, Labels
@@ -89,8 +89,8 @@ def read_given(task: Task, run: Path, features: Features) -> list[Given]:
         return [_read_run(task, run, features)]
     rounds = load_rounds(run)
     _check_pool(run, rounds.pool_size, rounds.pool_sha256, features)
-    folders = ((round_folder(run, number), one) for number, one in enumerate(rounds.rounds, 1))
-    return [_read_round(task, folder, one, features) for folder, one in folders if was_asked(folder)]
+    asked = zip(asked_folders(run, rounds), rounds.rounds, strict=False)
+    return [_read_round(task, folder, one, features) for folder, one in asked]
 
 
 def _read_round(task: Task, folder: Path, one: Round, features: Features) -> Given:

@@ -17,7 +17,7 @@ from client.retraining import retrain
 from client.rounds import learner
 from client.rounds.learning import RoundsResult, learn_in_rounds
 from client.rounds.opening import Rounds
-from client.rounds.state import load_rounds, runs
+from client.rounds.state import load_rounds, runs, save_rounds
 from client.students.trainers import Choice
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Interactive
@@ -177,6 +177,28 @@ def test_whatever_kills_a_round_the_next_call_goes_on(federation: Federation, pl
     assert [one.learned for one in state.rounds] == [8, 16, 24]
     asked = [len(run.answers()) for run in runs(out(federation), state)]
     assert asked == [8, 8, 8]
+
+
+def test_a_first_student_that_is_gone_is_measured_again(federation: Federation) -> None:
+    learn(federation, rounds(2), labelled=own(federation), test=own(federation))
+    first, second = (out(federation) / f"round-{number}" / "student.json" for number in (1, 2))
+    before = json.loads(first.read_text())["before"]
+    first.unlink()
+    state = load_rounds(out(federation))
+    forgotten = state.rounds[1].model_copy(update={"learned": None})
+    save_rounds(out(federation), state.model_copy(update={"rounds": (state.rounds[0], forgotten)}))
+    learn(federation, rounds(2), labelled=own(federation), test=own(federation))
+    assert json.loads(second.read_text())["before"] == before
+
+
+def test_a_round_that_is_gone_is_told_and_nothing_is_trained_without_it(federation: Federation) -> None:
+    learn(federation, rounds(2))
+    (out(federation) / "round-1" / "session.json").unlink()
+    kept = (out(federation) / "round-2" / "student.skops").read_bytes()
+    with pytest.raises(OstrakaError) as refused:
+        learn(federation, rounds(2))
+    assert refused.value.code is ErrorCode.DATA_MISSING
+    assert (out(federation) / "round-2" / "student.skops").read_bytes() == kept
 
 
 @pytest.mark.parametrize(
