@@ -68,9 +68,14 @@ class Dependencies(_Value):
 
     def check(self, task: Task) -> None:
         """Raise `task.mismatch` unless these are labels of the task."""
+        if not task.multi_label:
+            raise OstrakaError(
+                ErrorCode.TASK_MISMATCH,
+                f"A record of the task '{task.name}' has one class: dependencies are between labels.",
+            )
         named = {name for rule in self.dependencies for name in (rule.parent, rule.child)}
         unknown = sorted(named - set(task.classes))
-        if not task.multi_label or self.task != task.name or unknown:
+        if self.task != task.name or unknown:
             problem = f"label '{unknown[0]}' is none of its" if unknown else f"they are of task '{self.task}'"
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
