@@ -34,7 +34,12 @@ class DeviceName(StrEnum):
 
 
 Student = Annotated[
-    str, typer.Option("--student", help="supervised, or how it learns from unlabeled records.")
+    str,
+    typer.Option(
+        "--student",
+        help="supervised, vat, mixmatch, fixmatch; of labels drawn at random ldp-normal, ldp-ssl, "
+        "denoise-ssl, aug-descent.",
+    ),
 ]
 Model = Annotated[ModelName | None, typer.Option(help="supervised: what is trained; logistic_regression.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Steps of a network's training.")]
