@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import history, units
+from guardian.ledger.labels_alone import labels_alone
 from guardian.ledger.repricing import spent_at
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.transaction import Transaction
@@ -87,15 +88,34 @@ def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
         here = spent_at(tx.connection, row.party, row.adjacency, row.renyi_order)
     total = units.data_dependent_total(tx.cipher, row)
     heir = _Heir(row, row.spent, row.spent_before, total, breaks=here is None)
+    known = max(row.spent, row.budget) if here is None else here
     for source in sources:
-        heir = _after(tx, heir, source, max(row.spent, row.budget) if here is None else here)
+        if source.adjacency == row.adjacency:
+            heir = _after(tx, heir, source, known)
+    alone = _alone(tx, heir)
+    for source in sources:
+        if source.adjacency != row.adjacency:
+            heir = _after(tx, heir, source, known, alone)
     return heir
 
 
-def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int) -> _Heir:
-    """The heir of one source more; `here` is what all have spent at the heir's order, for smaller ones."""
+def _alone(tx: Transaction, heir: _Heir) -> int:
+    """What labels were charged that no record was, of which the heir has all that other labels spent."""
+    row = heir.row
+    if row.adjacency == "record" or not heir.spent:
+        return 0
+    found = labels_alone(tx.connection, row.party, row.renyi_order)
+    return heir.spent if found is None else min(heir.spent, found)
+
+
+def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, alone: int = 0) -> _Heir:
+    """The heir of one source more; `here` is what all have spent at the heir's order, for smaller ones.
+
+    To a source of records comes what labels `alone` were charged.
+    """
     row, budget = heir.row, units.budget(source)
-    spent, total = add(source.spent, source.reserved), units.data_dependent_total(tx.cipher, source)
+    spent = add(add(source.spent, source.reserved), alone)
+    total = add(units.data_dependent_total(tx.cipher, source), alone)
     if source.renyi_order < row.renyi_order:
         spent = here
         total = max(here, row.budget) if units.is_exhausted(tx.cipher, source) else here

@@ -22,11 +22,14 @@ from protos.ostraka.v1 import common_pb2
 def spent_at(connection: Connection, party: str, adjacency: str, order: float) -> int | None:
     """The most that any record of `party` has spent at worst at `order`, with batches under way.
 
-    Every batch counts by the group that it costs most, because records change groups. None where nobody
-    knows: a receipt was charged at a smaller order, or a plan or ticket is of a version that is not read now.
+    Every batch counts by the group that it costs most, because records change groups. Under adjacency
+    `record` what labels alone were charged does not count. None where nobody knows: a receipt was charged at
+    a smaller order, or a plan or ticket is of a version that is not read now.
     """
     receipts = select(reconciled.c.worst_case, units.c.renyi_order)
     receipts = receipts.join(units, units.c.id == reconciled.c.unit).where(units.c.party == party)
+    if adjacency == "record":
+        receipts = receipts.where(units.c.adjacency == "record")
     total = 0
     for amount, at in connection.execute(receipts):
         if at < order:

@@ -244,6 +244,51 @@ def test_receipts_of_labels_charge_labels_alone(tmp_path: Path) -> None:
         assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5))}
 
 
+def test_receipts_of_labels_are_no_spending_of_a_new_group_of_records(tmp_path: Path) -> None:
+    federation = Federation(tmp_path)
+    with federation.guardian() as guardian:
+        for site in PARTIES:
+            guardian.register(site)
+            guardian.budget(site, 100.0, order=10.0)
+            guardian.budget(site, 5000.0, order=100.0, **LABEL)
+        lose(guardian, federation)
+        receipt = common_pb2.Receipt(
+            session_id="lost",
+            batch_id=1,
+            group="all",
+            mechanism=mechanism_message(DRAWN),
+            classes=4,
+            adjacency="label",
+            queries=7,
+            sensitivity=3.0,
+        )
+        guardian.reconcile("a", [receipt])
+        for site in "bc":
+            guardian.register(site)
+            guardian.reconcile(site, [])
+        session = guardian.open(plan(queries=6, batch_size=6)).session_id
+        guardian.ticket(session, 1, 6)
+        guardian.release(session, 1, guardian.vote(session, 1, unanimous(6)))
+        cost = worst_case(VOTED, 90.0, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
+        low = guardian.budget("a", 50.0, group="low", order=90.0)
+        assert low.epsilon_worst_case == pytest.approx(epsilon(cost, 90.0, 1e-5), rel=1e-6)
+
+
+def test_a_new_label_budget_adds_labels_alone_to_what_its_records_spent(guardian: Calls) -> None:
+    """Its records were in another group when their labels were drawn."""
+    at = order(guardian)
+    asked(guardian, DRAWN, drawn_votes())
+    guardian.register("a", groups=[group("new")])
+    guardian.budget("a", 1000.0, group="new", order=at)
+    session = guardian.open(plan(queries=6, batch_size=6)).session_id
+    guardian.ticket(session, 1, 6)
+    guardian.release(session, 1, guardian.vote(session, 1, unanimous(6)))
+    labels = guardian.budget("a", 1000.0, group="new", order=at, **LABEL)
+    cost = worst_case(VOTED, at, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
+    both = cost + randomized_rdp(2.0, 4, at)
+    assert labels.epsilon_worst_case == pytest.approx(epsilon(both, at, 1e-5), rel=1e-6)
+
+
 def test_checks_of_label_dp_are_charged_where_they_fail(guardian: Calls) -> None:
     """001, section 4.2.2 charges answered queries alone."""
     share_features(guardian)
