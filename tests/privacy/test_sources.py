@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("guardian", "common", "services")
 SEEDED_BY_DESIGN = (
     "common/datasets",  # the split of a data set
+    "common/learning",  # training
     "common/rpc",  # the jitter of a retry
     "guardian/admin/client.py",  # likewise
     "guardian/sessions/vanishing.py",  # a public timetable
