@@ -1,5 +1,6 @@
 """A report holds worst-case figures only, and they are the figures that the bound gives."""
 
+import json
 from io import StringIO
 from pathlib import Path
 
@@ -92,9 +93,11 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.DATA_MISSING
 
 
-def test_a_damaged_student_file_is_told(federation: Federation) -> None:
+@pytest.mark.parametrize("half", [False, True])
+def test_a_damaged_student_file_is_told(federation: Federation, half: bool) -> None:
     run(federation)
-    (run_of(federation) / "student.json").write_text("{")
+    told = json.dumps({"pool_sha256": load_state(run_of(federation)).pool_sha256}) if half else "{"
+    (run_of(federation) / "student.json").write_text(told)
     with pytest.raises(OstrakaError) as refused:
         report(run_of(federation))
     assert refused.value.code is ErrorCode.RUN_MISMATCH
