@@ -33,7 +33,7 @@ def main(
     image: Annotated[Path | None, typer.Option(help="File for a plot.")] = None,
 ) -> None:
     """Measures what is not in the cache and prints Markdown tables beside 001's."""
-    sizes = {Dataset.DIGITS: QUICK} if quick else SIZES
+    sizes, cache = ({Dataset.DIGITS: QUICK}, cache / "quick") if quick else (SIZES, cache)
     datasets = [dataset for dataset in sizes if only in (None, dataset)]
     for dataset in [one for one in datasets if not data.available(one)]:
         Console(stderr=True).print(f"{dataset}: skipped, ../shared/data lies not beside the checkout")
