@@ -1,7 +1,7 @@
 """What an answering party decides for itself, whatever the guardian allows."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -44,10 +44,12 @@ class Policy(BaseModel):
     mechanisms: tuple[str, ...] | None = None
     """Mechanisms to answer; none: every one but `ttac`, which must be named; `noise_cluster` only with
     `label_counts`, `rand_res` only with `randomized_labels`."""
-    label_counts: bool = False
-    """Whether to count this party's own labelled records by cluster, which `noise_cluster` asks for.
+    label_counts: Literal["record", "label"] | None = None
+    """What of its own labelled records this party keeps secret where it counts them by cluster, as
+    `noise_cluster` asks for; none: it counts none.
 
-    A person then changes as many counts as it has records: `max_votes_per_person` must be that large.
+    "record": plans must have that adjacency. "label": all sites know the features, and plans may have either.
+    A person changes as many counts as it has records: `max_votes_per_person` must be that large.
     """
     randomized_labels: bool = False
     """Whether to give away this party's own labels, each drawn anew, which `rand_res` asks for.
@@ -69,8 +71,8 @@ class Policy(BaseModel):
         unknown = [kind for kind in self.mechanisms or () if kind not in MECHANISMS]
         if unknown:
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
-        if "noise_cluster" in (self.mechanisms or ()) and not self.label_counts:
-            raise ValueError("mechanism noise_cluster needs label_counts = true")
+        if "noise_cluster" in (self.mechanisms or ()) and self.label_counts is None:
+            raise ValueError('mechanism noise_cluster needs label_counts = "record" or "label"')
         if "rand_res" in (self.mechanisms or ()) and not self.randomized_labels:
             raise ValueError("mechanism rand_res needs randomized_labels = true")
         return self
@@ -98,14 +100,20 @@ class Policy(BaseModel):
                 "open a session with a larger quorum.",
             )
         self._check_mechanism(plan.mechanism)
+        if isinstance(plan.mechanism, NoiseCluster):
+            self._check_counts(plan.adjacency)
+
+    def _check_counts(self, adjacency: str) -> None:
+        if self.label_counts in (adjacency, "label"):
+            return
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"This party does not count its labelled records for noise_cluster under adjacency {adjacency}: "
+            f'ask its operator to set policy.label_counts to "{adjacency}" in site.toml, or leave this party '
+            "out of the plan.",
+        )
 
     def _check_mechanism(self, mechanism: AnyMechanism) -> None:
-        if isinstance(mechanism, NoiseCluster) and not self.label_counts:
-            raise OstrakaError(
-                ErrorCode.POLICY_REFUSED,
-                "This party does not count its labelled records for noise_cluster: ask its operator to set "
-                "policy.label_counts to true in site.toml, or leave this party out of the plan.",
-            )
         if isinstance(mechanism, RandRes) and not self.randomized_labels:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,

@@ -57,7 +57,7 @@ class Records:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
                 "policy.label_counts and policy.randomized_labels are for single-label tasks and "
-                f"'{task.name}' is multi-label: set them to false in site.toml.",
+                f"'{task.name}' is multi-label: take them out of site.toml.",
             )
         data = task.load(path)
         declared = {group.name: group.records for group in manifest.groups}

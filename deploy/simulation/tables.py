@@ -8,11 +8,6 @@ from deploy.simulation.settings import Settings
 
 SHARED = "shared.npz"
 """A party's file of the records whose features all sites know."""
-OPT_IN: Mapping[str, Mapping[str, Any]] = {
-    "noise_cluster": {"label_counts": True},
-    "rand_res": {"randomized_labels": True},
-}
-"""What a party allows of its own labelled records, by mechanism."""
 
 Tables = Mapping[str, Mapping[str, Any]]
 
@@ -49,10 +44,20 @@ def _of_party(settings: Settings) -> Tables:
     shared = {"shared_features": SHARED} if settings.label_dp == "pate-fm" else {}
     model = {name: value for name, value in chosen.items() if value}
     levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
-    policy = {**OPT_IN.get(settings.mechanism, {}), **_allowed(settings)}
+    policy = {**_opt_in(settings), **_allowed(settings)}
     return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}
 
 
 def _allowed(settings: Settings) -> Mapping[str, Any]:
     """The mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
     return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
+
+
+def _opt_in(settings: Settings) -> Mapping[str, Any]:
+    """What a party allows of its own labelled records."""
+    match settings.mechanism:
+        case "noise_cluster":
+            return {"label_counts": settings.adjacency}
+        case "rand_res":
+            return {"randomized_labels": True}
+    return {}

@@ -86,7 +86,7 @@ class Loader:
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
         """The labelled records that the teachers were trained on, where they may vote themselves."""
-        if not (self.policy.label_counts or self.policy.randomized_labels):
+        if self.policy.label_counts is None and not self.policy.randomized_labels:
             return None
         section = load_section(self.folder, "training", TrainingSection)
         return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)

@@ -111,7 +111,7 @@ def test_a_clique_that_is_left_out_votes_on_nothing_and_pays_nothing(attica: Fed
 
 
 def test_records_of_a_group_that_is_left_out_are_not_counted(attica: Federation) -> None:
-    attica.set_policy(label_counts=True)
+    attica.set_policy(label_counts="record")
     attica.set_table("training", data="records.npz")
     attica.replan(mechanism=NoiseCluster(sigma=20.0), queries=1, batch_size=1, variant="none")
     with attica.serving() as caller:
@@ -121,7 +121,7 @@ def test_records_of_a_group_that_is_left_out_are_not_counted(attica: Federation)
 
 
 def test_records_whose_levels_changed_are_not_counted(attica: Federation) -> None:
-    attica.set_policy(label_counts=True)
+    attica.set_policy(label_counts="record")
     attica.set_table("training", data="records.npz")
     X, y = digits().X, digits().y
     save(from_arrays(X, y, consent=np.full(len(X), "low")), attica.party / "records.npz")

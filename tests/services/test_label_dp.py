@@ -147,7 +147,16 @@ def test_a_cap_counts_every_batch_that_was_answered(attica: Federation) -> None:
 
 
 def test_labels_are_not_given_away_unless_the_policy_says_so(attica: Federation) -> None:
-    data = known(attica, CERTAIN, 3, label_counts=True)
+    data = known(attica, CERTAIN, 3, label_counts="label")
+    with attica.serving() as caller, refused(ErrorCode.POLICY_REFUSED):
+        caller.vote(caller.ask(attica.task.prepare(data.X[:3])))
+    assert not attica.guardian.submissions
+
+
+def test_records_whose_features_are_secret_are_not_counted_where_labels_alone_are_charged(
+    attica: Federation,
+) -> None:
+    data = known(attica, CLUSTERS, 3, label_counts="record")
     with attica.serving() as caller, refused(ErrorCode.POLICY_REFUSED):
         caller.vote(caller.ask(attica.task.prepare(data.X[:3])))
     assert not attica.guardian.submissions
@@ -160,7 +169,7 @@ def test_a_policy_that_names_draws_without_allowing_them_is_refused(attica: Fede
 
 
 def test_records_that_are_told_count_in_their_cluster(attica: Federation) -> None:
-    data = known(attica, CLUSTERS, 3, label_counts=True)
+    data = known(attica, CLUSTERS, 3, label_counts="label")
     members = [4, 9, 9, 30, 31, 500]
     X, clusters = attica.task.prepare(data.X[members]), (0, 2, 1, 2, 0, 0)
     X[5] = 0.5
@@ -175,7 +184,7 @@ def test_records_that_are_told_count_in_their_cluster(attica: Federation) -> Non
 
 def test_another_reading_of_the_same_bytes_is_another_request(attica: Federation) -> None:
     """64 rows of 65 numbers are 65 rows of 64."""
-    known(attica, CLUSTERS, 65, label_counts=True)
+    known(attica, CLUSTERS, 65, label_counts="label")
     with attica.serving() as caller:
         ask = told(caller, np.zeros((64, 64), np.float32), (0,) * 64, 65)
         caller.vote(ask)
@@ -186,7 +195,7 @@ def test_another_reading_of_the_same_bytes_is_another_request(attica: Federation
 
 @pytest.mark.parametrize("cluster", [-1, 3])
 def test_a_cluster_that_is_none_is_refused(attica: Federation, cluster: int) -> None:
-    data = known(attica, CLUSTERS, 3, label_counts=True)
+    data = known(attica, CLUSTERS, 3, label_counts="label")
     with attica.serving() as caller, refused(ErrorCode.MESSAGE_INVALID):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, cluster), 3))
     assert spent(attica, 8.0) == 0
@@ -194,7 +203,7 @@ def test_a_cluster_that_is_none_is_refused(attica: Federation, cluster: int) -> 
 
 def test_records_are_told_only_where_labels_alone_are_charged(attica: Federation) -> None:
     """Another record could move all that are like it to other clusters."""
-    data = known(attica, CLUSTERS, 3, label_counts=True)
+    data = known(attica, CLUSTERS, 3, label_counts="label")
     attica.replan(adjacency="record")
     with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))
@@ -211,7 +220,7 @@ def test_no_more_records_are_told_than_are_taken(
     attica: Federation, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     monkeypatch.setattr(f"services.terms.{limit}", most)
-    data = known(attica, CLUSTERS, 3, label_counts=True)
+    data = known(attica, CLUSTERS, 3, label_counts="label")
     with attica.serving() as caller, refused(ErrorCode.MESSAGE_TOO_LARGE):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))
 

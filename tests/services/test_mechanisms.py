@@ -153,7 +153,7 @@ def test_a_plan_of_single_labels_is_refused_for_label_sets(
 
 def counting(attica: Federation, records: int = 1797, clusters: int = 7) -> NDArray[np.float32]:
     """Has athens count its records; gives centres of which two are the same."""
-    attica.set_policy(label_counts=True)
+    attica.set_policy(label_counts="record")
     attica.set_table("training", data="records.npz")
     save(digits().take(slice(0, records)), attica.party / "records.npz")
     attica.replan(mechanism=CLUSTERS, queries=clusters, batch_size=clusters)
@@ -226,7 +226,7 @@ def test_records_are_not_counted_unless_the_policy_says_so(attica: Federation) -
 
 
 def test_counting_needs_the_records_that_were_registered(attica: Federation) -> None:
-    attica.set_policy(label_counts=True)
+    attica.set_policy(label_counts="record")
     assert start_failure(attica).code is ErrorCode.DATA_MISSING
     attica.set_table("training", data="records.npz")
     save(digits().take(slice(0, 100)), attica.party / "records.npz")
@@ -237,7 +237,7 @@ def test_counting_needs_the_records_that_were_registered(attica: Federation) -> 
 
 
 def test_label_sets_are_not_counted_by_cluster(clinics: Federation) -> None:
-    clinics.set_policy(label_counts=True)
+    clinics.set_policy(label_counts="record")
     clinics.set_table("training", data="records.npz")
     save(symptoms(150), clinics.party / "records.npz")
     assert start_failure(clinics).code is ErrorCode.CONFIG_INVALID

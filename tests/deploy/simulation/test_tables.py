@@ -8,12 +8,12 @@ from deploy.simulation.tables import tables
     ("label_dp", "allowed", "shared"),
     [
         ("denoise-ssl", {"randomized_labels": True}, None),
-        ("noisecluster", {"label_counts": True}, None),
+        ("noisecluster", {"label_counts": "label"}, None),
         ("pate-fm", {}, "shared.npz"),
     ],
 )
 def test_parties_allow_what_is_asked_of_their_labels(
-    label_dp: str, allowed: dict[str, bool], shared: str | None
+    label_dp: str, allowed: dict[str, bool | str], shared: str | None
 ) -> None:
     party = tables("party", load_settings(None, {"label_dp": label_dp}))
     assert party.get("policy", {}) == allowed
