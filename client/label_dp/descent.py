@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from common.learning.augmentation import Augmentation
 from common.learning.losses import probabilities
+from common.learning.mixmatch import sharpen
 from common.learning.objective import Step
 
 VIEWS = 2
@@ -48,9 +49,7 @@ class Descent:
         x, targets = labelled
         with torch.no_grad():
             known = refined(targets, self._guess((net,), x, step))
-            guessed = (
-                sharpened(self._guess((net, self.other), unlabeled, step)) if len(unlabeled) else known[:0]
-            )
+            guessed = self._guessed(net, unlabeled, step) if len(unlabeled) else known[:0]
         rows = torch.cat([self.views.strong(part, step.random) for part in [x] * VIEWS + [unlabeled] * VIEWS])
         believed = torch.cat([known.repeat(VIEWS, 1), guessed.repeat(VIEWS, 1)])
         logits, believed = _mixed(net, rows, believed, step)
@@ -60,6 +59,10 @@ class Descent:
             return loss
         likely = probabilities(logits[labels:], multi_label=False)
         return loss + self.weight * functional.mse_loss(likely, believed[labels:])
+
+    def _guessed(self, net: nn.Module, x: Tensor, step: Step) -> Tensor:
+        """What both networks guess together, sharpened, (n, classes)."""
+        return sharpen(self._guess((net, self.other), x, step), TEMPERATURE, multi_label=False)
 
     def _guess(self, nets: tuple[nn.Module, ...], x: Tensor, step: Step) -> Tensor:
         """The mean probabilities that the networks give weak views, (n, classes)."""
@@ -91,10 +94,4 @@ def refined(targets: Tensor, guesses: Tensor) -> Tensor:
     """
     right, classes = targets.max(dim=1, keepdim=True)
     labels = torch.zeros_like(targets).scatter(1, classes, 1.0)
-    return sharpened(torch.lerp(guesses, labels, right))
-
-
-def sharpened(likely: Tensor) -> Tensor:
-    """Probabilities (n, classes) drawn towards the likeliest class."""
-    powers = likely ** (1 / TEMPERATURE)
-    return powers / powers.sum(dim=1, keepdim=True)
+    return sharpen(torch.lerp(guesses, labels, right), TEMPERATURE, multi_label=False)

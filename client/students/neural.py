@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from client.students.checking import check_records, other_shape
+from client.students.metrics import POSITIVE
 from common.learning.augmentation import Augmentation, augmentation
 from common.learning.data import Labelled, Scaling
 from common.learning.learning import History, Learning
@@ -25,8 +26,6 @@ from common.learning.validation import evaluate
 
 Features = NDArray[np.float32]
 Progress = Callable[[int, int], None]
-POSITIVE = 0.5
-"""Probability from which a label is predicted."""
 
 
 class Neural(BaseEstimator, ABC):  # type: ignore[misc]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from client.label_dp.descent import Descent, refined, sharpened
+from client.label_dp.descent import Descent, refined
 from common.learning.objective import Step
 
 CLASSES = 3
@@ -39,13 +39,6 @@ def certain(strength: float = 20.0) -> nn.Linear:
     with torch.no_grad():
         net.weight.copy_(strength * torch.eye(CLASSES))
     return net
-
-
-def test_guesses_are_sharpened_and_stay_probabilities() -> None:
-    sharp = sharpened(torch.tensor([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]]))
-    assert sharp.sum(dim=1).tolist() == pytest.approx([1, 1])
-    assert sharp[0].tolist() == pytest.approx([0.36 / 0.46, 0.09 / 0.46, 0.01 / 0.46])
-    assert sharp[1].tolist() == pytest.approx([0.5, 0.5, 0])
 
 
 def test_the_doubt_in_a_label_is_filled_by_the_guess() -> None:
