@@ -1,11 +1,13 @@
 """Retraining: a student on own labels alone, and one on released labels as well."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from client.run_folder import pool_digest
+from client.run_folder import held, pool_digest
 from client.site import load_query_site, load_site_task
 from client.student_file import STUDENT_FILE
 from client.students.evaluation import Records, cross_validate, test_student
@@ -66,21 +68,22 @@ def retrain(
     Without own labels there is no student to compare with.
 
     Raises `task.mismatch`, `data.*` for files that do not fit and for labels that leave nothing to learn,
-    `run.mismatch` where `pool` is not the run's, `config.invalid` for a run without its pool, neither run
-    nor `out`, or nothing to learn from, and `model.diverged`. Nothing is written before both
-    students are trained.
+    `run.mismatch` where `pool` is not the run's or another process is at work in its folder,
+    `config.invalid` for a run without its pool, neither run nor `out`, or nothing to learn from, and
+    `model.diverged`. Nothing is written before both students are trained.
     """
     load_query_site(site_folder)
     task, choice = load_site_task(site_folder, task_file), choice or Choice()
     own = None if labelled is None else read_labelled(task, labelled)
     tested = None if test is None else read_labelled(task, test)
-    released = _released(task, run_folder, pool)
     path = _path(out, run_folder, choice)
-    trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
-    before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
-    result = keep(trained, before, choice, path)
-    if run_folder is not None:
-        write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
+    with _held_if_run(run_folder):
+        released = _released(task, run_folder, pool)
+        trained = train_on_all(task, choice, own, released, tested, seed=seed, progress=progress)
+        before = measure_alone(task, choice, own, tested, seed=seed, progress=progress)
+        result = keep(trained, before, choice, path)
+        if run_folder is not None:
+            write_atomic(run_folder / STUDENT_FILE, json.dumps(as_json(result), indent=1))
     return result
 
 
@@ -183,6 +186,16 @@ def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
     if out is None and run is None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "Without --run, name the model file as --out.")
     return out or (run or Path()) / choice.file
+
+
+@contextmanager
+def _held_if_run(folder: Path | None) -> Iterator[None]:
+    """A run's folder locked against other processes; nothing where there is none, which reading it tells."""
+    if folder is None or not folder.is_dir():
+        yield
+        return
+    with held(folder):
+        yield
 
 
 def _released(task: Task, run: Path | None, pool: Path | None) -> Released | None:

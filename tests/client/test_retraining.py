@@ -10,7 +10,7 @@ import pytest
 import skops.io
 
 from client.retraining import StudentResult, retrain
-from client.run_folder import pool_digest
+from client.run_folder import held, pool_digest
 from client.state import Batch, RunState, RunStore, load_state
 from client.students.metrics import measure
 from client.students.models import probabilities, train
@@ -169,6 +169,7 @@ def test_a_run_that_is_not_there_is_named(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(OstrakaError) as refused:
         retrain(bench.site, bench.own, tmp_path / "none", bench.pool)
     assert refused.value.code is ErrorCode.DATA_MISSING
+    assert not (tmp_path / "none").exists()
 
 
 def test_an_unknown_model_is_refused(bench: Bench) -> None:
@@ -279,7 +280,16 @@ def test_trouble_is_told_and_leaves_the_run_as_it_was(bench: Bench, trouble: str
         bench.retrain(test=bench.test, choice=Choice(student))
     assert refused.value.code is code
     assert contents(bench.run) == before
-    assert before.keys() == {"session.json", "student.json", "student.skops"}
+    assert before.keys() == {"session.json", "session.lock", "student.json", "student.skops"}
+
+
+def test_a_run_that_another_process_holds_is_not_learned_from(bench: Bench) -> None:
+    with held(bench.run):
+        before = contents(bench.run)
+        with pytest.raises(OstrakaError, match="Another process is at work") as refused:
+            bench.retrain(test=bench.test)
+    assert refused.value.code is ErrorCode.RUN_MISMATCH
+    assert contents(bench.run) == before
 
 
 def test_without_own_labels_released_ones_alone_are_learned(bench: Bench) -> None:
