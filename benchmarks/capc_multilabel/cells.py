@@ -7,10 +7,12 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter
 
-from benchmarks.capc_multilabel.central import METHODS, Outcome
-from benchmarks.capc_multilabel.data import EPSILONS, SEEDS, Setting, Split, deal, load
-from benchmarks.capc_multilabel.models import Said, said
+from benchmarks.caching import digest
+from benchmarks.capc_multilabel.central import METHODS, STUDENT, Outcome, problem_of
+from benchmarks.capc_multilabel.data import DELTA, EPSILONS, QUERYING, SEEDS, Setting, Split, deal, load
+from benchmarks.capc_multilabel.models import LEARNING, Said, said
 from benchmarks.capc_multilabel.retraining import Federation, federation
+from benchmarks.capc_multilabel.sessions import BLOCK
 from common.files import write_atomic
 
 MECHANISMS = ("binary", "tau")
@@ -56,12 +58,13 @@ class Bench:
     def retrained(self, mechanism: str, seed: int) -> Retrained:
         """Returns a federation of Table 1 by one of MECHANISMS."""
         name, parties = self._setting.name, self._setting.parties
+        chosen = self._setting.binary if mechanism == "binary" else self._setting.tau
 
         def measured() -> Federation:
-            chosen = self._setting.binary if mechanism == "binary" else self._setting.tau
             return federation(*self._dealt(parties, seed), chosen, seed)
 
-        found = self._kept(f"retrained-{mechanism}-{seed}", Federation, measured)
+        settings = digest(*self._models(parties), chosen, EPSILONS, DELTA, BLOCK)
+        found = self._kept(f"retrained-{mechanism}-{seed}-{settings}", Federation, measured)
         return Retrained(name, parties, mechanism, seed, found)
 
     def central(self, method: str, epsilon: float | None, seed: int) -> Central:
@@ -72,12 +75,20 @@ class Bench:
             return METHODS[method](self._setting, *dealt, epsilon or 0.0, seed)
 
         named = method.lower().replace(", ", "-").replace(" ", "-")
-        found = self._kept(f"central-{named}-{epsilon or 0:g}-{seed}", Outcome, measured)
-        return Central(self._setting.name, method, epsilon, seed, found)
+        one = self._setting
+        students = one.central, one.powerset, STUDENT, problem_of(one).network, problem_of(one).training
+        settings = digest(*self._models(one.teachers), *students, DELTA, BLOCK)
+        found = self._kept(f"central-{named}-{epsilon or 0:g}-{seed}-{settings}", Outcome, measured)
+        return Central(one.name, method, epsilon, seed, found)
 
     def _dealt(self, shares: int, seed: int) -> tuple[Split, Said]:
         split = deal(*self._records, shares, self._setting.pool, seed)
-        return split, said(split, seed, self._cache / f"said-{shares}-{seed}.npz")
+        file = self._cache / f"said-{shares}-{seed}-{digest(*self._models(shares))}.npz"
+        return split, said(split, seed, file)
+
+    def _models(self, shares: int) -> tuple[object, ...]:
+        """Settings that decide what the models of so many parties say."""
+        return shares, self._setting.pool, QUERYING, LEARNING
 
     def _kept(self, name: str, kind: type[Kept], measured: Callable[[], Kept]) -> Kept:
         file, form = self._cache / f"{name}.json", TypeAdapter(kind)

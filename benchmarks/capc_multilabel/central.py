@@ -12,7 +12,7 @@ from benchmarks.capc_multilabel.linear import Linear
 from benchmarks.capc_multilabel.models import Said, balanced_accuracy
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, session
-from benchmarks.dpsgd.data import PROBLEMS, standardised
+from benchmarks.dpsgd.data import PROBLEMS, Problem, standardised
 from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
 from client.students.mixmatch import MixMatch
@@ -21,6 +21,8 @@ from common.learning.learning import Learning
 from common.privacy import epsilon as epsilon_of
 
 STUDENT = Learning(steps=400)
+LEAST_LABEL_SETS = 2
+"""That a student tells apart."""
 Probabilities = NDArray[np.floating[Any]]
 
 
@@ -31,16 +33,17 @@ class Outcome:
     Attributes:
         queries: labelled by votes; none for what does not vote.
         spent: epsilon of these very votes, or of DP-SGD; `worst_case` whatever the votes or records are.
-        measure: on test records, yes from one half on.
+        measure: on test records, yes from one half on; none where fewer than two label sets were released,
+            which are not enough to learn from.
         at_means: balanced accuracy where each label's yes begins at its mean score on the unlabeled pool,
-            which costs no privacy.
+            which costs no privacy; none likewise.
     """
 
     queries: int | None
     spent: float | None
     worst_case: float | None
-    measure: Measure
-    at_means: float
+    measure: Measure | None
+    at_means: float | None
 
 
 Method = Callable[[Setting, Split, Said, float, int], Outcome]
@@ -54,9 +57,15 @@ def without_privacy(setting: Setting, split: Split, said: Said, epsilon: float, 
     return Outcome(None, None, None, *_quality(split, said.initial, said.initial_pool))
 
 
+def problem_of(setting: Setting) -> Problem:
+    """Returns how DP-SGD learns a dataset."""
+    (problem,) = (one for one in PROBLEMS if one.name == setting.name)
+    return problem
+
+
 def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
     """DP-SGD on all training records; what scales them is the pool."""
-    (problem,) = (one for one in PROBLEMS if one.name == setting.name)
+    problem = problem_of(setting)
     private, test, pool = (
         standardised(X, split.pool.X) for X in (split.private.X, split.test.X, split.pool.X)
     )
@@ -82,12 +91,13 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
         order = random.permutation(len(split.pool.y))
         found = session(said.asked[:, order], voting(setting), epsilon, RepeatableNoise(random))
         asked, X = len(found.answers), split.pool.X[order]
+        spent = epsilon_of(found.spent, found.order, DELTA)
+        worst_case = epsilon_of(found.worst_case, found.order, DELTA)
+        if len(np.unique(found.answers, axis=0)) < LEAST_LABEL_SETS:
+            return Outcome(asked, spent, worst_case, None, None)
         predict = student(Records(X[:asked], found.answers), X[asked:], seed)
         return Outcome(
-            asked,
-            epsilon_of(found.spent, found.order, DELTA),
-            epsilon_of(found.worst_case, found.order, DELTA),
-            *_quality(split, predict(split.test.X), predict(split.pool.X)),
+            asked, spent, worst_case, *_quality(split, predict(split.test.X), predict(split.pool.X))
         )
 
     return method

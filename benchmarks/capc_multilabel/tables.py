@@ -1,6 +1,7 @@
 """Tables 1 and 2 of 000, with what was measured here."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -47,12 +48,11 @@ def central_rows(cells: Sequence[Central]) -> Iterator[Row]:
             if (cell.dataset, cell.method, cell.epsilon) == (dataset, method, epsilon)
         ]
         acc, bac, auc, ap = _spread([one.measure for one in found])
-        means = [100 * one.at_means for one in found]
         yield (
             *(dataset, method, number(epsilon)),
             _whole([one.queries for one in found]),
             _number([one.worst_case for one in found]),
-            *(acc, bac, f"{np.mean(means):.1f} ± {_deviation(means):.1f}", auc, ap),
+            *(acc, bac, _at_means([one.at_means for one in found]), auc, ap),
         )
 
 
@@ -107,8 +107,17 @@ def _mean(measures: Sequence[Measure]) -> Measure:
     return mean_and_deviation(measures)[0]
 
 
-def _spread(measures: Sequence[Measure]) -> list[str]:
-    return percentages(*mean_and_deviation(measures))
+def _spread(measures: Sequence[Measure | None]) -> list[str]:
+    """Nothing where one of the seeds had not enough labels: a mean of the others would flatter."""
+    told = [one for one in measures if one is not None]
+    if len(told) < len(measures):
+        return [NONE] * len(fields(Measure))
+    return percentages(*mean_and_deviation(told))
+
+
+def _at_means(values: Sequence[float | None]) -> str:
+    told = [100 * value for value in values if value is not None]
+    return NONE if len(told) < len(values) else f"{np.mean(told):.1f} ± {_deviation(told):.1f}"
 
 
 def _deviation(values: Sequence[float]) -> float:

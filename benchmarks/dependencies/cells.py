@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from benchmarks.caching import digest
 from benchmarks.capc_multilabel.data import QUICK as DIGITS
 from benchmarks.capc_multilabel.data import SETTINGS as SHARED
 from benchmarks.capc_multilabel.data import Setting as Shared
-from benchmarks.dependencies.asking import Counted, noise_for, parents_first
+from benchmarks.capc_multilabel.models import LEARNING
+from benchmarks.dependencies.asking import DELTA, EPSILON, Counted, noise_for, parents_first
 from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
+from client.dependencies.learn import SUPPORT
 from common.files import write_atomic
 from guardian.noise import OpenDpNoise
 
@@ -85,7 +88,9 @@ class Cell:
 
 def cell(setting: Setting, seed: int, cache: Path) -> Cell:
     """Read a cell from the cache, or measure and keep it."""
-    file, form = cache / f"{setting.shared.name}-{seed}.json", TypeAdapter(Cell)
+    voted = setting.shared.parties, setting.teachers, setting.pool, LEARNING
+    settings = digest(*voted, setting.sigma, setting.confidence, SUPPORT, EPSILON, DELTA)
+    file, form = cache / f"{setting.shared.name}-{seed}-{settings}.json", TypeAdapter(Cell)
     if not file.exists():
         own = votes(setting.shared, setting.teachers, setting.pool, seed, cache)
         write_atomic(file, form.dump_json(_measured(setting, own, seed), indent=1).decode())

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.caching import digest
 from benchmarks.capc_multilabel.data import Records, load
 from benchmarks.capc_multilabel.data import Setting as Shared
-from benchmarks.capc_multilabel.models import fitted, scores
+from benchmarks.capc_multilabel.models import LEARNING, fitted, scores
 from client.dependencies.learn import SUPPORT, Absences, choose_parents
 
 YES = 0.5
@@ -41,7 +42,8 @@ def votes(setting: Shared, teachers: int, pool: int, seed: int, cache: Path) -> 
 
     The first of `setting.parties` parties asks, the others answer.
     """
-    file = cache / f"votes-{setting.name}-{teachers}-{pool}-{seed}.npz"
+    settings = digest(setting.parties, teachers, pool, LEARNING)
+    file = cache / f"votes-{setting.name}-{seed}-{settings}.npz"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial.npz")

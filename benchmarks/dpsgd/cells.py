@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.caching import digest
 from benchmarks.dpsgd.data import DELTA, Problem, load
 from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
@@ -37,7 +38,8 @@ class Cell:
 def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cell:
     """Returns what is in the cache, or trains and keeps it there."""
     named = "plain" if epsilon is None else f"{epsilon:.3g}"
-    file = cache / f"{problem.name}-{named}-{seed}.json"
+    settings = digest(problem.network, problem.training, epsilon, DELTA)
+    file = cache / f"{problem.name}-{named}-{seed}-{settings}.json"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
         write_atomic(file, json.dumps(asdict(_trained(problem, epsilon, seed))))

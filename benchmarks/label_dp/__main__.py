@@ -49,7 +49,7 @@ def main(
         for dataset in datasets:
             wanted = list(cells(dataset, sizes[dataset].seeds))
             for cell in display.track(wanted, description=str(dataset)):
-                found[cell] = measured(cell, bench, cache)
+                found[cell] = measured(cell, sizes[dataset], bench, cache)
     for table in tables(found, {dataset: sizes[dataset] for dataset in datasets}):
         print(table)
     write_json({"cells": [asdict(cell) | asdict(one) for cell, one in found.items()]}, json)

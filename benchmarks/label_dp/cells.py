@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.label_dp.data import Dataset
+from benchmarks.caching import digest
+from benchmarks.label_dp.data import Dataset, Size
 from benchmarks.label_dp.methods import (
     EPSILONS,
     METHODS,
@@ -15,6 +16,7 @@ from benchmarks.label_dp.methods import (
     VERY_SMALL,
     Bench,
     Measure,
+    settings,
 )
 
 
@@ -34,10 +36,10 @@ class Cell:
     epsilon: float | None
     seed: int
 
-    @property
-    def name(self) -> str:
-        """Name in the cache."""
-        return f"{self.dataset}-{self.method}-{self.epsilon or 0:g}-{self.seed}"
+    def name(self, size: Size) -> str:
+        """Name in the cache, which tells the settings apart."""
+        of_settings = digest(*settings(self.method, size))
+        return f"{self.dataset}-{self.method}-{self.epsilon or 0:g}-{self.seed}-{of_settings}"
 
 
 def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
@@ -51,9 +53,9 @@ def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
         yield Cell(dataset, NON_PRIVATE, None, seed)
 
 
-def measured(cell: Cell, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
+def measured(cell: Cell, size: Size, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
     """Returns a cell's measure, from the cache where it is there."""
-    file = cache / f"{cell.name}.json"
+    file = cache / f"{cell.name(size)}.json"
     if not file.exists():
         start = time.perf_counter()
         found = bench(cell.dataset, cell.seed).measure(cell.method, cell.epsilon)

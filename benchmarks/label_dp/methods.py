@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.caching import digest
 from benchmarks.label_dp.data import Features, Labels, Size, Split
-from benchmarks.label_dp.pate import DELTA, FRACTION_BITS, Votes, cast_votes, within
+from benchmarks.label_dp.pate import DELTA, FRACTION_BITS, LEARNING, QUERIES, Votes, cast_votes, within
 from client.label_dp.aug_descent import AugDescent
 from client.label_dp.calibrate import noise_cluster_sigma
 from client.label_dp.clusters import cluster
@@ -33,6 +34,15 @@ VERY_SMALL = 0.02
 NON_PRIVATE, NOISE_CLUSTER, PATE_FM = "non-private", "noise-cluster", "pate-fm"
 DENOISE_SSL, LDP_SSL, AUG_DESCENT, LDP_NORMAL = "denoise-ssl", "ldp-ssl", "aug-descent", "ldp-normal"
 METHODS = (DENOISE_SSL, LDP_SSL, PATE_FM, LDP_NORMAL, AUG_DESCENT)
+STUDENTS: dict[str, type[Neural]] = {
+    NON_PRIVATE: Supervised,
+    DENOISE_SSL: FixMatch,
+    LDP_SSL: LdpSsl,
+    PATE_FM: FixMatch,
+    LDP_NORMAL: LdpNormal,
+    AUG_DESCENT: AugDescent,
+}
+"""What learns from a method's labels; NoiseCluster has no student."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class Bench:
     def measure(self, method: str, epsilon: float | None) -> Measure:
         """Returns what a method comes to."""
         if epsilon is None:
-            return self._tested(Supervised, Labelled(self._split.X, self._split.y), Measure(None, 1.0))
+            return self._tested(NON_PRIVATE, Labelled(self._split.X, self._split.y), Measure(None, 1.0))
         if method == NOISE_CLUSTER:
             return self._noise_cluster(epsilon)
         if method == PATE_FM:
@@ -76,13 +86,12 @@ class Bench:
         if method == DENOISE_SSL:
             train = self._assignments[: len(y)]
             kept, rest = purified(labelled, self._split.X, train, self._split.classes)
-            return self._tested(FixMatch, kept, found, rest)
-        kinds: dict[str, type[Neural]] = {LDP_SSL: LdpSsl, LDP_NORMAL: LdpNormal, AUG_DESCENT: AugDescent}
-        return self._tested(kinds[method], labelled, found)
+            return self._tested(method, kept, found, rest)
+        return self._tested(method, labelled, found)
 
     def _randomized(self, epsilon: float) -> Labels:
         """Labels by RandRes, the same for every student."""
-        file = self._cache / f"labels-{epsilon:g}.npy"
+        file = self._cache / f"labels-{epsilon:g}-{digest(*_records(self._size))}.npy"
         if not file.exists():
             np.save(file, randomize(self._split.y, self._split.classes, epsilon))
         return np.asarray(np.load(file), np.int64)
@@ -117,13 +126,13 @@ class Bench:
         if len(np.unique(given.y)) < 2:
             return found
         rest = np.delete(self._split.X, labelling.rows, axis=0)
-        return self._tested(FixMatch, given, found, rest)
+        return self._tested(PATE_FM, given, found, rest)
 
     def _tested(
-        self, kind: type[Neural], labelled: Labelled, found: Measure, rest: Features | None = None
+        self, method: str, labelled: Labelled, found: Measure, rest: Features | None = None
     ) -> Measure:
         """Trains and tests a student; PATE-FM's private labels are what it says of the training records."""
-        split = self._split
+        split, kind = self._split, STUDENTS[method]
         learning = _learning(kind, self._size.steps)
         student = kind(shape=split.shape, classes=split.classes, learning=learning, seed=self._seed)
         student.fit(labelled, rest)
@@ -137,7 +146,7 @@ class Bench:
         features = np.concatenate([self._split.X, self._split.X_test])
         if not self._size.embedding:
             return features
-        file = self._cache / "embedding.npy"
+        file = self._cache / f"embedding-{digest(*_embedded(self._size))}.npy"
         if not file.exists():
             steps = self._size.embedding
             np.save(file, embed(features, self._split.shape, seed=self._seed, steps=steps))
@@ -150,7 +159,7 @@ class Bench:
 
     @cached_property
     def _votes(self) -> Votes:
-        file = self._cache / "votes.npz"
+        file = self._cache / f"votes-{digest(*_voted(self._size))}.npz"
         classes = self._split.classes
         if not file.exists():
             private = self._embedding[: len(self._split.y)]
@@ -158,6 +167,25 @@ class Bench:
             np.savez(file, rows=votes.rows, cast=votes.cast)
         with np.load(file) as arrays:
             return Votes(arrays["rows"], arrays["cast"], classes)
+
+
+def settings(method: str, size: Size) -> tuple[object, ...]:
+    """Returns what a cell's number depends on beside its dataset, epsilon and seed."""
+    student = STUDENTS.get(method)
+    learning = None if student is None else _learning(student, size.steps)
+    return *_voted(size), size.clusters, DELTA, learning
+
+
+def _records(size: Size) -> tuple[object, ...]:
+    return size.train, size.test
+
+
+def _embedded(size: Size) -> tuple[object, ...]:
+    return *_records(size), size.embedding
+
+
+def _voted(size: Size) -> tuple[object, ...]:
+    return *_embedded(size), size.teachers, QUERIES, LEARNING
 
 
 def _learning(kind: type[Neural], steps: int) -> Learning:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.filtering import spend
 from benchmarks.label_dp.data import Features, Labels
 from client.students.fixmatch import FixMatch
 from common.learning.data import Labelled
@@ -13,10 +14,8 @@ from common.learning.learning import Learning
 from common.mechanism import Confident
 from common.privacy import budget_rdp, epsilon, propose_order
 from common.sharing.ring import Ring
-from guardian.accounting import confident_rdp
-from guardian.accounting.checks import Bound
 from guardian.mechanisms import release
-from guardian.noise import LATTICE, OpenDpNoise
+from guardian.noise import OpenDpNoise
 
 DELTA = 1e-5
 QUERIES = 2000
@@ -81,7 +80,7 @@ def cast_votes(embedding: Features, y: Labels, classes: int, teachers: int, seed
 
 
 def within(votes: Votes, budget: float) -> Labelling:
-    """Asks in order until the next query would exceed (budget, DELTA) by the exact accountant.
+    """Asks in order until the next query might exceed (budget, DELTA) by the exact accountant.
 
     Every check is charged. Cost and stop depend on the votes, as in 001 and 002.
     """
@@ -98,26 +97,8 @@ def within(votes: Votes, budget: float) -> Labelling:
         voters=len(votes.cast),
     )
     answered, order = answers.answered[:, 0], propose_order(budget, DELTA)
-    spent = np.cumsum(_rdp(votes, answered, order, "exact"))
-    asked = int(np.searchsorted(spent, budget_rdp(budget, DELTA, order), side="right"))
-    given = np.flatnonzero(answered[:asked])
-    worst = float(_rdp(votes, answered, order, "worst_case")[:asked].sum())
-    return Labelling(votes.rows[given], answers.labels[given, 0], asked, epsilon(worst, order, DELTA))
-
-
-def _rdp(votes: Votes, answered: NDArray[np.bool_], order: float, bound: Bound) -> NDArray[np.float64]:
-    """What each query cost at an order, (Q,); histograms alike but for the order of classes cost the same."""
-    alike = np.column_stack([np.sort(votes.counts, axis=1), answered])
-    kinds, kind = np.unique(alike, axis=0, return_inverse=True)
-    chosen = votes.mechanism
-    cost = confident_rdp(
-        kinds[:, :-1].astype(np.float64),
-        chosen.threshold,
-        chosen.sigma1,
-        chosen.sigma2,
-        np.array([order]),
-        kinds[:, -1] == 1,
-        bound=bound,
-        lattice=LATTICE,
-    )
-    return np.asarray(cost[kind, 0])
+    counts, limit = votes.counts.astype(np.float64), budget_rdp(budget, DELTA, order)
+    spent = spend(counts, answered, votes.mechanism, order, limit)
+    given = np.flatnonzero(answered[: spent.asked])
+    worst_case = epsilon(spent.worst, order, DELTA)
+    return Labelling(votes.rows[given], answers.labels[given, 0], spent.asked, worst_case)

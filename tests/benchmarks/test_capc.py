@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.capc_multilabel import __main__ as command
 from benchmarks.capc_multilabel import cells as cells_module
-from benchmarks.capc_multilabel import central, retraining
+from benchmarks.capc_multilabel import central, retraining, tables
 from benchmarks.capc_multilabel.data import (
     DELTA,
     EPSILONS,
@@ -188,6 +189,29 @@ def test_students_of_votes_and_dp_sgd_beat_chance(
         assert found.measure.auc > 0.6
         assert (found.queries is None) == (method == "DP-SGD")
         assert (found.spent or 0) <= 10.0
+
+
+def silent(said: Said) -> Said:
+    """No model says yes to anything."""
+    return replace(said, asked=np.zeros_like(said.asked))
+
+
+@pytest.mark.parametrize("method", ["Powerset PATE, MixMatch", "Powerset PATE, linear"])
+@pytest.mark.parametrize("epsilon", [0.01, 20.0])
+def test_labels_that_all_say_the_same_or_none_are_not_enough_and_end_no_run(
+    method: str, epsilon: float, split: Split, spoken: Said
+) -> None:
+    setting = replace(QUICK, powerset=Powerset(sigma=0.5))
+    found = central.METHODS[method](setting, split, silent(spoken), epsilon, 0)
+    assert (found.queries, found.measure, found.at_means) == (0 if epsilon < 1 else found.queries, None, None)
+    enough = central.without_privacy(QUICK, split, spoken, epsilon, 0)
+    cells = [
+        cells_module.Central("digits", method, epsilon, seed, one) for seed, one in enumerate((found, enough))
+    ]
+    (row,) = tables.central_rows(cells)
+    assert row[5:] == ("-",) * 5
+    (row,) = tables.central_rows(cells[1:])
+    assert "-" not in row[5:]
 
 
 def no_federation(*_: object) -> None:

@@ -75,6 +75,8 @@ def test_a_cell_is_trained_once_and_the_cache_read_afterwards(tmp_path: Path) ->
     kept = json.loads(file.read_text())
     file.write_text(json.dumps(kept | {"measure": kept["measure"] | {"acc": 0.125}}))
     assert cell(problem, None, 0, tmp_path) == replace(first, measure=replace(first.measure, acc=0.125))
+    longer = replace(problem, training=replace(SHORT, epochs=4))
+    assert cell(longer, None, 0, tmp_path).measure.acc != 0.125
 
 
 def test_measures_of_classes_and_labels() -> None:

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from benchmarks.label_dp.pate import DELTA, Votes, within
 from benchmarks.label_dp.tables import tables
 from common.privacy import budget_rdp, epsilon, propose_order
 from guardian.accounting import confident_rdp
+from guardian.noise import LATTICE
 
 TEACHERS = 200
 
@@ -66,17 +68,25 @@ def test_labels_of_pate_fm_cost_no_more_than_the_budget(budget: float) -> None:
     assert len(bought.rows) <= bought.asked <= 400
     assert (bought.y == bought.rows % 10).mean() > 0.9
     order, chosen = propose_order(budget, DELTA), votes.mechanism
-    rdp = confident_rdp(
-        votes.counts[: bought.asked].astype(float),
-        chosen.threshold,
-        chosen.sigma1,
-        chosen.sigma2,
-        np.array([order]),
-        np.isin(np.arange(bought.asked), bought.rows),
-        bound="exact",
+    asked, limit = np.arange(len(votes.rows)), budget_rdp(budget, DELTA, order)
+    given, failing, passing = (
+        confident_rdp(
+            votes.counts.astype(float),
+            chosen.threshold,
+            chosen.sigma1,
+            chosen.sigma2,
+            np.array([order]),
+            answered,
+            bound="exact",
+            lattice=LATTICE,
+        )[:, 0]
+        for answered in (np.isin(asked, bought.rows), asked < 0, asked >= 0)
     )
-    assert rdp.sum() <= budget_rdp(budget, DELTA, order)
-    assert epsilon(float(rdp.sum()), order, DELTA) <= budget <= max(bought.worst_case, budget)
+    spent = given[: bought.asked].sum()
+    assert epsilon(float(spent), order, DELTA) <= budget <= max(bought.worst_case, budget)
+    largest = np.maximum(failing, passing)
+    assert given[: bought.asked - 1].sum() + largest[bought.asked - 1] <= limit
+    assert bought.asked == len(asked) or spent + largest[bought.asked] > limit
 
 
 def test_a_larger_budget_buys_more_labels_and_disputed_votes_fewer() -> None:
@@ -111,4 +121,6 @@ def test_a_cell_is_measured_once(tmp_path: Path) -> None:
         raise AssertionError("measured again")
 
     kept: Callable[[Dataset, int], Bench] = lambda dataset, seed: bench  # noqa: E731
-    assert measured(cell, kept, tmp_path) == measured(cell, none, tmp_path)
+    assert measured(cell, QUICK, kept, tmp_path) == measured(cell, QUICK, none, tmp_path)
+    with pytest.raises(AssertionError, match="measured again"):
+        measured(cell, replace(QUICK, clusters=11), none, tmp_path)
