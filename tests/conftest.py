@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.postgres import Server, running_server
+
+settings.register_profile("ostraka", deadline=None)
+settings.load_profile("ostraka")
+"""How long an example takes says nothing on a machine that is busy."""
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from tests.guardian.federation import Calls, Federation
 POLICY = 'enforce = "data_dependent"\nbound = "exact"\nmin_sigma = 0.5\n[policy.consent]\nlow = 900.0\n'
 METHODS = admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods
 FORBIDDEN = ("vote", "histogram", "data_dependent", "count", "share", "seed")
-ALLOWED = {"max_votes_per_person"}
+ALLOWED = {"max_votes_per_person", "shared_features"}
 
 
 def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, list[Message]]:
