@@ -6,20 +6,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def at_random(size: int, count: int, seed: int) -> tuple[int, ...]:
-    """`count` rows of a pool of `size`, or all there are, drawn from a public seed, in rising order."""
-    drawn = np.random.default_rng(seed).permutation(size)[:count]
-    return tuple(sorted(drawn.tolist()))
+def at_random(features: NDArray[np.float32], count: int, seed: int) -> tuple[int, ...]:
+    """`count` rows of a pool, or all there are, drawn from a public seed, in rising order.
+
+    Of rows with equal features, (N, F), only one is drawn.
+    """
+    return _of_equals_one(np.random.default_rng(seed).permutation(len(features)), features, count)
 
 
-def least_sure(probabilities: NDArray[np.float64], asked: Collection[int], count: int) -> tuple[int, ...]:
+def least_sure(
+    probabilities: NDArray[np.float64], features: NDArray[np.float32], asked: Collection[int], count: int
+) -> tuple[int, ...]:
     """The `count` rows, or all that were not asked, whose likeliest class has least probability.
 
     Args:
         probabilities: a student's of each record of the pool, (N, classes).
+        features: of these records, (N, F); of equal ones only the first is chosen, as teachers would say the
+            same of all and each would be paid for.
         asked: rows that were asked before; that teachers did not agree on some of them was paid for already.
         count: how many to choose.
     """
     rows = np.setdiff1d(np.arange(len(probabilities)), list(asked))
     sure = probabilities[rows].max(axis=1)
-    return tuple(sorted(rows[np.argsort(sure, kind="stable")[:count]].tolist()))
+    return _of_equals_one(rows[np.argsort(sure, kind="stable")], features, count)
+
+
+def _of_equals_one(order: NDArray[np.int64], features: NDArray[np.float32], count: int) -> tuple[int, ...]:
+    """The first `count` rows of an order that have no equal before them, in rising order."""
+    first: dict[bytes, int] = {}
+    for row in order.tolist():
+        first.setdefault((features[row] + 0.0).tobytes(), row)
+    return tuple(sorted(list(first.values())[:count]))

@@ -71,11 +71,11 @@ class Learner:
         from client.students.files import load_student
 
         if number == 1:
-            rows = at_random(len(self.features), queries, self.seed)
+            rows = at_random(self.features, queries, self.seed)
         else:
             student = load_student(self._student(number - 1))
             given = probabilities(student, self.features, len(self.task.classes))
-            rows = least_sure(given, self.state.chosen(), queries)
+            rows = least_sure(given, self.features, self.state.chosen(), queries)
         if rows:
             self._keep((*self.state.rounds, Round(rows=rows)))
         return bool(rows)
