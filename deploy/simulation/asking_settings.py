@@ -1,5 +1,6 @@
 """Which settings of a simulation go with its way of asking."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from deploy.simulation.learning import suiting
@@ -14,6 +15,16 @@ def check(settings: "Settings") -> None:
     _check_rounds(settings)
     _check_dependencies(settings)
     _check_queriers(settings)
+
+
+def unused(settings: "Settings", given: Collection[str]) -> str | None:
+    """Which of the settings that were given would change nothing, in a sentence; None where all do."""
+    clustered = settings.mechanism == "noise_cluster" or settings.learner == "denoise-ssl"
+    if "clusters" in given and not clustered:
+        return "--clusters is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
+    if "label_epsilon" in given and settings.mechanism != "rand_res":
+        return "--label-epsilon is for labels that are randomised; give label_dp, such as denoise-ssl."
+    return None
 
 
 def _check_secret_labels(settings: "Settings") -> None:

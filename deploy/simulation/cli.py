@@ -37,7 +37,9 @@ def simulate(
     teachers: Annotated[int | None, typer.Option(help="Teachers of each party.")] = None,
     labelled: Annotated[int | None, typer.Option(help="Records the querying party has labels of.")] = None,
     queries: Annotated[int | None, typer.Option(help="Size of its unlabeled pool.")] = None,
-    clusters: Annotated[int | None, typer.Option(help="noise_cluster: clusters of the pool.")] = None,
+    clusters: Annotated[
+        int | None, typer.Option(help="noise_cluster, denoise-ssl: clusters of the pool.")
+    ] = None,
     mechanism: Annotated[
         str | None, typer.Option(help=f"{LISTED}; default confident, of several labels tau.")
     ] = None,

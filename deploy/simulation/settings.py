@@ -222,7 +222,7 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
 
     What neither says is as the task and the encoding need it; the task's kind is read off the data where it
     is not said either.
-    Raises ``config.invalid`` naming the option or key that is off.
+    Raises ``config.invalid`` naming the option or key that is off, or an option that would change nothing.
     """
     try:
         values = tomllib.loads(config.read_text()) if config else {}
@@ -230,11 +230,12 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
         raise _invalid(f"Cannot read {config}: {error.strerror}; give --config an existing file.") from error
     except tomllib.TOMLDecodeError as error:
         raise _invalid(f"{config} is not TOML: {error}; correct it.") from error
-    values |= {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in given.items() if value is not None}
+    values |= options
     kind = values.get("task") or task_kind(str(values.get("data", "")))
     try:
         by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
-        return Settings.model_validate(
+        settings = Settings.model_validate(
             {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
         )
     except ValidationError as error:
@@ -243,6 +244,9 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
         raise _invalid(
             f"Setting {name}: {first['msg'].removeprefix('Value error, ')}; correct it and simulate again."
         ) from error
+    if unused := asking_settings.unused(settings, options):
+        raise _invalid(unused)
+    return settings
 
 
 def _invalid(problem: str) -> OstrakaError:

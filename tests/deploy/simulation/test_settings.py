@@ -176,6 +176,27 @@ def test_every_record_may_answer_where_labels_are_randomised() -> None:
     assert Settings().asking(1234).queries == 300
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"clusters": 4},
+        {"clusters": 4, "student": "vat"},
+        {"clusters": 4, "label_dp": "ldp-ssl"},
+        {"label_epsilon": 1.0},
+        {"label_epsilon": 1.0, "label_dp": "noisecluster"},
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(OstrakaError, match="is for") as refused:
+        load_settings(None, given)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+@pytest.mark.parametrize("label_dp", ["noisecluster", "denoise-ssl"])
+def test_clusters_are_taken_by_what_clusters(label_dp: str) -> None:
+    assert load_settings(None, {"clusters": 4, "label_dp": label_dp}).clusters == 4
+
+
 def test_rounds_ask_about_half_of_the_pool_in_equal_parts() -> None:
     assert Settings(label_rounds=4, queries=300).asked_in_rounds == 148
     assert Settings(label_rounds=4, queries=3).asked_in_rounds == 4
