@@ -98,9 +98,10 @@ class Learner:
 
     def _train(self, number: int, released: Released) -> None:
         """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
+        choice = self._logged(number)
         trained = train_on_all(
             self.task,
-            self.choice,
+            choice,
             self.own,
             released,
             self.tested,
@@ -108,7 +109,7 @@ class Learner:
             progress=lambda name, done, total: self.on_training(f"round {number}, {name}", done, total),
         )
         before = self._before(number)
-        result = keep(trained, None, self.choice, self._student(number))
+        result = keep(trained, None, choice, self._student(number))
         told = as_json(result) | {"before": before, "pool_sha256": self._pool_of(number)}
         write_atomic(round_folder(self.folder, number) / STUDENT_FILE, json.dumps(told, indent=1))
 
@@ -119,9 +120,14 @@ class Learner:
             before: dict[str, Any] | None = first["before"]
             return before
         measured = measure_alone(
-            self.task, self.choice, self.own, self.tested, seed=self.seed, progress=self.on_training
+            self.task, self._logged(number), self.own, self.tested, seed=self.seed, progress=self.on_training
         )
         return None if measured is None else asdict(measured)
+
+    def _logged(self, number: int) -> Choice:
+        """The student that was chosen, whose curves of a round go into a folder of their own."""
+        log = self.choice.log
+        return self.choice if log is None else replace(self.choice, log=round_folder(log, number))
 
     def _pool_of(self, number: int) -> str:
         """Digest of the records that a round asks about."""

@@ -272,6 +272,13 @@ def test_a_student_that_there_is_not_is_told_before_anything_is_asked(
     assert not out(federation).exists()
 
 
+def test_the_curves_of_every_round_go_into_a_folder_of_their_own(federation: Federation) -> None:
+    log = federation.root / "log"
+    learn(federation, rounds(2), choice=Choice(model="network", steps=2, log=log))
+    folders = sorted(path.parent.relative_to(log) for path in log.rglob("events.*"))
+    assert folders == [Path("round-1/all"), Path("round-2/all")]
+
+
 def test_what_the_student_says_itself_is_learned_too(federation: Federation) -> None:
     federation.parties["b"].dissents = True
     sure = Rounds(2, QUERIES, options(), LATER.model_copy(update={"confidence": 0.34}))
