@@ -9,7 +9,7 @@ from rich.console import Console
 from client import learning_options as learning
 from client import report, tables
 from client.bars import RoundBars
-from client.options import BatchSize, PlanOptions
+from client.options import AdjacencyName, BatchSize, Charged, PlanOptions
 from client.page.render import write_page
 from client.rounds.learning import RoundsResult, learn_in_rounds
 from client.rounds.opening import Rounds
@@ -55,6 +55,7 @@ def learn(
     quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
     batch_size: BatchSize = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
+    adjacency: Charged = AdjacencyName.RECORD,
     delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
@@ -70,7 +71,8 @@ def learn(
         threshold=threshold if later_threshold is None else later_threshold,
     )
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    asked = Rounds(rounds, queries, PlanOptions(first, quorum, batch_size, parties=names), later)
+    options = PlanOptions(first, quorum, batch_size, parties=names, adjacency=adjacency.charged)
+    asked = Rounds(rounds, queries, options, later)
     choice = Choice(
         student=student,
         model=None if model is None else model.value,

@@ -40,6 +40,7 @@ def settings(rounds: Rounds, choice: Choice, seed: int) -> Settings:
         "queries": rounds.queries,
         "first mechanism": _described(rounds.first.mechanism),
         "later mechanism": _described(rounds.later),
+        "adjacency": rounds.first.adjacency,
         "student": choice.student,
         "model": choice.kind,
         "steps": choice.steps,

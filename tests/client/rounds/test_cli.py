@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from client.cli import app
-from client.rounds.state import load_rounds
+from client.rounds.state import load_rounds, runs
 from common.errors import ErrorCode, OstrakaError
 from tests.client.federation import Federation
 
@@ -57,3 +57,11 @@ def test_what_later_rounds_lack_is_named(federation: Federation) -> None:
         load_rounds(federation.root / "rounds").settings["first mechanism"]
         == '{"kind": "gnmax", "sigma": 5.0}'
     )
+
+
+def test_every_round_is_charged_to_labels_where_that_is_asked(federation: Federation) -> None:
+    result = learn(federation, "--rounds", 2, "--adjacency", "label", "--json", "-")
+    assert result.exit_code == 0
+    folder = federation.root / "rounds"
+    assert [run.parsed_plan().adjacency for run in runs(folder, load_rounds(folder))] == ["label", "label"]
+    assert isinstance(learn(federation, "--rounds", 3).exception, OstrakaError)
