@@ -186,6 +186,7 @@ def test_students_of_votes_and_dp_sgd_beat_chance(
     monkeypatch.setattr(central, "STUDENT", Learning(steps=30))
     for method in ("Binary PATE, linear", "Binary PATE, MixMatch", "Powerset PATE, linear", "DP-SGD"):
         found = central.METHODS[method](QUICK, split, spoken, 10.0, 0)
+        assert found.measure is not None
         assert found.measure.auc > 0.6
         assert (found.queries is None) == (method == "DP-SGD")
         assert (found.spent or 0) <= 10.0
