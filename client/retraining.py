@@ -12,7 +12,7 @@ from client.site import load_query_site, load_site_task
 from client.student_file import STUDENT_FILE
 from client.students.evaluation import Records, cross_validate, test_student
 from client.students.metrics import Metrics
-from client.students.models import train_constant
+from client.students.models import tells_apart, train_constant
 from client.students.released import Released, read_released
 from client.students.trainers import Choice, Progress, trainer
 from common.errors import ErrorCode, OstrakaError
@@ -142,12 +142,7 @@ def measure_alone(
     alone = trainer(choice, task, None, seed=seed, progress=progress)
     if tested is None:
         return cross_validate(alone, own, task.classes, "own")
-    try:
-        student = alone(own, "own")
-    except OstrakaError as error:
-        if error.code is not ErrorCode.DATA_TOO_FEW:
-            raise
-        student = train_constant(*own)
+    student = alone(own, "own") if tells_apart(own[1]) else train_constant(*own)
     return test_student(student, tested, task.classes)
 
 

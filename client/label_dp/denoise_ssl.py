@@ -20,9 +20,9 @@ from common.learning.shape import Shape
 class DenoiseSsl(FixMatch):
     """DenoiseSSL: FixMatch on the labels that agree with the majority of their cluster, the rest unlabeled.
 
-    Labels that are known to be right (`error` 0) are kept whatever their cluster says; without an `error`
-    every label is in doubt. Kept labels count as right: how often they are not depends on the clusters
-    (Equation 8), whose accuracy nobody knows.
+    Labels that are known to be right (`error` 0) are kept whatever their cluster says, and nothing is
+    clustered where all are; without an `error` every label is in doubt. Kept labels count as right: how often
+    they are not depends on the clusters (Equation 8), whose accuracy nobody knows.
 
     Args:
         shape: as `Neural`, and so are `network`, `learning` and `seed`.
@@ -74,6 +74,10 @@ class DenoiseSsl(FixMatch):
     ) -> Self:
         """As every student; raises what `cluster` and `purified` do as well."""
         require_one_label("denoise-ssl", multi_label=labelled.multi_label)
+        if labelled.error is not None and not labelled.error.any():
+            return super().fit(
+                labelled, unlabeled, validation, progress=progress, checkpoint=checkpoint, log=log
+            )
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
         classes = self._outputs(labelled)
         clusters = self.n_clusters or classes

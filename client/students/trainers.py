@@ -154,15 +154,15 @@ def _options(choice: Choice) -> dict[str, Any]:
 
 
 def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
-    """Own records to learn from and to look at, the second None where there are too few."""
+    """Own records, known to be right, to learn from and to look at, the second None where they are few."""
     from common.learning.data import Labelled
 
     if own is None:
         return None, None
+    whole = Labelled(*own, np.zeros(own[1].shape, np.float32))
     if len(own[1]) < 2 * VALIDATION:
-        return Labelled(*own), None
+        return whole, None
     held = np.random.default_rng(seed).permutation(len(own[1])) % VALIDATION == 0
-    whole = Labelled(*own)
     return whole.rows(~held), whole.rows(held)
 
 

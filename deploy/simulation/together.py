@@ -23,12 +23,14 @@ class TrainingCost(Value):
 class Together(Value):
     """How teachers learned together.
 
-    ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party".
+    ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party";
+    ``notion`` is the same in the words that stand beside epsilons, None for ttac.
     ``taking_part`` is the number of parties in the sum of each released round.
     """
 
     kind: Literal["ttac", "dp_ttac"]
     guarantee: Literal["none", "record", "party"]
+    notion: str | None
     rounds: int
     taking_part: tuple[int, ...]
     costs: tuple[TrainingCost, ...]

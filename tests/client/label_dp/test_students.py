@@ -107,6 +107,15 @@ def test_denoising_takes_clusters_and_clusterer_as_told() -> None:
         student("denoise-ssl", clusterer="nowhere:none").fit(private(1.0))
 
 
+@pytest.mark.parametrize("kind", ["denoise-ssl", "aug-descent"])
+def test_a_few_labels_that_are_known_to_be_right_need_no_clusters(kind: str) -> None:
+    own = clouds(16)
+    more = {"n_clusters": 30} if kind == "denoise-ssl" else {}
+    learned = student(kind, **more).fit(replace(own, error=np.zeros(16, np.float32)))
+    test = clouds(200, seed=5)
+    assert learned.score(test.X, test.y) > 0.8
+
+
 def interrupted(fit: Any, after: int) -> None:
     """Runs a training that is killed once so many steps are done."""
 
