@@ -44,6 +44,7 @@ def several_labels(folder: Path) -> dict[str, Any]:
     return {"data": str(file), "mechanism": "binary", "sigma": 1.0, "teachers": 5, "labelled": 80, **votes}
 
 
+@pytest.mark.heavy
 def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     report = simulated(folder, queriers=2, queries=10)

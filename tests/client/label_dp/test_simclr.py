@@ -36,6 +36,7 @@ def test_an_embedding_is_the_same_for_the_same_seed_and_of_length_one() -> None:
     assert np.linalg.norm(first, axis=1) == pytest.approx(1, rel=1e-5)
 
 
+@pytest.mark.heavy
 def test_a_trained_embedding_clusters_images_better_than_an_untrained_one() -> None:
     X, y = load_digits(return_X_y=True)
     X = (X / 16).astype(np.float32)

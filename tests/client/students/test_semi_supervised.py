@@ -29,6 +29,7 @@ def test_vat_finds_where_classes_end_by_records_without_labels() -> None:
     assert vat > alone + 0.03
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SEMI_SUPERVISED)
 def test_images_are_learned_from_a_few_labels(name: str) -> None:
     X, y = load_digits(return_X_y=True)
