@@ -63,6 +63,8 @@ class Images:
 
 def _moved(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
     """Turned, sheared, scaled and shifted at once; what comes from outside has the nearest edge's colour."""
+    if not len(images):
+        return images
     turn, shear, tall, wide, down, right = _uniform(images, 6, random).unbind(1)
     turn = torch.deg2rad(turn * extent.turn)
     tall, wide = 1 + tall * extent.scale, 1 + wide * extent.scale

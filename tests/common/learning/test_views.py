@@ -31,6 +31,12 @@ def test_views_have_the_records_shape_and_are_the_seeds(shape: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_no_records_have_no_views(shape: tuple[int, ...]) -> None:
+    views, none = augmentation(shape), rows(shape, records=0)
+    assert views.weak(none, seeded()).shape == views.strong(none, seeded()).shape == none.shape
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_a_strong_view_is_further_from_its_record(shape: tuple[int, ...]) -> None:
     views, x = augmentation(shape), _smooth(shape)
 
