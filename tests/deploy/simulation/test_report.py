@@ -167,6 +167,7 @@ def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> Toge
         {
             "kind": kind,
             "guarantee": guarantee,
+            "notion": None if guarantee == "none" else "DP for records",
             "rounds": 20,
             "taking_part": (7,) * 19,
             "costs": costs,
