@@ -15,7 +15,7 @@ from client.label_dp.learners import require_one_label
 from client.label_dp.turns import Standing, Turn, turns
 from client.students.neural import Features, Neural, Progress
 from common.learning.augmentation import Augmentation
-from common.learning.checkpoint import fingerprint
+from common.learning.checkpoint import Checkpoint, fingerprint
 from common.learning.data import Labelled
 from common.learning.learning import History, Learning
 from common.learning.loop import learn
@@ -87,9 +87,8 @@ class AugDescent(Neural):
         learning = self.learning or self.default_learning
         nets = net, self._second(net, pool)
         objective = self.objective(views, multi_label=labelled.multi_label)
-        standing = Standing(
-            checkpoint, fingerprint(net, objective, labelled, pool, validation, learning, self.seed)
-        )
+        training = fingerprint(net, objective, labelled, pool, validation, learning, self.seed)
+        standing = Standing(Checkpoint(checkpoint, f"{training} {self.rounds} {self.weight}"))
         made, looks = standing.restore(nets)
         for turn in list(turns(learning.steps, self.rounds))[made:]:
             one, other = nets[turn.number % 2], nets[1 - turn.number % 2]

@@ -1,23 +1,18 @@
 """Two networks that learn in turn: how their steps are divided, and where they stand in a file."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor, nn
+from torch import nn
 
 from common.errors import ErrorCode, OstrakaError
-from common.learning.checkpoint import write_checkpoint
+from common.learning.checkpoint import Checkpoint
 from common.learning.learning import Look
 from common.learning.loop import Progress
+from common.learning.state import State
 
 WARM_UP = 0.25
 """Part of the steps in which labels are not doubted yet."""
-_HEADER = "ostraka"
 
 
 @dataclass(frozen=True)
@@ -63,56 +58,28 @@ def turns(steps: int, rounds: int) -> Iterator[Turn]:
 
 
 class Standing:
-    """A file of both networks after a turn, replaced whole; none: nothing is kept."""
+    """Both networks of a training as its checkpoint has them after a turn."""
 
-    def __init__(self, path: Path | None, training: str) -> None:
-        """Takes the file, and the training's fingerprint: a file of another training is not used."""
-        self._path = path
-        self._training = training
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        """Takes where they are kept, if anywhere."""
+        self._checkpoint = checkpoint
 
     def save(self, turn: Turn, nets: tuple[nn.Module, nn.Module], looks: list[Look]) -> None:
         """Keeps both networks as they stand after a turn."""
-        if self._path is None:
-            return
-        header = {
-            "training": self._training,
-            "turns": turn.number + 1,
-            "looks": [asdict(look) for look in looks],
-        }
-        tensors = {
-            f"{row}/{name}": value.contiguous()
-            for row, net in enumerate(nets)
-            for name, value in net.state_dict().items()
-        }
-        write_checkpoint(self._path, save(tensors, {_HEADER: json.dumps(header)}))
+        notes = {"turns": turn.number + 1, "looks": [asdict(look) for look in looks]}
+        parts = {str(row): net.state_dict() for row, net in enumerate(nets)}
+        self._checkpoint.save(State(notes, parts))
 
     def restore(self, nets: tuple[nn.Module, nn.Module]) -> tuple[int, list[Look]]:
-        """Puts both networks where the file says they stood: turns that were made, and looks."""
-        found = self._read()
-        if found is None:
+        """Puts both networks where the checkpoint says they stood: turns that were made, and looks."""
+        stood = self._checkpoint.read()
+        if stood is None:
             return 0, []
-        header, tensors = found
         for row, net in enumerate(nets):
-            prefix = f"{row}/"
-            net.load_state_dict(
-                {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
-            )
+            net.load_state_dict(stood.parts[str(row)])
             net.eval()
-        return int(header["turns"]), [Look(**look) for look in header["looks"]]
+        return int(stood.notes["turns"]), [Look(**look) for look in stood.notes["looks"]]
 
     def remove(self) -> None:
-        """Removes the file of a training that is done."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-    def _read(self) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
-        if self._path is None or not self._path.exists():
-            return None
-        try:
-            with safe_open(self._path, "pt") as file:
-                header = json.loads(file.metadata()[_HEADER])
-                if header["training"] != self._training:
-                    return None
-                return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError, ValueError, KeyError, TypeError):
-            return None
+        """Removes the checkpoint of a training that is done."""
+        self._checkpoint.remove()

@@ -43,7 +43,7 @@ class Checkpoint:
             for name, value in values.items()
         }
         header = json.dumps({"training": self._training, "notes": dict(state.notes)})
-        write_checkpoint(self._path, save(tensors, {_HEADER: header}))
+        _replace(self._path, save(tensors, {_HEADER: header}))
 
     def read(self) -> State | None:
         """Where the file says the training stood; None unless it is of the same training, and whole."""
@@ -65,7 +65,7 @@ class Checkpoint:
             self._path.unlink(missing_ok=True)
 
 
-def write_checkpoint(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes) -> None:
     """Replaces a checkpoint's file, and makes its folder; raises `config.invalid` where it cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -146,10 +146,11 @@ def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [{"seed": 1}, {"rounds": 2}, {"weight": 1.0}])
+def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, other: dict[str, Any]) -> None:
     given, X, file = private(2.0), clouds(40, seed=5).X, tmp_path / "checkpoint"
     interrupted(
-        lambda told: student("aug-descent", seed=1).fit(given, progress=told, checkpoint=file), after=20
+        lambda told: student("aug-descent", **other).fit(given, progress=told, checkpoint=file), after=20
     )
     expected = student("aug-descent").fit(given).predict_proba(X)
     found = student("aug-descent").fit(given, checkpoint=file).predict_proba(X)
