@@ -3,6 +3,14 @@
 import base64
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
+
+_STYLE = Path(__file__).with_name("style.css")
+
+
+def style() -> str:
+    """How pages look."""
+    return _STYLE.read_text(encoding="utf-8")
 
 
 def section(title: str, plots: str, rows: str) -> str:
@@ -21,9 +29,9 @@ def figure(svg: str, caption: str) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table that scrolls where it is wide."""
-    body = "".join(_row("td", row) for row in rows)
+    body = "".join(row(cells) for cells in rows)
     return (
-        f'<div class="scroll"><table><thead>{_row("th", head)}</thead>\n<tbody>{body}</tbody></table></div>\n'
+        f'<div class="scroll"><table><thead>{row(head, "th")}</thead>\n<tbody>{body}</tbody></table></div>\n'
     )
 
 
@@ -42,5 +50,6 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _row(kind: str, cells: Sequence[str]) -> str:
+def row(cells: Iterable[str], kind: str = "td") -> str:
+    """A row of a table: of its body, or of its head where `kind` is "th"."""
     return "<tr>" + "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in cells) + "</tr>\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from client.page.parts import figure, number, section, share, table, tile
+from client.page.parts import figure, number, section, share, style, table, tile
 from client.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
 from client.tables import unguaranteed
 from common.errors import ErrorCode, OstrakaError
@@ -32,6 +32,7 @@ def render(figures: Mapping[str, Any]) -> str:
     in_rounds = "rounds" in figures
     sections = [*(_rounds(figures) if in_rounds else _labels(figures)), *_student(figures["student"])]
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        style=style(),
         title=escape(f"{'Rounds' if in_rounds else 'Run'} {figures['run']} of task {figures['task']}"),
         summary=escape(_summary(figures)),
         tiles="".join(tile(name, value) for name, value in _tiles(figures)),

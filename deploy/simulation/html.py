@@ -1,6 +1,5 @@
 """A report as one HTML page that opens without a network."""
 
-import base64
 from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
@@ -8,6 +7,7 @@ from string import Template
 
 from matplotlib.figure import Figure
 
+from client.page.parts import figure, row, share, style, tile
 from common.notions import NOTIONS
 from deploy.simulation import figures, plots
 from deploy.simulation.holdings import split_words
@@ -22,15 +22,16 @@ TEMPLATE = Path(__file__).with_name("template.html")
 def render(report: Report) -> str:
     """The page, its plots inline as SVG images."""
     return Template(TEMPLATE.read_text()).substitute(
+        style=style(),
         id=escape(report.id),
         summary=escape(_summary(report)),
-        tiles="".join(_tile(name, value) for name, value in _figures(report)),
+        tiles="".join(tile(name, value) for name, value in _figures(report)),
         warning=escape(_warning(report)),
         held=_plot(plots.holdings, report, _held(report)),
         gained="".join(_plot(plot, report, caption) for plot, caption in _gained(report)),
         quality="".join(_plot(plot, report, caption) for plot, caption in _quality(report)),
-        compared="".join(map(_row, _compared(report))),
-        per_label="".join(map(_row, _per_label(report))),
+        compared="".join(map(row, _compared(report))),
+        per_label="".join(map(row, _per_label(report))),
         turns=_turns(report) + _rounds(report),
         guarantee=escape(guarantee_words(report.guarantee, report.mechanism)),
         cost=_plot(plots.epsilons, report, _cost(report)),
@@ -39,8 +40,8 @@ def render(report: Report) -> str:
         data_dependent=escape(data_dependent_heading(report)),
         worst_case=escape(f"worst-case epsilon, {NOTIONS[report.guarantee]}"),
         mechanism=escape(_mechanism(report)),
-        units="".join(_row(_unit_cells(unit)) for unit in report.units),
-        settings="".join(_row((name, str(value))) for name, value in report.settings.model_dump().items()),
+        units="".join(row(_unit_cells(unit)) for unit in report.units),
+        settings="".join(row((name, str(value))) for name, value in report.settings.model_dump().items()),
     )
 
 
@@ -68,14 +69,14 @@ def _quality(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]
 
 def _compared(report: Report) -> Iterable[tuple[str, ...]]:
     for name, metrics in report.quality.rows:
-        yield name, *(_share(getattr(metrics, metric)) for metric in METRICS)
+        yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
 def _per_label(report: Report) -> Iterable[tuple[str, ...]]:
     columns = [metrics.labels for _, metrics in report.quality.rows]
     for each in zip(*columns, strict=True):
         shares = ((one.balanced_accuracy, one.auc, one.average_precision) for one in each)
-        yield each[0].name, str(each[0].support), *(_share(value) for one in shares for value in one)
+        yield each[0].name, str(each[0].support), *(share(value) for one in shares for value in one)
 
 
 def _cost(report: Report) -> str:
@@ -93,10 +94,6 @@ def _rounds(report: Report) -> str:
     if not report.rounds:
         return ""
     return _plot(figures.rounds, report, "The student on test records after each round of labels.")
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 def _held(report: Report) -> str:
@@ -184,18 +181,5 @@ def _unit_cells(unit: Unit) -> tuple[str, ...]:
     )
 
 
-def _tile(name: str, value: str) -> str:
-    return f'<div class="tile"><b>{escape(value)}</b>{escape(name)}</div>'
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>\n"
-
-
 def _plot(plot: Callable[[Report], Figure], report: Report, caption: str) -> str:
-    image = base64.b64encode(plots.draw(plot, report).encode()).decode()
-    text = escape(caption)
-    return (
-        f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{image}">'
-        f"<figcaption>{text}</figcaption></figure>\n"
-    )
+    return figure(plots.draw(plot, report), caption)
