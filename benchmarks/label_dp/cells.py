@@ -18,6 +18,7 @@ from benchmarks.label_dp.methods import (
     Measure,
     settings,
 )
+from common.files import write_atomic
 
 
 @dataclass(frozen=True)
@@ -61,5 +62,5 @@ def measured(cell: Cell, size: Size, bench: Callable[[Dataset, int], Bench], cac
         found = bench(cell.dataset, cell.seed).measure(cell.method, cell.epsilon)
         seconds = round(time.perf_counter() - start, 1)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(asdict(found) | {"seconds": seconds}))
+        write_atomic(file, json.dumps(asdict(found) | {"seconds": seconds}))
     return Measure(**json.loads(file.read_text()))

@@ -13,6 +13,7 @@ from benchmarks.students.answers import answer
 from benchmarks.students.data import Division
 from benchmarks.students.settings import Plan, Setting
 from client.students.registry import make_student
+from common.files import write_atomic
 from common.learning.data import Labelled
 
 
@@ -67,9 +68,7 @@ def cell(
     file = file_of(cache, setting, student, plan, seed)
     if not file.exists():
         found = _measure(setting, division, votes, student, plan, seed, progress)
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(asdict(found)), encoding="utf-8")
-        partial.rename(file)
+        write_atomic(file, json.dumps(asdict(found)))
     return Cell(**json.loads(file.read_text(encoding="utf-8")))
 
 

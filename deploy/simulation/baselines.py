@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 
 from client.students.metrics import Metrics, measure
 from common.datasets import Dataset
+from common.sharing.ballots import YES
 from common.task import Task
 from services.teachers.config import TEACHERS
 from services.teachers.ensemble import Ensemble
-
-POSITIVE = 0.5
-"""Score from which a teacher votes for a label."""
 
 
 def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metrics:
@@ -30,5 +28,5 @@ def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metr
 def _votes(predicted: NDArray[np.float32] | NDArray[np.int64], task: Task) -> NDArray[np.bool_]:
     """Which classes each teacher votes for, (teachers, records, classes)."""
     if task.multi_label:
-        return np.greater_equal(predicted, POSITIVE)
+        return np.greater_equal(predicted, YES)
     return np.equal(predicted[..., None], np.arange(len(task.classes)))
