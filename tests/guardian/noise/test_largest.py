@@ -65,7 +65,7 @@ def test_on_wide_scales_powers_of_the_continuous_law_are_uniform(steps: float, c
 @pytest.mark.parametrize(("steps", "count"), [(1.0, 3), (40.0, 10), (40.0 * 2**16, 10)])
 def test_it_agrees_with_draws_made_one_by_one(steps: float, count: int) -> None:
     each = OpenDpNoise().gaussian(steps * LATTICE, (DRAWS, count)).max(axis=1)
-    assert stats.ks_2samp(largest(steps, count), each).pvalue > P
+    assert stats.ks_2samp(largest(steps, count), each, method="asymp").pvalue > P
 
 
 class Scripted:

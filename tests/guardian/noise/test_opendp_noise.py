@@ -101,7 +101,7 @@ def test_a_sampler_that_was_tampered_with_is_found(
     ("one", "other"), [(opendp_gaussian, reference_gaussian), (opendp_laplace, reference_laplace)]
 )
 def test_the_two_samplers_agree(one: Sampler, other: Sampler) -> None:
-    assert stats.ks_2samp(one(1e4), other(1e4)).pvalue > P
+    assert stats.ks_2samp(one(1e4), other(1e4), method="asymp").pvalue > P
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (5,), (0, 4), ()])
