@@ -8,7 +8,7 @@ install: .venv/installed
 .venv/installed: pyproject.toml
 	test -x $(PY) || python3 -m venv .venv
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[dev,postgres]'
+	$(PY) -m pip install --quiet --editable '.[dev,postgres,console]'
 	touch $@
 
 demo: install

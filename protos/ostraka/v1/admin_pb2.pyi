@@ -104,20 +104,22 @@ class ListBudgetsReply(_message.Message):
     def __init__(self, budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ...) -> None: ...
 
 class SetBudgetRequest(_message.Message):
-    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order")
+    __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "reason")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     adjacency: str
     epsilon: float
     delta: float
     order: float
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ...) -> None: ...
+    reason: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetBudgetReply(_message.Message):
     __slots__ = ("budget",)
@@ -182,18 +184,20 @@ class BudgetEvent(_message.Message):
     def __init__(self, time_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., epsilon: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetConsentRequest(_message.Message):
-    __slots__ = ("party", "group", "level", "adjacency", "order")
+    __slots__ = ("party", "group", "level", "adjacency", "order", "reason")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     party: str
     group: str
     level: str
     adjacency: str
     order: float
-    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., level: _Optional[str] = ..., adjacency: _Optional[str] = ..., order: _Optional[float] = ...) -> None: ...
+    reason: str
+    def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., level: _Optional[str] = ..., adjacency: _Optional[str] = ..., order: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class WithdrawConsentRequest(_message.Message):
     __slots__ = ("party", "group", "adjacency", "reason")
@@ -302,6 +306,22 @@ class CancelSessionReply(_message.Message):
     SESSION_FIELD_NUMBER: _ClassVar[int]
     session: SessionSummary
     def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ...) -> None: ...
+
+class RevokeRequest(_message.Message):
+    __slots__ = ("revocations", "reason")
+    REVOCATIONS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    revocations: bytes
+    reason: str
+    def __init__(self, revocations: _Optional[bytes] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class RevokeReply(_message.Message):
+    __slots__ = ("number", "revoked")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    REVOKED_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    revoked: int
+    def __init__(self, number: _Optional[int] = ..., revoked: _Optional[int] = ...) -> None: ...
 
 class HeadRequest(_message.Message):
     __slots__ = ()

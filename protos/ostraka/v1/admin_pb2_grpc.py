@@ -105,6 +105,11 @@ class AdminStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionReply.FromString,
                 _registered_method=True)
+        self.Revoke = channel.unary_unary(
+                '/ostraka.v1.Admin/Revoke',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.RevokeRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.RevokeReply.FromString,
+                _registered_method=True)
         self.Head = channel.unary_unary(
                 '/ostraka.v1.Admin/Head',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.HeadRequest.SerializeToString,
@@ -216,6 +221,13 @@ class AdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Revoke(self, request, context):
+        """Takes a newer revocation list of the federation's CA, which parties fetch with their next registration.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Head(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -307,6 +319,11 @@ def add_AdminServicer_to_server(servicer, server):
                     servicer.CancelSession,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionReply.SerializeToString,
+            ),
+            'Revoke': grpc.unary_unary_rpc_method_handler(
+                    servicer.Revoke,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.RevokeRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.RevokeReply.SerializeToString,
             ),
             'Head': grpc.unary_unary_rpc_method_handler(
                     servicer.Head,
@@ -702,6 +719,33 @@ class Admin:
             '/ostraka.v1.Admin/CancelSession',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_admin__pb2.CancelSessionReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Revoke(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Admin/Revoke',
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.RevokeRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.RevokeReply.FromString,
             options,
             channel_credentials,
             insecure,

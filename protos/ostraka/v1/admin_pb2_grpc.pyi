@@ -55,6 +55,8 @@ class AdminStub:
     ListSessions: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListSessionsRequest, _admin_pb2.ListSessionsReply]
     ShowSession: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ShowSessionRequest, _admin_pb2.ShowSessionReply]
     CancelSession: _grpc.UnaryUnaryMultiCallable[_admin_pb2.CancelSessionRequest, _admin_pb2.CancelSessionReply]
+    Revoke: _grpc.UnaryUnaryMultiCallable[_admin_pb2.RevokeRequest, _admin_pb2.RevokeReply]
+    """Takes a newer revocation list of the federation's CA, which parties fetch with their next registration."""
     Head: _grpc.UnaryUnaryMultiCallable[_admin_pb2.HeadRequest, _common_pb2.AuditHead]
     ExportAudit: _grpc.UnaryStreamMultiCallable[_admin_pb2.ExportAuditRequest, _admin_pb2.AuditRow]
     ListCharges: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListChargesRequest, _admin_pb2.ChargeRow]
@@ -84,6 +86,8 @@ class AdminAsyncStub(AdminStub):
     ListSessions: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListSessionsRequest, _admin_pb2.ListSessionsReply]  # type: ignore[assignment]
     ShowSession: _aio.UnaryUnaryMultiCallable[_admin_pb2.ShowSessionRequest, _admin_pb2.ShowSessionReply]  # type: ignore[assignment]
     CancelSession: _aio.UnaryUnaryMultiCallable[_admin_pb2.CancelSessionRequest, _admin_pb2.CancelSessionReply]  # type: ignore[assignment]
+    Revoke: _aio.UnaryUnaryMultiCallable[_admin_pb2.RevokeRequest, _admin_pb2.RevokeReply]  # type: ignore[assignment]
+    """Takes a newer revocation list of the federation's CA, which parties fetch with their next registration."""
     Head: _aio.UnaryUnaryMultiCallable[_admin_pb2.HeadRequest, _common_pb2.AuditHead]  # type: ignore[assignment]
     ExportAudit: _aio.UnaryStreamMultiCallable[_admin_pb2.ExportAuditRequest, _admin_pb2.AuditRow]  # type: ignore[assignment]
     ListCharges: _aio.UnaryStreamMultiCallable[_admin_pb2.ListChargesRequest, _admin_pb2.ChargeRow]  # type: ignore[assignment]
@@ -194,6 +198,14 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.CancelSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.CancelSessionReply, _abc.Awaitable[_admin_pb2.CancelSessionReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Revoke(
+        self,
+        request: _admin_pb2.RevokeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.RevokeReply, _abc.Awaitable[_admin_pb2.RevokeReply]]:
+        """Takes a newer revocation list of the federation's CA, which parties fetch with their next registration."""
 
     @_abc_1.abstractmethod
     def Head(

@@ -8,22 +8,26 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class RegisterRequest(_message.Message):
-    __slots__ = ("manifest", "kept_head")
+    __slots__ = ("manifest", "kept_head", "revocations")
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     KEPT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    REVOCATIONS_FIELD_NUMBER: _ClassVar[int]
     manifest: _common_pb2.Signed
     kept_head: _common_pb2.AuditHead
-    def __init__(self, manifest: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., kept_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
+    revocations: int
+    def __init__(self, manifest: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ..., kept_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., revocations: _Optional[int] = ...) -> None: ...
 
 class RegisterReply(_message.Message):
-    __slots__ = ("audit_head", "epoch", "reconcile")
+    __slots__ = ("audit_head", "epoch", "reconcile", "revocations")
     AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     RECONCILE_FIELD_NUMBER: _ClassVar[int]
+    REVOCATIONS_FIELD_NUMBER: _ClassVar[int]
     audit_head: _common_pb2.AuditHead
     epoch: int
     reconcile: bool
-    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ...) -> None: ...
+    revocations: bytes
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ..., epoch: _Optional[int] = ..., reconcile: _Optional[bool] = ..., revocations: _Optional[bytes] = ...) -> None: ...
 
 class ReconcileRequest(_message.Message):
     __slots__ = ("receipts",)
@@ -254,3 +258,55 @@ class CloseSessionRequest(_message.Message):
 class CloseSessionReply(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class StandingRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StandingReply(_message.Message):
+    __slots__ = ("state", "units", "sessions", "queries_left")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    UNITS_FIELD_NUMBER: _ClassVar[int]
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_LEFT_FIELD_NUMBER: _ClassVar[int]
+    state: str
+    units: _containers.RepeatedCompositeFieldContainer[UnitStanding]
+    sessions: _containers.RepeatedCompositeFieldContainer[SessionStanding]
+    queries_left: int
+    def __init__(self, state: _Optional[str] = ..., units: _Optional[_Iterable[_Union[UnitStanding, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[SessionStanding, _Mapping]]] = ..., queries_left: _Optional[int] = ...) -> None: ...
+
+class UnitStanding(_message.Message):
+    __slots__ = ("group", "adjacency", "epsilon", "delta", "order", "epsilon_worst_case", "epsilon_reserved", "state")
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_WORST_CASE_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_RESERVED_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    adjacency: str
+    epsilon: float
+    delta: float
+    order: float
+    epsilon_worst_case: float
+    epsilon_reserved: float
+    state: str
+    def __init__(self, group: _Optional[str] = ..., adjacency: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ..., epsilon_worst_case: _Optional[float] = ..., epsilon_reserved: _Optional[float] = ..., state: _Optional[str] = ...) -> None: ...
+
+class SessionStanding(_message.Message):
+    __slots__ = ("session_id", "state", "queries", "asked", "answered", "opened_unix_s")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_FIELD_NUMBER: _ClassVar[int]
+    OPENED_UNIX_S_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    state: str
+    queries: int
+    asked: int
+    answered: int
+    opened_unix_s: int
+    def __init__(self, session_id: _Optional[str] = ..., state: _Optional[str] = ..., queries: _Optional[int] = ..., asked: _Optional[int] = ..., answered: _Optional[int] = ..., opened_unix_s: _Optional[int] = ...) -> None: ...

@@ -110,6 +110,11 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionReply.FromString,
                 _registered_method=True)
+        self.Standing = channel.unary_unary(
+                '/ostraka.v1.Guardian/Standing',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.StandingRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.StandingReply.FromString,
+                _registered_method=True)
 
 
 class GuardianServicer:
@@ -225,6 +230,14 @@ class GuardianServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Standing(self, request, context):
+        """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
+        party or query.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GuardianServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -302,6 +315,11 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.CloseSession,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionReply.SerializeToString,
+            ),
+            'Standing': grpc.unary_unary_rpc_method_handler(
+                    servicer.Standing,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.StandingRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.StandingReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -709,6 +727,33 @@ class Guardian:
             '/ostraka.v1.Guardian/CloseSession',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.CloseSessionReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Standing(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/Standing',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.StandingRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.StandingReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -69,6 +69,10 @@ class GuardianStub:
     ReleasedUpdate: _grpc.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]
     """The sum that a round of a training released, as Release sent it. Role: party."""
     CloseSession: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]
+    Standing: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.StandingRequest, _guardian_pb2.StandingReply]
+    """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
+    party or query.
+    """
 
 @_typing.type_check_only
 class GuardianAsyncStub(GuardianStub):
@@ -110,6 +114,10 @@ class GuardianAsyncStub(GuardianStub):
     ReleasedUpdate: _aio.UnaryStreamMultiCallable[_guardian_pb2.SettleBatchRequest, _common_pb2.Chunk]  # type: ignore[assignment]
     """The sum that a round of a training released, as Release sent it. Role: party."""
     CloseSession: _aio.UnaryUnaryMultiCallable[_guardian_pb2.CloseSessionRequest, _guardian_pb2.CloseSessionReply]  # type: ignore[assignment]
+    Standing: _aio.UnaryUnaryMultiCallable[_guardian_pb2.StandingRequest, _guardian_pb2.StandingReply]  # type: ignore[assignment]
+    """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
+    party or query.
+    """
 
 class GuardianServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -238,5 +246,15 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         request: _guardian_pb2.CloseSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.CloseSessionReply, _abc.Awaitable[_guardian_pb2.CloseSessionReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Standing(
+        self,
+        request: _guardian_pb2.StandingRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.StandingReply, _abc.Awaitable[_guardian_pb2.StandingReply]]:
+        """What the caller may know of its own standing: a party of its budgets, a querying party of its sessions. Role:
+        party or query.
+        """
 
 def add_GuardianServicer_to_server(servicer: GuardianServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
