@@ -35,6 +35,7 @@ class ErrorCode(StrEnum):
     IDENTITY_FOREIGN = "identity.foreign"
     IDENTITY_INVALID = "identity.invalid"
     IDENTITY_NOT_YET_VALID = "identity.not_yet_valid"
+    IDENTITY_REVOKED = "identity.revoked"
     IDENTITY_WRONG_ROLE = "identity.wrong_role"
     IDENTITY_WRONG_SERVER = "identity.wrong_server"
     INTERNAL = "internal"
@@ -79,6 +80,7 @@ class ErrorCode(StrEnum):
     SESSION_ELSEWHERE = "session.elsewhere"
     SESSION_ENDED = "session.ended"
     SESSION_UNKNOWN = "session.unknown"
+    STORAGE_FULL = "storage.full"
     TASK_MISMATCH = "task.mismatch"
     TICKET_INVALID = "ticket.invalid"
 
@@ -107,6 +109,7 @@ _STATUS_OF_GROUP = {
     "run": "FAILED_PRECONDITION",
     "server": "UNAVAILABLE",
     "session": "FAILED_PRECONDITION",
+    "storage": "RESOURCE_EXHAUSTED",
     "task": "FAILED_PRECONDITION",
     "ticket": "PERMISSION_DENIED",
 }
@@ -121,6 +124,7 @@ _STATUS_OF_CODE = {
     ErrorCode.IDENTITY_FOREIGN: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_INVALID: "UNAUTHENTICATED",
     ErrorCode.IDENTITY_NOT_YET_VALID: "UNAUTHENTICATED",
+    ErrorCode.IDENTITY_REVOKED: "UNAUTHENTICATED",
     ErrorCode.LEDGER_EXISTS: "ALREADY_EXISTS",
     ErrorCode.LEDGER_FENCED: "UNAVAILABLE",
     ErrorCode.LEDGER_LOCKED: "UNAVAILABLE",
