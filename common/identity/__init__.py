@@ -3,6 +3,7 @@
 from common.identity.ca import CertificateAuthority
 from common.identity.credentials import Credentials
 from common.identity.identity import DnsLabel, Identity, Role, check_name
+from common.identity.requests import SigningRequest, fingerprint, make_keys, read_request
 from common.identity.signatures import read_signed, verify_signed
 
 __all__ = [
@@ -11,7 +12,11 @@ __all__ = [
     "DnsLabel",
     "Identity",
     "Role",
+    "SigningRequest",
     "check_name",
+    "fingerprint",
+    "make_keys",
+    "read_request",
     "read_signed",
     "verify_signed",
 ]

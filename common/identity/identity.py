@@ -87,8 +87,8 @@ class Identity:
             ) from error
 
 
-def identity_of(certificate: x509.Certificate) -> Identity:
-    """The identity in a certificate's URI SAN.
+def identity_of(certificate: x509.Certificate | x509.CertificateSigningRequest) -> Identity:
+    """The identity in the URI SAN of a certificate, or of a request for one.
 
     Raises:
         OstrakaError: identity.invalid where there is not exactly one.

@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from common.clock import ManualClock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority, make_keys
+from common.identity.crl import CRL, read_crl
+from common.identity.issued import ISSUED
+from tests.common.federation import GUARDIAN, NAME, PARTY
+
+NOW = 1_800_000_000.0
+DAY_S = 86_400
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def ca(tmp_path: Path, clock: ManualClock) -> CertificateAuthority:
+    folder = tmp_path / "ca"
+    folder.mkdir()
+    return CertificateAuthority.create(NAME, clock).save(folder)
+
+
+def ca_pem(ca: CertificateAuthority) -> bytes:
+    assert ca.folder is not None
+    return (ca.folder / "ca.crt").read_bytes()
+
+
+def test_everything_issued_is_recorded(ca: CertificateAuthority, tmp_path: Path, clock: ManualClock) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "pg").mkdir()
+    own = ca.issue(PARTY, tmp_path / "a", clock, days=2)
+    request = make_keys(GUARDIAN, tmp_path / "pg")
+    signed = x509.load_pem_x509_certificates(ca.sign(request, clock, days=3))
+    again = CertificateAuthority.load(tmp_path / "ca")
+    tls = x509.load_pem_x509_certificate(own.tls_cert_pem)
+    assert [(entry.identity, entry.use, entry.serial) for entry in again.issued()] == [
+        (PARTY, "tls", tls.serial_number),
+        (PARTY, "signing", own.signing_cert.serial_number),
+        (GUARDIAN, "tls", signed[0].serial_number),
+        (GUARDIAN, "signing", signed[1].serial_number),
+    ]
+    assert [entry.until_unix_s - NOW for entry in again.issued()] == [2 * DAY_S] * 2 + [3 * DAY_S] * 2
+    assert {entry.issued_unix_s for entry in again.issued()} == {NOW}
+
+
+def test_a_record_that_was_damaged_is_named(ca: CertificateAuthority) -> None:
+    assert ca.folder is not None
+    (ca.folder / ISSUED).write_text("{}\n")
+    with pytest.raises(OstrakaError, match=r"issued\.jsonl") as refusal:
+        ca.issued()
+    assert refusal.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_lists_number_themselves_and_forget_nothing(ca: CertificateAuthority, clock: ManualClock) -> None:
+    assert ca.revoked() == frozenset()
+    first = read_crl(ca.revoke([5, 7], clock), ca_pem(ca))
+    clock.advance(DAY_S)
+    second = read_crl(ca.revoke([7, 9], clock), ca_pem(ca))
+    assert (first.number, first.serials) == (1, frozenset({5, 7}))
+    assert (second.number, second.serials) == (2, frozenset({5, 7, 9}))
+    assert second.next_update_unix_s - first.next_update_unix_s == DAY_S
+    assert ca.revoked() == {5, 7, 9}
+    assert ca.folder is not None
+    assert (ca.folder / CRL).read_bytes() == second.pem
+
+
+def test_a_list_of_another_ca_or_none_at_all_is_refused(ca: CertificateAuthority, clock: ManualClock) -> None:
+    foreign = CertificateAuthority.create(NAME, clock).revoke([5], clock)
+    for pem, code in ((foreign, ErrorCode.IDENTITY_FOREIGN), (b"nothing", ErrorCode.IDENTITY_INVALID)):
+        with pytest.raises(OstrakaError) as refusal:
+            read_crl(pem, ca_pem(ca))
+        assert refusal.value.code is code
