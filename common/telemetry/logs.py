@@ -1,0 +1,116 @@
+"""Logs on stderr, with the ids of what they are about; never with votes, shares, seeds or keys in them."""
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from structlog.typing import Processor
+
+from common.errors import OstrakaError
+from common.telemetry.redaction import redacted
+
+_HANDLER = "ostraka"
+Event = MutableMapping[str, Any]
+
+
+def configure_logging(level: int = logging.INFO) -> None:
+    """Log events of `level` and above to stderr: for people on a terminal, else one JSON object a line.
+
+    What other libraries log at WARNING and above goes the same way. Call it before gRPC is imported, whose
+    own lines it silences unless GRPC_VERBOSITY is set: they say what OstrakaError says better.
+    """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    rendered = _renderer()
+    structlog.configure(
+        processors=[*_prepared(), rendered],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    _follow_others(rendered, max(level, logging.WARNING))
+
+
+def redact(_logger: Any, _method: str, event: Event) -> Event:
+    """Let only plain values into a log line."""
+    return {str(key): redacted(value) for key, value in event.items()}
+
+
+def explain(_logger: Any, _method: str, event: Event) -> Event:
+    """Say of an exception what it is and where it was raised; its message and variables may be secret."""
+    told = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if told is True else told[1] if isinstance(told, tuple) else told
+    if isinstance(error, BaseException):
+        event["exception"] = exception_summary(error)
+    return event
+
+
+def exception_summary(error: BaseException) -> list[str]:
+    """An exception and its causes, oldest last: type and place, and the message of Ostraka's own alone."""
+    chain: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in chain:
+        chain.append(following)
+        context = None if following.__suppress_context__ else following.__context__
+        following = following.__cause__ or context
+    return [_summary(one) for one in chain]
+
+
+def _summary(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__, limit=-1)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    if isinstance(error, OstrakaError):
+        return f"{error.code}: {error.message}{where}"
+    number = f" {error.errno}" if isinstance(error, OSError) and error.errno else ""
+    return f"{type(error).__name__}{number}{where}"
+
+
+def _prepared() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        explain,
+        redact,
+    ]
+
+
+def _renderer() -> Processor:
+    if sys.stderr.isatty():
+        return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    return structlog.processors.JSONRenderer()
+
+
+class _ToStderr(logging.Handler):
+    """Writes to whatever stderr is at the time, arguments redacted before they become text."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record; a message that does not fit its arguments is written without them."""
+        told = logging.makeLogRecord(record.__dict__ | {"args": redacted_arguments(record.args)})
+        try:
+            line = self.format(told)
+        except (TypeError, ValueError):
+            line = self.format(logging.makeLogRecord(record.__dict__ | {"args": None}))
+        print(line, file=sys.stderr)
+
+
+def redacted_arguments(args: Any) -> Any:
+    """The arguments of a record of `logging`, each redacted."""
+    if isinstance(args, tuple):
+        return tuple(redacted(one) for one in args)
+    return redacted(args) if args else args
+
+
+def _follow_others(rendered: Processor, level: int) -> None:
+    handler = _ToStderr(level)
+    handler.set_name(_HANDLER)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *_prepared()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, rendered],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [kept for kept in root.handlers if kept.get_name() != _HANDLER] + [handler]
