@@ -1,0 +1,37 @@
+{{- define "guardian.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "guardian.labels" -}}
+{{ include "guardian.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "guardian.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- /* Addresses of all replicas as a JSON list, the first replica's first. */}}
+{{- define "guardian.addresses" -}}
+{{- $given := .Values.addresses }}
+{{- if and $given (ne (len $given) (int .Values.replicas)) }}
+{{- fail (printf "addresses has %d entries for %d replicas; give one to each, or none." (len $given) (int .Values.replicas)) }}
+{{- end }}
+{{- $addresses := $given }}
+{{- if not $given }}
+{{- range $number := until (int .Values.replicas) }}
+{{- $addresses = append $addresses (printf "%s-%d.%s.svc:7000" $.Release.Name $number $.Release.Namespace) }}
+{{- end }}
+{{- end }}
+{{- toJson $addresses }}
+{{- end }}
+
+{{- define "guardian.confined" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}

@@ -1,0 +1,139 @@
+"""Both charts: what every release must have, whatever the values."""
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from tests.deploy.helm.charts import CHARTS, NEEDED, Helm, containers, of_kind, pod, the
+
+PEERS = [{"ipBlock": {"cidr": "10.0.0.0/8"}}, {"namespaceSelector": {"matchLabels": {"a": "b"}}}]
+COMMON: dict[str, Any] = {
+    "service": {"type": "LoadBalancer", "annotations": {"example.com/public": "true"}},
+    "settings": "[policy]\nmin_quorum = 3\n",
+    "image": {"repository": "registry.example/ostraka", "tag": "1.2.3", "pullPolicy": "Always"},
+    "imagePullSecrets": ["registry"],
+    "metrics": {"enabled": True, "namespace": "watching", "serviceMonitor": True},
+    "networkPolicy": {"callers": PEERS},
+    "nodeSelector": {"disk": "fast"},
+    "tolerations": [{"key": "gpu", "operator": "Exists"}],
+}
+RELEASES = [
+    ("ostraka-guardian", {}),
+    ("ostraka-guardian", {"replicas": 1, "metrics": {"enabled": False}}),
+    ("ostraka-guardian", COMMON | {"addresses": ["a.example:7000", "b.example:7001"]}),
+    ("ostraka-party", {}),
+    ("ostraka-party", {"maintenance": True, "metrics": {"enabled": False}}),
+    (
+        "ostraka-party",
+        COMMON
+        | {
+            "guardian": "a.example:7000, b.example:7001",
+            "storage": {"size": "1Ti", "className": "fast"},
+            "resources": {"limits": {"nvidia.com/gpu": 1}},
+            "runtimeClassName": "nvidia",
+        },
+    ),
+]
+KUBERNETES = ["1.27", "1.37"]
+"""The oldest version that the charts name, and the newest whose schemas are at hand."""
+every_release = pytest.mark.parametrize(("chart", "values"), RELEASES)
+every_chart = pytest.mark.parametrize("chart", NEEDED)
+
+
+@every_release
+def test_helm_finds_nothing_wrong(helm: Helm, chart: str, values: dict[str, Any]) -> None:
+    assert "0 chart(s) failed" in helm.lint(chart, NEEDED[chart] | values)
+
+
+@every_release
+def test_manifests_are_what_kubernetes_expects(helm: Helm, chart: str, values: dict[str, Any]) -> None:
+    manifests = helm.render(chart, **values)
+    monitors = of_kind(manifests, "ServiceMonitor")
+    assert bool(monitors) == values.get("metrics", {}).get("serviceMonitor", False)
+    for manifest in manifests:
+        for kubernetes in KUBERNETES:
+            if manifest not in monitors:
+                kubernetes_validate.validate(manifest, kubernetes, strict=True)
+
+
+@every_chart
+def test_a_key_that_kubernetes_does_not_know_is_found(helm: Helm, chart: str) -> None:
+    broken = the(helm.render(chart), "StatefulSet")
+    broken["spec"]["template"]["spec"]["containers"][0]["readOnly"] = True
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(broken, KUBERNETES[-1], strict=True)
+
+
+@every_release
+def test_containers_are_confined(helm: Helm, chart: str, values: dict[str, Any]) -> None:
+    manifests = helm.render(chart, **values)
+    assert pod(manifests)["automountServiceAccountToken"] is False
+    assert pod(manifests)["securityContext"] | {"fsGroupChangePolicy": ""} == {
+        "runAsNonRoot": True,
+        "runAsUser": 10001,
+        "runAsGroup": 10001,
+        "fsGroup": 10001,
+        "fsGroupChangePolicy": "",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    for container in containers(manifests):
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert "limits" in container["resources"]
+
+
+@every_chart
+def test_secrets_are_named_and_never_rendered(helm: Helm, chart: str) -> None:
+    manifests = helm.render(chart)
+    assert not of_kind(manifests, "Secret")
+    config = json.dumps(the(manifests, "ConfigMap"))
+    assert not any(word in config for word in ("PRIVATE", "password", "postgresql", ".key"))
+    for container in containers(manifests):
+        assert all("fieldRef" in variable["valueFrom"] for variable in container.get("env", []))
+
+
+@every_chart
+def test_keys_lie_in_memory_with_the_mode_that_they_must_have(helm: Helm, chart: str) -> None:
+    manifests = helm.render(chart)
+    (first,) = pod(manifests)["initContainers"]
+    install, mode, target, *files = first["command"]
+    assert (install, mode) == ("install", "--mode=0600")
+    assert {"/kit/tls.key", "/kit/signing.key", "/kit/crl.pem", "/kit/ca.crt"} < set(files)
+    (name,) = (
+        mount["name"]
+        for mount in first["volumeMounts"]
+        if mount["mountPath"] == target.removeprefix("--target-directory=")
+    )
+    (volume,) = (volume for volume in pod(manifests)["volumes"] if volume["name"] == name)
+    assert volume["emptyDir"]["medium"] == "Memory"
+
+
+@every_chart
+def test_kubernetes_waits_until_a_server_has_drained(helm: Helm, chart: str) -> None:
+    from common.serving import DRAIN_S
+
+    assert pod(helm.render(chart))["terminationGracePeriodSeconds"] > 2 * DRAIN_S
+
+
+@every_chart
+def test_metrics_are_for_one_namespace(helm: Helm, chart: str) -> None:
+    policy = the(helm.render(chart, metrics={"namespace": "watching"}), "NetworkPolicy")["spec"]
+    (rule,) = (
+        rule for rule in policy["ingress"] if rule["ports"] == [{"protocol": "TCP", "port": "metrics"}]
+    )
+    assert rule["from"] == [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "watching"}}}
+    ]
+
+
+@every_chart
+def test_a_chart_is_of_this_version_of_ostraka(chart: str) -> None:
+    described = yaml.safe_load((CHARTS / chart / "Chart.yaml").read_text())
+    assert described["version"] == described["appVersion"] == version("ostraka")
