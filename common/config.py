@@ -85,6 +85,7 @@ class SiteConfig(BaseModel):
         guardian_site: the guardian's site name.
         parties: addresses of the answering parties by site name, for whoever asks them for labels or leads
             their training.
+        credentials: the folder of its keys and certificates, relative to its own.
         folder: the site folder, where this was read.
     """
 
@@ -97,6 +98,7 @@ class SiteConfig(BaseModel):
     guardian: Addresses = ""
     guardian_site: DnsLabel = "guardian"
     parties: dict[DnsLabel, Address] = Field(default_factory=dict)
+    credentials: Path = Path()
     folder: Path = Field(exclude=True)
 
     @model_validator(mode="after")
@@ -129,7 +131,7 @@ def load_section(folder: Path, name: str, model: type[Model]) -> Model:
 
 def write_site(site: SiteConfig) -> None:
     """Write `site.toml` into `site.folder`, which must exist; an existing file is replaced."""
-    values = site.model_dump(exclude_defaults=True, exclude={"parties"})
+    values = site.model_dump(mode="json", exclude_defaults=True, exclude={"parties"})
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
     if site.parties:
         lines += ["", "[parties]", *(f"{key} = {json.dumps(value)}" for key, value in site.parties.items())]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
@@ -10,13 +11,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
+from common.identity.crl import CRL
 from common.identity.identity import Identity, identity_of
+from common.identity.keys import SIGNING_KEY, TLS_KEY
+from common.identity.revocation import Revocations
 from common.identity.validity import check_certificate
 from protos.ostraka.v1 import common_pb2
 
-TLS_KEY, TLS_CERT = "tls.key", "tls.crt"
-SIGNING_KEY, SIGNING_CERT = "signing.key", "signing.crt"
-CA_CERT = "ca.crt"
+if TYPE_CHECKING:
+    from common.config import SiteConfig
+
+__all__ = ["CA_CERT", "SIGNING_CERT", "SIGNING_KEY", "TLS_CERT", "TLS_KEY", "Credentials"]
+
+TLS_CERT, SIGNING_CERT, CA_CERT = "tls.crt", "signing.crt", "ca.crt"
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class Credentials:
         signing_key_pem: private key of the signing certificate.
         signing_cert_pem: the signing certificate.
         ca_pem: certificate of the federation's CA.
+        lists: folders in which its revocation list may lie; the last is where a newer one is kept.
     """
 
     identity: Identity
@@ -40,10 +48,35 @@ class Credentials:
     signing_key_pem: bytes = field(repr=False)
     signing_cert_pem: bytes = field(repr=False)
     ca_pem: bytes = field(repr=False)
+    lists: tuple[Path, ...] = field(default=(), kw_only=True)
 
     @classmethod
-    def load(cls, folder: Path) -> "Credentials":
-        """Read the five files of a site folder.
+    def of(cls, site: "SiteConfig") -> "Credentials":
+        """Read the keys and certificates of a site from where its `site.toml` says.
+
+        A revocation list that the site is sent is kept in the site's own folder: that of the keys may be
+        read-only.
+
+        Raises:
+            OstrakaError: config.invalid for what cannot be read, or for certificates that name another
+                federation, site or role than `site.toml`.
+        """
+        folder = site.folder / site.credentials
+        credentials = cls.load(folder, lists=(folder, site.folder))
+        named = (site.federation, site.site, site.role)
+        found = credentials.identity
+        if (found.federation, found.site, found.role) != named:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"The certificates in {folder} name {found.uri} and {site.folder / 'site.toml'} names"
+                f" ostraka://{'/'.join(named)}; install this site's own certificates, or correct"
+                " site.toml.",
+            )
+        return credentials
+
+    @classmethod
+    def load(cls, folder: Path, *, lists: tuple[Path, ...] = ()) -> "Credentials":
+        """Read the five files of a folder; revocation lists lie there too unless `lists` names folders.
 
         Raises:
             OstrakaError: config.invalid for a file that is missing, unreadable or does not fit the others.
@@ -60,7 +93,7 @@ class Credentials:
             raise _unfit(folder, "hold a key that does not belong to its certificate")
         if not isinstance(keys[1], Ed25519PrivateKey) or identity_of(tls) != identity_of(signing):
             raise _unfit(folder, "hold certificates of different identities or kinds")
-        return cls(identity_of(tls), folder, *pems)
+        return cls(identity_of(tls), folder, *pems, lists=lists or (folder,))
 
     @cached_property
     def _signing_key(self) -> Ed25519PrivateKey:
@@ -73,6 +106,22 @@ class Credentials:
         """The signing certificate, parsed."""
         return x509.load_pem_x509_certificate(self.signing_cert_pem)
 
+    @cached_property
+    def tls_cert(self) -> x509.Certificate:
+        """The TLS certificate, parsed."""
+        return x509.load_pem_x509_certificate(self.tls_cert_pem)
+
+    @cached_property
+    def revocations(self) -> Revocations:
+        """Which certificates of the federation are revoked."""
+        return Revocations([folder / CRL for folder in self.lists], self.ca_pem)
+
+    @property
+    def expires_unix_s(self) -> float:
+        """When the first of the two certificates expires, in Unix seconds."""
+        both = (self.tls_cert, self.signing_cert)
+        return min(certificate.not_valid_after_utc.timestamp() for certificate in both)
+
     @property
     def signing_public_key(self) -> bytes:
         """The raw Ed25519 public key, 32 bytes."""
@@ -82,11 +131,12 @@ class Credentials:
         """Refuse own certificates that nobody would accept now.
 
         Raises:
-            OstrakaError: identity.foreign, identity.expired or identity.not_yet_valid.
+            OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid or identity.revoked.
         """
-        ca = x509.load_pem_x509_certificate(self.ca_pem)
-        for certificate in (x509.load_pem_x509_certificate(self.tls_cert_pem), self.signing_cert):
-            check_certificate(certificate, ca, clock, whose=f"The certificate in {self.folder}")
+        ca, whose = x509.load_pem_x509_certificate(self.ca_pem), f"The certificate in {self.folder}"
+        for certificate in (self.tls_cert, self.signing_cert):
+            check_certificate(certificate, ca, clock, whose=whose)
+            self.revocations.check(certificate, whose)
 
     def sign(self, context: bytes, payload: bytes) -> common_pb2.Signed:
         """Sign `payload` for one use, named by `context`: Ed25519 over context, a zero byte, payload."""

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError, Message
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import Identity, Role, identity_of
+from common.identity.revocation import Revocations
 from common.identity.validity import check_certificate
 from protos.ostraka.v1 import common_pb2
 
@@ -27,6 +28,7 @@ def verify_signed(
     site: str | None = None,
     skew_s: float = 0,
     invalid: ErrorCode = ErrorCode.MESSAGE_INVALID,
+    revocations: Revocations | None = None,
 ) -> Identity:
     """Verify a signature and its certificate, and say whose it is.
 
@@ -40,14 +42,18 @@ def verify_signed(
         site: the signer's site; None accepts every site.
         skew_s: how far clocks may be off, in seconds.
         invalid: the code for a signature that does not fit, or another site's.
+        revocations: whose signatures count no longer; None where they count that were made before, as in
+            the audit log.
 
     Raises:
-        OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.invalid,
-            identity.wrong_role, or `invalid`.
+        OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.revoked,
+            identity.invalid, identity.wrong_role, or `invalid`.
     """
     certificate, key = _signer(signed, invalid)
     ca = x509.load_pem_x509_certificate(ca_pem)
     check_certificate(certificate, ca, clock, whose="The signer's certificate", skew_s=skew_s)
+    if revocations is not None:
+        revocations.check(certificate, "The signer's certificate")
     identity = identity_of(certificate)
     _check_identity(identity, federation, role, site, invalid)
     try:
@@ -66,6 +72,7 @@ def read_signed(
     ca_pem: bytes,
     clock: Clock,
     invalid: ErrorCode,
+    revocations: Revocations | None = None,
 ) -> M:
     """Fill `message` from what exactly `signer` signed, and return it; raises as `verify_signed`."""
     verify_signed(
@@ -77,6 +84,7 @@ def read_signed(
         role=signer.role,
         site=signer.site,
         invalid=invalid,
+        revocations=revocations,
     )
     try:
         message.ParseFromString(signed.payload)

@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
+from common.rpc.calls import Calls
+from common.rpc.expiry import Reminder
 from common.rpc.peers import check_peer
 from common.rpc.status import to_status
 
@@ -17,12 +19,24 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class Gate(grpc.ServerInterceptor):
-    """Checks every caller's federation and role, and reports every error with a stable code."""
+    """Checks every caller's federation, role and certificate, and reports every error with a stable code."""
 
-    def __init__(self, roles: Mapping[str, frozenset[Role]], federation: str | None) -> None:
-        """Admit by `roles` (full method name to roles) and `federation`; None admits every federation."""
+    def __init__(
+        self,
+        roles: Mapping[str, frozenset[Role]],
+        federation: str | None,
+        calls: Calls | None = None,
+        reminder: Reminder | None = None,
+    ) -> None:
+        """Admit by `roles` (full method name to roles) and `federation`; None admits every federation.
+
+        `calls` refuses revoked callers and cuts their calls; `reminder` warns of own certificates while calls
+        come in. A server without certificates has neither.
+        """
         self._roles = roles
         self._federation = federation
+        self._calls = calls
+        self._reminder = reminder
 
     def intercept_service(
         self,
@@ -35,6 +49,10 @@ class Gate(grpc.ServerInterceptor):
         return None if handler is None else _wrapped(handler, lambda context: self._check(context, method))
 
     def _check(self, context: grpc.ServicerContext, method: str) -> None:
+        if self._reminder is not None:
+            self._reminder.remind()
+        if self._calls is not None:
+            self._calls.admit(context)
         check_peer(context, method, self._roles, self._federation)
 
 

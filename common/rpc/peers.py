@@ -11,7 +11,7 @@ from common.identity.identity import SCHEME
 
 # Without TLS, on loopback, a caller's word is taken for who it is.
 CLAIM = "ostraka-identity"
-OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.")
+OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.", "/ostraka.v1.Site/")
 
 
 def peer_identity(context: grpc.ServicerContext) -> Identity:
@@ -45,7 +45,7 @@ def check_peer(
     Args:
         context: of the call.
         method: its full name, /package.Service/Method.
-        roles: who may call what; health and reflection are open to every role.
+        roles: who may call what; health, reflection and Site are open to every role.
         federation: the server's own; None where it has no certificate.
 
     Raises:

@@ -14,8 +14,12 @@ from common.clock import Clock
 from common.config import is_loopback, split_address
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Role
+from common.rpc.about import ABOUT_SERVICE, About
+from common.rpc.calls import CUT_EVERY_S, Calls
+from common.rpc.expiry import Reminder
 from common.rpc.interceptor import Gate
 from common.rpc.peers import peer_identity
+from protos.ostraka.v1 import site_pb2_grpc
 
 __all__ = ["BoundServer", "make_server", "peer_identity"]
 
@@ -45,6 +49,7 @@ def make_server(
     clock: Clock,
     *,
     insecure: bool = False,
+    cut_every_s: float = CUT_EVERY_S,
 ) -> BoundServer:
     """Bind a server to `listen`; it takes calls once started.
 
@@ -53,30 +58,47 @@ def make_server(
         listen: host:port; port 0 lets the system choose.
         servicers: each adds one servicer to the server.
         roles: who may call each method, by full name /package.Service/Method; a method that is missing
-            may be called by nobody. Health and reflection are open to every role.
+            may be called by nobody. Health, reflection and Site are open to every role.
         clock: tells whether the credentials are valid now.
         insecure: serve without TLS, on loopback only; callers are then who they claim to be.
+        cut_every_s: seconds after which calls under way are held against the revocation list again.
 
     Raises:
         OstrakaError: server.port_in_use, server.insecure_refused, config.invalid, or identity.* for own
             certificates that nobody would accept.
     """
     _check_transport(credentials, listen, insecure)
-    federation = credentials.identity.federation if credentials else None
+    secured = None if insecure else credentials
+    if secured is not None:
+        secured.check_valid(clock)
     server = grpc.server(
         ThreadPoolExecutor(THREADS),
-        interceptors=[Gate(roles, federation)],
+        interceptors=[_gate(credentials, secured, roles, clock, cut_every_s)],
         options=[("grpc.so_reuseport", 0)],
     )
     for add in servicers:
         add(server)
-    status = _add_health_and_reflection(server, {method.split("/")[1] for method in roles})
-    if credentials is None or insecure:
+    site_pb2_grpc.add_SiteServicer_to_server(About(secured, clock), server)
+    status = _add_health_and_reflection(server, {ABOUT_SERVICE, *(name.split("/")[1] for name in roles)})
+    if secured is None:
         return BoundServer(server, _bind(server, listen, None), status)
-    credentials.check_valid(clock)
-    pair = (credentials.tls_key_pem, credentials.tls_cert_pem)
-    tls = grpc.ssl_server_credentials([pair], credentials.ca_pem, require_client_auth=True)
+    pair = (secured.tls_key_pem, secured.tls_cert_pem)
+    tls = grpc.ssl_server_credentials([pair], secured.ca_pem, require_client_auth=True)
     return BoundServer(server, _bind(server, listen, tls), status)
+
+
+def _gate(
+    credentials: Credentials | None,
+    secured: Credentials | None,
+    roles: Mapping[str, frozenset[Role]],
+    clock: Clock,
+    cut_every_s: float,
+) -> Gate:
+    federation = credentials.identity.federation if credentials else None
+    if secured is None:
+        return Gate(roles, federation)
+    calls = Calls(secured.revocations, cut_every_s=cut_every_s)
+    return Gate(roles, federation, calls, Reminder(secured, clock))
 
 
 def _check_transport(credentials: Credentials | None, listen: str, insecure: bool) -> None:

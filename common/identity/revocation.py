@@ -1,0 +1,135 @@
+"""Which certificates of a federation are revoked, as of the newest list that this site has."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import structlog
+from cryptography import x509
+
+from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
+from common.identity.crl import NO_LIST, RevocationList, read_crl
+from common.identity.identity import identity_of
+
+LOOK_EVERY_S = 5.0
+"""Seconds until the files are looked at again."""
+
+Stamp = tuple[int, int, int]
+
+
+class Revocations:
+    """The revocation list in force; safe to use from many threads.
+
+    It is the newest that lies in one of several files, which people or this site's servers replace. A list
+    that cannot be read, of another CA, or older than the one in force is refused and logged once; the one in
+    force stays, also where its file goes away. Without any file nothing is revoked.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        ca_pem: bytes,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        look_every_s: float = LOOK_EVERY_S,
+    ) -> None:
+        """Take where lists may lie (the last is where `accept` keeps them) and the CA's certificate."""
+        self._paths = tuple(dict.fromkeys(paths))
+        self._ca_pem = ca_pem
+        self._monotonic = monotonic
+        self._look_every_s = look_every_s
+        self._lock = threading.RLock()
+        self._stamps: dict[Path, Stamp] = {}
+        self._current = NO_LIST
+        self._due = float("-inf")
+
+    @property
+    def current(self) -> RevocationList:
+        """The list in force; files are looked at again where that is due."""
+        if self._monotonic() >= self._due:
+            with self._lock:
+                self._due = self._monotonic() + self._look_every_s
+                for path in self._paths:
+                    self._look(path)
+        return self._current
+
+    @property
+    def number(self) -> int:
+        """Number of the list in force; zero for none."""
+        return self.current.number
+
+    def revokes(self, certificate: x509.Certificate) -> bool:
+        """Whether the list in force names a certificate, which the caller knows to be of this CA."""
+        return certificate.serial_number in self.current.serials
+
+    def check(self, certificate: x509.Certificate, whose: str) -> None:
+        """Raise identity.revoked for a certificate that is revoked; `whose` begins the sentence."""
+        if self.revokes(certificate):
+            raise OstrakaError(
+                ErrorCode.IDENTITY_REVOKED,
+                f"{whose} was revoked by the federation's CA; make new keys with `ostraka site renew` and"
+                " have the CA sign them.",
+                identity=identity_of(certificate).uri,
+            )
+
+    def accept(self, pem: bytes) -> RevocationList:
+        """Put a list into force, and keep it for the next start.
+
+        Returns:
+            The list in force, which is the given one unless that has the same number.
+
+        Raises:
+            OstrakaError: identity.foreign, identity.invalid for what is no list or an older one.
+        """
+        found = read_crl(pem, self._ca_pem)
+        with self._lock:
+            if found.number < self.number:
+                raise self._older(found)
+            if found.number > self._current.number:
+                self._current = found
+                self._keep(pem)
+            return self._current
+
+    def _keep(self, pem: bytes) -> None:
+        """A list that cannot be written is in force all the same, and is fetched again after a restart."""
+        path = self._paths[-1]
+        try:
+            replace_durably(path, pem)
+        except OSError as error:
+            structlog.get_logger().error("revocations.not_kept", path=str(path), problem=error.strerror)
+
+    def _look(self, path: Path) -> None:
+        try:
+            stat = path.stat()
+            stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            if self._stamps.get(path) != stamp:
+                self._stamps[path] = stamp
+                self._read(path)
+        except FileNotFoundError:
+            self._stamps.pop(path, None)
+        except OSError as error:
+            _refuse(path, f"It cannot be read: {error.strerror}.")
+        except OstrakaError as error:
+            _refuse(path, error.message)
+
+    def _read(self, path: Path) -> None:
+        found = read_crl(path.read_bytes(), self._ca_pem)
+        if found.number > self._current.number:
+            self._current = found
+            log = structlog.get_logger()
+            log.info("revocations.in_force", number=found.number, revoked=len(found.serials))
+        elif found.number < self._current.number and path == self._paths[-1]:
+            raise self._older(found)
+
+    def _older(self, found: RevocationList) -> OstrakaError:
+        return OstrakaError(
+            ErrorCode.IDENTITY_INVALID,
+            f"Revocation list {found.number} is older than list {self._current.number}, which is in force;"
+            " give the newest crl.pem of the CA's folder.",
+        )
+
+
+def _refuse(path: Path, problem: str) -> None:
+    structlog.get_logger().error("revocations.refused", path=str(path), problem=problem)

@@ -1,0 +1,36 @@
+"""What every server says of itself to any member of its federation."""
+
+from importlib.metadata import version
+
+import grpc
+
+from common.clock import Clock
+from common.identity import Credentials
+from common.protocol import PROTOCOL_VERSION
+from protos.ostraka.v1 import site_pb2, site_pb2_grpc
+
+ABOUT_SERVICE = site_pb2.DESCRIPTOR.services_by_name["Site"].full_name
+
+
+class About(site_pb2_grpc.SiteServicer):
+    """Answers with version, clock, and the state of certificates and revocation list."""
+
+    def __init__(self, credentials: Credentials | None, clock: Clock) -> None:
+        """Take the server's own credentials, None without TLS, and its clock."""
+        self._credentials = credentials
+        self._clock = clock
+
+    def About(  # noqa: N802
+        self, request: site_pb2.AboutRequest, context: grpc.ServicerContext
+    ) -> site_pb2.AboutReply:
+        """What is public of this server."""
+        reply = site_pb2.AboutReply(
+            version=version("ostraka"), protocol=str(PROTOCOL_VERSION), time_unix_ms=self._now_ms()
+        )
+        if self._credentials is not None:
+            reply.revocations = self._credentials.revocations.number
+            reply.expires_unix_s = int(self._credentials.expires_unix_s)
+        return reply
+
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)

@@ -1,0 +1,95 @@
+"""Calls under way: those of a revoked certificate are refused, and cut where they began before."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import grpc
+import structlog
+from cryptography import x509
+
+from common.identity.identity import identity_of
+from common.identity.revocation import Revocations
+
+CUT_EVERY_S = 5.0
+"""Seconds after which calls under way are held against the list again."""
+KNOWN_CERTIFICATES = 1024
+
+
+class Calls:
+    """Every call under way on a server, by the certificate it came with.
+
+    A thread holds them against the revocation list for as long as there are any.
+    """
+
+    def __init__(self, revocations: Revocations, *, cut_every_s: float = CUT_EVERY_S) -> None:
+        """Take which certificates are revoked, and how often (seconds) to look after calls under way."""
+        self._revocations = revocations
+        self._cut_every_s = cut_every_s
+        self._lock = threading.Lock()
+        self._under_way: dict[x509.Certificate, set[grpc.ServicerContext]] = defaultdict(set)
+        self._watched = False
+
+    def admit(self, context: grpc.ServicerContext) -> None:
+        """Raise identity.revoked for a revoked caller; any other's call counts as under way until it ends.
+
+        It is counted first and checked then: whichever list comes into force in between, one of the two
+        finds it. Callers without TLS have no certificate to revoke.
+        """
+        certificate = peer_certificate(context)
+        if certificate is None:
+            return
+        self._begin(certificate, context)
+        if not context.add_callback(lambda: self._end(certificate, context)):
+            self._end(certificate, context)
+        self._revocations.check(certificate, f"The certificate of {identity_of(certificate).uri}")
+
+    def cut(self) -> None:
+        """Cancel every call of a certificate that is revoked by now."""
+        with self._lock:
+            cut = {
+                certificate: tuple(contexts)
+                for certificate, contexts in self._under_way.items()
+                if contexts and self._revocations.revokes(certificate)
+            }
+        for certificate, contexts in cut.items():
+            peer = identity_of(certificate).uri
+            structlog.get_logger().warning("rpc.cut", peer=peer, calls=len(contexts))
+            for context in contexts:
+                context.cancel()
+
+    def _begin(self, certificate: x509.Certificate, context: grpc.ServicerContext) -> None:
+        with self._lock:
+            self._under_way[certificate].add(context)
+            if not self._watched:
+                self._watched = True
+                threading.Thread(target=self._watch, name="revocations", daemon=True).start()
+
+    def _end(self, certificate: x509.Certificate, context: grpc.ServicerContext) -> None:
+        with self._lock:
+            self._under_way[certificate].discard(context)
+            if not self._under_way[certificate]:
+                del self._under_way[certificate]
+
+    def _watch(self) -> None:
+        tick = threading.Event()
+        while self._is_busy():
+            tick.wait(self._cut_every_s)
+            self.cut()
+
+    def _is_busy(self) -> bool:
+        """Whether calls are under way; where not, the next one starts another thread."""
+        with self._lock:
+            self._watched = bool(self._under_way)
+            return self._watched
+
+
+def peer_certificate(context: grpc.ServicerContext) -> x509.Certificate | None:
+    """The certificate of a caller, which TLS verified; None without TLS."""
+    pems: Any = context.auth_context().get("x509_pem_cert")
+    return _parsed(bytes(pems[0])) if pems else None
+
+
+_parsed: Callable[[bytes], x509.Certificate] = lru_cache(KNOWN_CERTIFICATES)(x509.load_pem_x509_certificate)
