@@ -26,6 +26,7 @@ from guardian.registration import Registrar
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
 from guardian.sessions.schedule import Schedule
+from guardian.standing import Standing
 from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"
@@ -79,7 +80,7 @@ def running(
         policies = PolicyInForce(ledger, policy)
         coordinator = Coordinator(ledger, credentials, policies, clock, ahead, schedule)
         registrar = Registrar(ledger, credentials, policies, clock)
-        service = GuardianService(coordinator, registrar, ledger)
+        service = GuardianService(coordinator, registrar, Standing(ledger, policies, clock), ledger)
         admin = AdminService(ledger, policies, credentials, clock)
         bound = make_server(
             None if insecure else credentials,

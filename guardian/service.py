@@ -12,6 +12,7 @@ from guardian.ledger import Ledger
 from guardian.registration import Registrar
 from guardian.sessions import Coordinator
 from guardian.share_messages import read_share
+from guardian.standing import Standing
 from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
@@ -26,6 +27,7 @@ ROLES: Mapping[str, frozenset[Role]] = {
         (("Register", "Reconcile", "SubmitBallots", "ReleasedUpdate"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
         (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
+        (("Standing",), _ASKING),
     )
     for method in methods
 }
@@ -34,10 +36,13 @@ ROLES: Mapping[str, frozenset[Role]] = {
 class GuardianService(guardian_pb2_grpc.GuardianServicer):
     """Serves querying and answering parties; roles are checked before a method runs."""
 
-    def __init__(self, coordinator: Coordinator, registrar: Registrar, ledger: Ledger) -> None:
+    def __init__(
+        self, coordinator: Coordinator, registrar: Registrar, standing: Standing, ledger: Ledger
+    ) -> None:
         """Take the session machinery and the ledger whose audit head every acknowledgement carries."""
         self._coordinator = coordinator
         self._registrar = registrar
+        self._standing = standing
         self._ledger = ledger
 
     def Register(  # noqa: N802
@@ -175,3 +180,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         """Close a session."""
         self._coordinator.close_session(peer_identity(context), request.session_id)
         return guardian_pb2.CloseSessionReply()
+
+    def Standing(  # noqa: N802
+        self, request: guardian_pb2.StandingRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.StandingReply:
+        """Say what the caller may know of its own standing."""
+        return self._standing.of(peer_identity(context))

@@ -44,10 +44,9 @@ class Parties(AdminPart):
 
 def _message(party: StoredParty, stored: StoredManifest | None) -> admin_pb2.PartyInfo:
     manifest = common_pb2.Manifest.FromString(stored.manifest) if stored else common_pb2.Manifest()
-    unreconciled = party.state == "active" and not party.reconciled
     return admin_pb2.PartyInfo(
         site=party.site,
-        state="unreconciled" if unreconciled else party.state,
+        state=party.shown_state,
         groups=manifest.groups,
         mixed=manifest.mixed,
         max_votes_per_person=manifest.max_votes_per_person,

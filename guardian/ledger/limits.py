@@ -31,20 +31,11 @@ def check_session(connection: Connection, session: StoredSession, size: int) -> 
 def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
     """Raise `policy.daily_limit` if the last day's batches, this one among them, have more queries.
 
-    A dead batch counts if a blind tally checked it: which queries passed was told.
-
     Sessions of one querying party may be served by several guardians, so the log is locked first: until
     this transaction ends no other batch is added.
     """
     audit.lock(tx.connection)
-    recent = batches.c.opened_unix_ms > tx.now_ms - DAY_MS
-    told = (batches.c.state != "dead") | batches.c.check_digest.is_not(None)
-    statement = (
-        select(func.coalesce(func.sum(batches.c.size), 0))
-        .select_from(batches.join(sessions))
-        .where(recent, sessions.c.querier == querier, told)
-    )
-    asked = int(tx.connection.execute(statement).scalar_one())
+    asked = asked_in_day(tx.connection, querier, tx.now_ms)
     if asked > limit:
         left = max(0, limit - asked + size)
         raise OstrakaError(
@@ -53,3 +44,18 @@ def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
             " or go on later.",
             left=str(left),
         )
+
+
+def asked_in_day(connection: Connection, querier: str, now_ms: int) -> int:
+    """Queries in the last day's batches of one querying party.
+
+    A dead batch counts if a blind tally checked it: which queries passed was told.
+    """
+    recent = batches.c.opened_unix_ms > now_ms - DAY_MS
+    told = (batches.c.state != "dead") | batches.c.check_digest.is_not(None)
+    statement = (
+        select(func.coalesce(func.sum(batches.c.size), 0))
+        .select_from(batches.join(sessions))
+        .where(recent, sessions.c.querier == querier, told)
+    )
+    return int(connection.execute(statement).scalar_one())

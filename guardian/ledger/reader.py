@@ -14,6 +14,7 @@ from guardian.ledger import (
     batches,
     history,
     integrity,
+    limits,
     parties,
     policies,
     reconcile,
@@ -156,10 +157,18 @@ class LedgerReader:
         with self._read() as connection:
             return sessions.find_by_plan(connection, querier, plan_digest)
 
-    def sessions(self) -> list[SessionSummary]:
-        """All sessions in the order they were opened; a batch counts as asked until it is dead."""
+    def sessions(self, querier: str | None = None, most: int | None = None) -> list[SessionSummary]:
+        """Sessions in the order they were opened: all, or the latest `most` of one querying party.
+
+        A batch counts as asked until it is dead.
+        """
         with self._read() as connection:
-            return sessions.summaries(connection)
+            return sessions.summaries(connection, querier, most)
+
+    def asked_in_day(self, querier: str, now_ms: int) -> int:
+        """How many queries a querying party asked in the 24 hours before `now_ms`, as its limit counts."""
+        with self._read() as connection:
+            return limits.asked_in_day(connection, querier, now_ms)
 
     def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
         """A batch as stored, or None if its id was never used in the session."""

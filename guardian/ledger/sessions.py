@@ -131,8 +131,10 @@ def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (session_ids[start : start + _AT_ONCE] for start in range(0, len(session_ids), _AT_ONCE))
 
 
-def summaries(connection: Connection) -> list[SessionSummary]:
-    """All sessions in the order they were opened."""
+def summaries(
+    connection: Connection, querier: str | None = None, most: int | None = None
+) -> list[SessionSummary]:
+    """All sessions in the order they were opened, or the latest `most` of one querying party."""
     answered = (
         select(batches.c.session_id, func.sum(batches.c.answered).label("answered"))
         .group_by(batches.c.session_id)
@@ -141,9 +143,11 @@ def summaries(connection: Connection) -> list[SessionSummary]:
     statement = (
         select(sessions, func.coalesce(answered.c.answered, 0).label("answered"))
         .outerjoin(answered, answered.c.session_id == sessions.c.session_id)
-        .order_by(sessions.c.opened_unix_ms, sessions.c.session_id)
+        .order_by(sessions.c.opened_unix_ms.desc(), sessions.c.session_id.desc())
+        .where(true() if querier is None else sessions.c.querier == querier)
+        .limit(most)
     )
-    return [
+    found = [
         SessionSummary(
             session_id=row.session_id,
             querier=row.querier,
@@ -155,6 +159,7 @@ def summaries(connection: Connection) -> list[SessionSummary]:
         )
         for row in connection.execute(statement)
     ]
+    return found[::-1]
 
 
 def stored(row: SessionRow) -> StoredSession:

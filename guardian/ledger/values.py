@@ -131,6 +131,11 @@ class StoredParty:
     reconciled: bool
     since_unix_ms: int
 
+    @property
+    def shown_state(self) -> str:
+        """The standing as people are told it: "unreconciled" where an active party's receipts are awaited."""
+        return "unreconciled" if self.state == "active" and not self.reconciled else self.state
+
 
 @dataclass(frozen=True)
 class StoredPolicy:

@@ -1,0 +1,68 @@
+"""What a member may know of its own standing: a party of its units, a querying party of its sessions."""
+
+import math
+
+from common.clock import Clock
+from common.identity import Identity, Role
+from guardian.ledger import Budget, LedgerReader, SessionSummary
+from guardian.policy import Policies
+from protos.ostraka.v1 import guardian_pb2
+
+SESSIONS = 100
+"""The most sessions that are told, the newest of them."""
+STEPS = 100
+"""Parts of a budget that a party sees amounts in: what a batch cost tells how many of it were answered."""
+
+
+class Standing:
+    """Tells a caller of itself alone. Nothing that depends on votes is told, whatever the policy enforces."""
+
+    def __init__(self, ledger: LedgerReader, policies: Policies, clock: Clock) -> None:
+        """Take what is read, and the clock of the daily limit."""
+        self._ledger = ledger
+        self._policies = policies
+        self._clock = clock
+
+    def of(self, caller: Identity) -> guardian_pb2.StandingReply:
+        """The standing of `caller`: of a party its state and units, of whoever opened sessions these."""
+        reply = guardian_pb2.StandingReply(sessions=self._sessions(caller))
+        if caller.role is Role.PARTY:
+            reply.state = next((party.shown_state for party in self._ledger.parties(caller.site)), "")
+            reply.units.extend(map(_unit, self._ledger.budgets(caller.site)))
+        limit = self._policies.current().max_queries_per_day
+        if caller.role is Role.QUERY and limit is not None:
+            asked = self._ledger.asked_in_day(caller.uri, int(self._clock.now() * 1000))
+            reply.queries_left = max(0, limit - asked)
+        return reply
+
+    def _sessions(self, caller: Identity) -> list[guardian_pb2.SessionStanding]:
+        return [_session(found) for found in reversed(self._ledger.sessions(caller.uri, SESSIONS))]
+
+
+def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
+    return guardian_pb2.UnitStanding(
+        group=budget.key.group,
+        adjacency=budget.key.adjacency,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        order=budget.order,
+        epsilon_worst_case=_rounded_up(budget.epsilon_worst_case, budget.epsilon),
+        epsilon_reserved=_rounded_up(budget.epsilon_reserved, budget.epsilon),
+        state=budget.state,
+    )
+
+
+def _rounded_up(amount: float, budget: float) -> float:
+    """An epsilon in whole steps of its budget."""
+    return math.ceil(amount / budget * STEPS) / STEPS * budget
+
+
+def _session(session: SessionSummary) -> guardian_pb2.SessionStanding:
+    return guardian_pb2.SessionStanding(
+        session_id=session.session_id,
+        state=session.state,
+        queries=session.queries,
+        asked=session.asked,
+        answered=session.answered,
+        opened_unix_s=session.opened_unix_s,
+    )
