@@ -34,7 +34,9 @@ class Budgets(AdminPart):
             requests.epsilon(request.epsilon),
         )
         delta, order = requests.delta(request.delta), requests.order(request.order)
-        return admin_pb2.SetBudgetReply(budget=self._shown(self._set_budget(key, epsilon, delta, order)))
+        reason = requests.optional_reason(request.reason)
+        budget = self._set_budget(key, epsilon, delta, order, reason=reason)
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
     def GrantBudget(
         self, request: admin_pb2.GrantBudgetRequest, context: grpc.ServicerContext
@@ -83,7 +85,14 @@ class Budgets(AdminPart):
         return to_message(budget, budget.key in self._unguaranteed(budget.key.party))
 
     def _set_budget(
-        self, key: UnitKey, epsilon: float, delta: float | None, order: float | None, level: str | None = None
+        self,
+        key: UnitKey,
+        epsilon: float,
+        delta: float | None,
+        order: float | None,
+        *,
+        level: str | None = None,
+        reason: str,
     ) -> Budget:
         """Set or lower a budget; what is not said stays as the unit has it, or is the policy's."""
         kept, policy = self._ledger.find_budgets([key]).get(key), self._policies.current()
@@ -97,6 +106,7 @@ class Budgets(AdminPart):
             order or propose_order(epsilon, delta),
             policy.enforce if kept is None else kept.enforce,
             level=level,
+            reason=reason,
         )
 
 

@@ -18,14 +18,13 @@ class Consent(Budgets):
     ) -> admin_pb2.SetBudgetReply:
         """Set or lower a group's budget to the epsilon of a consent level."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        order = requests.order(request.order)
+        order, reason = requests.order(request.order), requests.optional_reason(request.reason)
         epsilon = self._policies.current().epsilon_of(request.level)
         kept = self._ledger.find_budgets([key]).get(key)
         if kept is not None and kept.state == "withdrawn":
             raise _withdrawn(key)
-        return admin_pb2.SetBudgetReply(
-            budget=self._shown(self._set_budget(key, epsilon, None, order, request.level))
-        )
+        budget = self._set_budget(key, epsilon, None, order, level=request.level, reason=reason)
+        return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
     def WithdrawConsent(
         self, request: admin_pb2.WithdrawConsentRequest, context: grpc.ServicerContext

@@ -35,6 +35,11 @@ def reason(text: str) -> str:
     return stripped
 
 
+def optional_reason(text: str) -> str:
+    """A reason as `reason` takes it, or none; raises `message.invalid`."""
+    return reason(text) if text.strip() else ""
+
+
 def session_id(text: str) -> str:
     """A session's id; raises `message.invalid`."""
     if not 0 < len(text) <= SESSION_MAX or not text.isprintable():

@@ -10,7 +10,17 @@ from common.notions import NOTIONS
 from guardian.admin.times import minute
 from guardian.commands.budgets_table import show_budgets
 from guardian.commands.files import read_signed
-from guardian.commands.options import Adjacency, AnyParty, Group, Json, Order, Party, Reason, Site
+from guardian.commands.options import (
+    Adjacency,
+    AnyParty,
+    Group,
+    Json,
+    MaybeReason,
+    Order,
+    Party,
+    Reason,
+    Site,
+)
 from guardian.commands.output import plain
 from guardian.commands.output import show as show_rows
 from protos.ostraka.v1 import admin_pb2
@@ -38,13 +48,20 @@ def set_(
     group: Group = "all",
     adjacency: Adjacency = "record",
     order: Order = 0,
+    reason: MaybeReason = "",
     json: Json = None,
 ) -> None:
     """Set a unit's budget once, or lower it."""
     from guardian.admin.client import admin_call
 
     request = admin_pb2.SetBudgetRequest(
-        party=party, group=group, adjacency=adjacency, epsilon=epsilon, delta=delta, order=order
+        party=party,
+        group=group,
+        adjacency=adjacency,
+        epsilon=epsilon,
+        delta=delta,
+        order=order,
+        reason=reason,
     )
     show_budgets([admin_call(site, lambda stub: stub.SetBudget(request)).budget], json)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from guardian.commands.budgets_table import show_budgets
-from guardian.commands.options import Adjacency, Group, Json, Order, Party, Reason, Site
+from guardian.commands.options import Adjacency, Group, Json, MaybeReason, Order, Party, Reason, Site
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Consent levels of groups.", no_args_is_help=True)
@@ -19,13 +19,14 @@ def set_(
     level: Annotated[str, typer.Option(help="A consent level of the policy in force.")],
     adjacency: Adjacency = "record",
     order: Order = 0,
+    reason: MaybeReason = "",
     json: Json = None,
 ) -> None:
     """Give a group the budget of a consent level, or lower it to one."""
     from guardian.admin.client import admin_call
 
     request = admin_pb2.SetConsentRequest(
-        party=party, group=group, level=level, adjacency=adjacency, order=order
+        party=party, group=group, level=level, adjacency=adjacency, order=order, reason=reason
     )
     show_budgets([admin_call(site, lambda stub: stub.SetConsent(request)).budget], json)
 

@@ -13,4 +13,7 @@ AnyParty = Annotated[str, typer.Option("--party", help="Only this party.")]
 Group = Annotated[str, typer.Option(help="The party's group of records.")]
 Adjacency = Annotated[str, typer.Option(help="record or label.")]
 Order = Annotated[float, typer.Option(help="Renyi order of the filter; 0: the unit's own, else proposed.")]
+MaybeReason = Annotated[
+    str, typer.Option("--reason", help="Why, if you like; kept in the audit log for good.")
+]
 Reason = Annotated[str, typer.Option(help="Why; kept in the audit log for good.")]

@@ -136,7 +136,7 @@ class Accounts:
         kind = "lowered" if epsilon < account.epsilon else "set"
         account.set_budget(epsilon, row["budget"])
         account.level = level
-        account.happened(now_ms, kind)
+        account.happened(now_ms, kind, row.get("reason", ""))
 
     def _raise(self, row: dict[str, Any], now_ms: int) -> None:
         account = self.units[tuple(row["unit"])]

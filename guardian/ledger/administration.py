@@ -37,10 +37,12 @@ class Administration(LedgerReader, ABC):
         enforce: str,
         *,
         level: str | None = None,
+        reason: str = "",
     ) -> Budget:
         """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
 
         `level` is the consent level whose epsilon this is. Without one the level stays while epsilon does.
+        The administrator's `reason` may be empty.
         A new unit takes over what the party's other units have spent (`guardian.ledger.inheritance`).
 
         Raises:
@@ -51,7 +53,7 @@ class Administration(LedgerReader, ABC):
         """
         key = UnitKey(party, group, adjacency)
         with self._write() as tx:
-            return budgets.set_budget(tx, key, epsilon, delta, order, enforce, level)
+            return budgets.set_budget(tx, key, epsilon, delta, order, enforce, level, reason)
 
     @retried
     def raise_budget(

@@ -26,6 +26,7 @@ def set_budget(
     order: float,
     enforce: str,
     level: str | None,
+    reason: str,
 ) -> Budget:
     """Set a unit's budget, or lower it. See `Administration.set_budget`."""
     amount = _amount(epsilon, delta, order)
@@ -50,10 +51,11 @@ def set_budget(
         enforce=enforce,
         budget=amount,
         level=level,
+        reason=reason,
     )
     if row is not None:
-        return _happened(tx, key, "set" if epsilon == row.epsilon else "lowered")
-    _happened(tx, key, "set")
+        return _happened(tx, key, "set" if epsilon == row.epsilon else "lowered", reason)
+    _happened(tx, key, "set", reason)
     inheritance.inherit(tx, key.party, [key])
     return units.budget(units.find(tx.connection, [key])[key])
 

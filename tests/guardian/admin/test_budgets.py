@@ -121,6 +121,21 @@ def test_history_tells_everything_in_order(guardian: Calls, federation: Federati
     assert [e.time_unix_ms for e in reply.events] == sorted(e.time_unix_ms for e in reply.events)
 
 
+def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
+    guardian.budget("a", 900, reason=" fewer records ")
+    guardian.budget("a", 800)
+    events = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
+    assert [(event.kind, event.reason) for event in events] == [
+        ("set", ""),
+        ("lowered", "fewer records"),
+        ("lowered", ""),
+    ]
+    rows = [row.payload for row in guardian.admin.ExportAudit(admin_pb2.ExportAuditRequest())]
+    assert sum('"reason":"fewer records"' in payload for payload in rows) == 1
+    assert refusal(lambda: guardian.budget("a", 700, reason="two\nlines")) == "message.invalid"
+    assert budget(guardian).epsilon == 800
+
+
 def test_history_of_a_unit_without_a_budget(guardian: Calls) -> None:
     request = admin_pb2.BudgetHistoryRequest(**UNIT | {"group": "none"})
     assert refusal(lambda: guardian.admin.BudgetHistory(request)) == "budget.missing"

@@ -57,6 +57,13 @@ def test_a_higher_level_is_refused_and_says_how(guardian: Calls) -> None:
     assert budget(guardian).level == "low"
 
 
+def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
+    consent(guardian, "high")
+    consent(guardian, "low", reason="as she asked")
+    events = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
+    assert [event.reason for event in events] == ["", "as she asked"]
+
+
 def test_a_level_that_the_policy_lacks(guardian: Calls) -> None:
     error = refused(lambda: consent(guardian, "extreme"))
     assert error.code == "consent.unknown"

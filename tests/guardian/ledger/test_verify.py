@@ -65,7 +65,7 @@ def provisioned(folder: Path, role: Role = Role.GUARDIAN) -> Site:
 def fill(site: Site) -> None:
     """Rows 1 and 2 make and open the ledger, 3 and 4 set budgets, 8 releases, 10 kills a batch."""
     with site.open() as ledger:
-        ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case")
+        ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case", reason="a start")
         ledger.set_budget(*CORINTH, BUDGET, DELTA, ORDER, "data_dependent")
         ledger.register("athens", b"m", b"signed")
         ledger.open_session("s", "q", b"plan", b"digest", b"grant", queries=99)
