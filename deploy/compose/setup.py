@@ -1,0 +1,139 @@
+"""Fills the volumes of docker-compose.yml, once: keys, configuration, records, the database's password.
+
+`python -m deploy.compose.setup` finds every volume below /volumes. Only here does anything see the volumes of
+several sites: in a real federation every site makes its own keys and brings its own records.
+"""
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from common.cli import run
+from common.config import SITE_FILE, load_site, write_site
+from common.datasets import Dataset, save
+from common.errors import ErrorCode, OstrakaError
+from common.task import infer_task, write_task
+from deploy.compose.federation import (
+    ADMIN,
+    ENCRYPTED,
+    GUARDIAN,
+    HOSPITALS,
+    NAME,
+    QUERY,
+    SETTINGS,
+    URL_FILE,
+    addressed,
+    database_url,
+    site_tables,
+)
+from deploy.provisioning import provision
+from deploy.provisioning.provision import CA_FOLDER
+from deploy.simulation.split import Split, split_data
+
+DATABASE_SECRET, REPORT = "database-secret", "report"
+VOLUMES = (CA_FOLDER, GUARDIAN, ADMIN, *HOSPITALS, QUERY, DATABASE_SECRET, REPORT)
+USER = 10001
+"""The images' user and group."""
+DONE = "done"
+
+
+def main(volumes: Annotated[Path, typer.Argument(help="Where the volumes are.")] = Path("/volumes")) -> None:
+    """Fill the volumes, unless an earlier start did; one that was interrupted is begun anew."""
+    _require(volumes)
+    done = volumes / CA_FOLDER / DONE
+    if done.exists():
+        typer.echo("The volumes are filled already; `docker compose down --volumes` begins anew.")
+        return
+    with TemporaryDirectory() as folder:
+        sites = Path(folder) / "sites"
+        fill(sites, volumes / DATABASE_SECRET)
+        for site in sites.iterdir():
+            shutil.copytree(site, volumes / site.name, dirs_exist_ok=True)
+    for name in set(VOLUMES) - {CA_FOLDER, DATABASE_SECRET}:
+        give_away(volumes / name)
+    done.touch()
+    typer.echo(f"Filled the volumes {', '.join(VOLUMES)}.")
+
+
+def fill(sites: Path, secret: Path) -> None:
+    """Write every site's folder below `sites`, and the database's password into the folder `secret`."""
+    provision(NAME, HOSPITALS, QUERY, sites, guardian=GUARDIAN)
+    for site in (GUARDIAN, ADMIN, *HOSPITALS, QUERY):
+        configure(sites / site)
+    deal_out(split_data(SETTINGS), sites)
+    set_password(sites / GUARDIAN, secret)
+
+
+def configure(site: Path) -> None:
+    """Write a site's configuration with the addresses of containers and the tables of its role."""
+    config = addressed(load_site(site))
+    write_site(config)
+    with (site / SITE_FILE).open("a", encoding="utf-8") as file:
+        for name, table in site_tables(config.role).items():
+            file.write(f"\n[{name}]\n" + "".join(f"{key} = {json.dumps(table[key])}\n" for key in table))
+
+
+def deal_out(split: Split, sites: Path) -> None:
+    """Give every site its records and the task, whose ranges are those of all records.
+
+    A simulation may look at everybody's records for that; a real federation agrees on public ranges.
+    """
+    asked = replace(split.pool, y=split.truth)
+    task = infer_task(split.test, SETTINGS.data, split.labelled, asked, *split.shards)
+    for hospital, shard in zip(HOSPITALS, split.shards, strict=True):
+        save(shard, sites / hospital / "data.npz")
+    for name, records in asks(split).items():
+        save(records, sites / QUERY / f"{name}.npz")
+    for site in (*HOSPITALS, QUERY):
+        write_task(task, sites / site / "task.toml")
+
+
+def asks(split: Split) -> Mapping[str, Dataset]:
+    """The querying party's files: what it learns and is measured on, and its pools, plain and encrypted."""
+    plain = len(split.pool) - ENCRYPTED
+    return {
+        "labelled": split.labelled,
+        "test": split.test,
+        "pool": split.pool.take(slice(plain)),
+        "encrypted-pool": split.pool.take(slice(plain, None)),
+    }
+
+
+def set_password(guardian: Path, secret: Path) -> None:
+    """Draw the database's password, for the guardian in its URL and for PostgreSQL in a file."""
+    password = secrets.token_urlsafe(32)
+    url = guardian / URL_FILE
+    url.touch(mode=0o600)
+    url.write_text(database_url(password), encoding="utf-8")
+    (secret / "password").write_text(password, encoding="utf-8")
+
+
+def give_away(volume: Path) -> None:
+    """Make a volume and all that it holds the images' user's, who alone may look into it."""
+    for path in (volume, *volume.rglob("*")):
+        os.chown(path, USER, USER)
+    volume.chmod(0o700)
+
+
+def _require(volumes: Path) -> None:
+    """Raise `config.invalid` for a volume that is not mounted."""
+    missing = [name for name in VOLUMES if not (volumes / name).is_dir()]
+    if missing:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"No volume is mounted at {volumes / missing[0]}; start this with docker-compose.yml.",
+        )
+
+
+if __name__ == "__main__":
+    app = typer.Typer(add_completion=False)
+    app.command()(main)
+    run(app)
