@@ -8,14 +8,12 @@ import typer
 
 from common.cli import run
 from common.telemetry import configure_logging
-from deploy.provisioning.cli import provision
 
 app = typer.Typer(
     help="Label data with everybody's models, under everybody's own privacy budget.",
     no_args_is_help=True,
     add_completion=False,
 )
-app.command()(provision)
 
 # Everything after the group's name is its own to parse, --help too.
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -41,6 +39,8 @@ _group("guardian", "guardian.cli", "app", "Run and administer the privacy guardi
 _group("party", "services.cli", "app", "Train teachers and answer with them.")
 _group("lead", "client.training.cli", "lead", "Lead teachers of several parties that learn together.")
 _group("query", "client.cli", "app", "Label a pool, retrain on it, and report.")
+_group("site", "deploy.site.cli", "app", "Make this site's keys, check it, and install its certificates.")
+_group("provision", "deploy.provisioning.cli", "app", "Make kits of a federation; sign and revoke.")
 _group("simulate", "deploy.simulation.cli", "simulate", "Play a whole round on this machine.")
 
 

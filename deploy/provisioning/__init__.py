@@ -1,4 +1,4 @@
-"""Keys, certificates and configuration for a whole federation."""
+"""Startup kits of a federation, what its CA signs and revokes, and whole federations for trials."""
 
 from deploy.provisioning.provision import Federation, provision
 

@@ -1,15 +1,122 @@
-"""`ostraka provision`."""
+"""`ostraka provision`: kits of a federation, and what its CA signs and revokes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from common.cli import write_json
-from deploy.provisioning.provision import provision as write_federation
+from common.clock import SystemClock
+from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
+from common.identity import Role
+from deploy.provisioning.kits import write_kits
+from deploy.provisioning.provision import provision
+from deploy.provisioning.signing import revoke_site, sign_request
+
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
+CaFolder = Annotated[Path, typer.Option("--ca", help="The CA's folder, like kits/ca.")]
 
 
-def provision(
+class _FileFirst(TyperGroup):
+    """A group that takes the name of a file for its command `kits`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command's name before a file's."""
+        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named or not args else ["kits", *args])
+
+
+app = typer.Typer(
+    help="Make kits from a file: `ostraka provision federation.toml --out kits`; then sign and revoke.",
+    cls=_FileFirst,
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@app.command()
+def kits(
+    file: Annotated[Path, typer.Argument(help="The federation.toml.")],
+    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything.")],
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="The CA of a federation that there is already.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Write a CA and one kit per site and role; the name of this command may be left out."""
+    made = write_kits(file, out, ca=ca)
+    folders = {name: str(folder) for name, folder in made.kits.items()}
+    _tell(
+        [
+            f"Wrote {len(folders)} kits to {out}: {', '.join(folders)}.",
+            f"Send each site its own, and keep {made.ca} where no site can read it.",
+            f"The CA's fingerprint, to be told each site by another way: {made.fingerprint}",
+        ],
+        {"ca": str(made.ca), "kits": folders, "fingerprint": made.fingerprint},
+        json,
+    )
+
+
+@app.command()
+def sign(
+    request: Annotated[Path, typer.Argument(help="The request.pem that a site sent.")],
+    ca: CaFolder,
+    fingerprint: Annotated[
+        str | None, typer.Option(help="The request's fingerprint as the site read it out.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="The site renews its keys.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the certificates; else certificates.pem beside the request.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Sign a site's request with the federation's CA."""
+    target = out or request.with_name("certificates.pem")
+    if not target.parent.is_dir():
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"There is no folder {target.parent}; name another --out."
+        )
+    signed = sign_request(_read(request), ca, SystemClock(), expected=fingerprint, again=again)
+    replace_durably(target, signed.certificates)
+    lines = [
+        f"Signed {signed.identity.uri} for {signed.days} days.",
+        f"The request's fingerprint: {signed.fingerprint}",
+        f"Send {target} to the site, which installs it with `ostraka site install`.",
+    ]
+    if fingerprint is None:
+        lines.insert(2, "Send nothing before the site has read the same fingerprint to you.")
+    values = {"identity": signed.identity.uri, "fingerprint": signed.fingerprint, "certificates": str(target)}
+    _tell(lines, values, json)
+
+
+@app.command()
+def revoke(
+    site: Annotated[str, typer.Argument(help="The site's name.")],
+    role: Annotated[Role, typer.Option(help="The role whose certificates are revoked.")],
+    ca: CaFolder,
+    json: Json = None,
+) -> None:
+    """Revoke the certificates that a site holds in a role."""
+    revoked = revoke_site(site, role, ca, SystemClock())
+    _tell(
+        [
+            f"Revoked {revoked.certificates} certificates of {revoked.identity.uri}.",
+            "They count until an administrator of the guardian has given the list out:"
+            f" ostraka guardian revoke {revoked.list_file} --reason ...",
+        ],
+        {
+            "identity": revoked.identity.uri,
+            "revoked": revoked.certificates,
+            "revocation_list": str(revoked.list_file),
+        },
+        json,
+    )
+
+
+@app.command()
+def local(
     federation: Annotated[str, typer.Option(help="Name of the federation.")],
     parties: Annotated[str, typer.Option(help="Site names of the answering parties: a,b,c.")],
     query: Annotated[str, typer.Option(help="Site name of the querying party.")],
@@ -17,16 +124,30 @@ def provision(
     guardian: Annotated[str, typer.Option(help="Site name of the guardian.")] = "guardian",
     host: Annotated[str, typer.Option(help="Host of every server.")] = "127.0.0.1",
     base_port: Annotated[int, typer.Option(help="The guardian's port; the parties follow.")] = 7000,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write the folders as JSON; - is stdout.")
-    ] = None,
+    json: Json = None,
 ) -> None:
-    """Write keys, certificates and configuration of a federation, one folder per site and role."""
+    """Write a whole federation with everybody's keys, for trials on one machine."""
     names = [name.strip() for name in parties.split(",")]
-    made = write_federation(federation, names, query, out, guardian=guardian, host=host, base_port=base_port)
+    made = provision(federation, names, query, out, guardian=guardian, host=host, base_port=base_port)
     servers = {"guardian": str(made.guardian), "admin": str(made.admin), "query": str(made.query)}
-    if json is not None:
-        folders = {site: str(folder) for site, folder in made.parties.items()}
-        write_json({"ca": str(made.ca), **servers, "parties": folders}, json)
-        return
-    typer.echo(f"Wrote {out}. Give each site its own folder, and keep {made.ca} where no site can read it.")
+    folders = {site: str(folder) for site, folder in made.parties.items()}
+    _tell(
+        [f"Wrote {out} with everybody's keys, for trials on one machine."],
+        {"ca": str(made.ca), **servers, "parties": folders},
+        json,
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"Cannot read {path}: {error.strerror}; name the request.pem of a site."
+        ) from error
+
+
+def _tell(lines: list[str], values: object, json: str | None) -> None:
+    if json != "-":
+        typer.echo("\n".join(lines))
+    write_json(values, json)

@@ -1,8 +1,5 @@
-"""Writes one folder per site and role, and the federation's CA."""
+"""Writes a whole federation on one machine, keys included, for trials and simulations."""
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +8,7 @@ from common.clock import Clock, SystemClock
 from common.config import SiteConfig, split_address, write_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Identity, Role, check_name
+from deploy.provisioning.folder import whole_folder
 
 CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
 
@@ -61,18 +59,8 @@ def provision(
         OstrakaError: config.invalid.
     """
     sites = _sites(federation, parties, query, guardian, host, base_port)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise _invalid(f"{out} is there already and is not overwritten; name another folder")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        raise _invalid(f"Cannot write below {out.parent}: {error.strerror}; name another folder") from error
-    try:
-        _write(partial, federation, sites, clock or SystemClock())
-        os.replace(partial, out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with whole_folder(out) as root:
+        _write(root, federation, sites, clock or SystemClock())
     folders = {site.folder.name: out / site.folder for site in sites}
     return Federation(
         ca=out / CA_FOLDER,
@@ -130,10 +118,8 @@ def _configs(
 
 
 def _write(root: Path, federation: str, sites: Sequence[SiteConfig], clock: Clock) -> None:
-    root.chmod(0o755)
-    ca = CertificateAuthority.create(federation, clock)
     (root / CA_FOLDER).mkdir(mode=0o700)
-    ca.save(root / CA_FOLDER)
+    ca = CertificateAuthority.create(federation, clock).save(root / CA_FOLDER)
     for site in sites:
         folder = root / site.folder
         folder.mkdir(mode=0o700)

@@ -37,7 +37,7 @@ def test_a_group_parses_its_own_options() -> None:
     assert out.splitlines()[-1] == "0 guardian"
 
 
-@pytest.mark.parametrize("arguments", [("nonsense",), ("provision",), ("guardian", "nonsense")])
+@pytest.mark.parametrize("arguments", [("nonsense",), ("provision", "sign"), ("guardian", "nonsense")])
 def test_usage_errors_leave_with_two(arguments: tuple[str, ...]) -> None:
     out, err = ostraka(*arguments)
     assert out.splitlines()[-1].split()[0] == "2"

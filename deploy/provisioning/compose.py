@@ -1,0 +1,103 @@
+"""The compose fragment of a kit: one service, whose keys and state lie on a volume of its own."""
+
+from common.config import SiteConfig, split_address
+from deploy.provisioning.federation_file import EVERYWHERE
+
+USER = "10001:10001"
+STOP_S = 40
+IMAGES = {"guardian": "guardian", "party": "party", "query": "client", "admin": "guardian"}
+HEAD = """\
+# One service: `docker compose up -d` starts it. Its keys are made on the volume `site` and never leave it.
+# Files of this folder are read-only inside.
+services:
+  {role}:
+    image: ostraka-{image}:{version}
+    command: {command}
+    user: "{user}"
+    read_only: true
+    cap_drop: [ALL]
+    security_opt: ["no-new-privileges:true"]
+    tmpfs: [/tmp]
+    stop_grace_period: {stop_s}s
+    volumes:
+      - site:/site
+"""
+SERVER = """\
+    restart: unless-stopped
+    healthcheck:
+      test: ["CMD", "ostraka", "site", "health", "/site"]
+      interval: 30s
+      timeout: 10s
+      start_period: 60s
+      retries: 3
+"""
+GPU = """\
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              count: 1
+              capabilities: [gpu]
+"""
+COMMANDS = {
+    "guardian": '["guardian", "serve", "--site", "/site"]',
+    "party": '["party", "serve", "--site", "/site"]',
+    "query": '["query", "--help"]',
+    "admin": '["guardian", "--help"]',
+}
+
+
+def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> str:
+    """The compose file of a site's kit, for the images `ostraka-ROLE:VERSION`.
+
+    Args:
+        site: what the kit's site.toml says.
+        version: of the images.
+        gpu: whether the service gets a GPU.
+    """
+    text = HEAD.format(
+        role=site.role,
+        image=IMAGES[site.role],
+        version=version,
+        command=COMMANDS[site.role],
+        user=USER,
+        stop_s=STOP_S,
+    )
+    text += "".join(_bound(name) for name in bound_files(site))
+    if site.listen:
+        text += SERVER + _published(site.listen)
+    else:
+        text += _on_network()
+    return text + (GPU if gpu else "") + _tail(host_network=_needs_host(site.listen))
+
+
+def bound_files(site: SiteConfig) -> tuple[str, ...]:
+    """What the container sees of the kit's folder."""
+    common = ("site.toml", "ca.crt")
+    return (*common, "task.toml", "data") if site.role in ("party", "query") else common
+
+
+def _bound(name: str) -> str:
+    return f"      - {{type: bind, source: ./{name}, target: /site/{name}, read_only: true}}\n"
+
+
+def _published(listen: str) -> str:
+    port = split_address(listen)[1]
+    if _needs_host(listen):
+        return "    network_mode: host\n"
+    return f'    ports: ["{port}:{port}"]\n' + _on_network()
+
+
+def _on_network() -> str:
+    return "    networks: [ostraka]\n"
+
+
+def _needs_host(listen: str) -> bool:
+    """Whether it listens at one of the machine's own addresses, which a container has only on its network."""
+    return bool(listen) and split_address(listen)[0] not in EVERYWHERE
+
+
+def _tail(*, host_network: bool) -> str:
+    networks = "" if host_network else "networks:\n  ostraka: {}\n"
+    return f"volumes:\n  site: {{}}\n{networks}"

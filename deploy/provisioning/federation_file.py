@@ -1,0 +1,195 @@
+"""`federation.toml`: who takes part, and where each server is reached."""
+
+import tomllib
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from common.config import Address, Addresses, split_address, split_addresses
+from common.errors import ErrorCode, OstrakaError
+from common.identity import DnsLabel, Identity, Role
+
+FEDERATION_FILE = "federation.toml"
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    site: DnsLabel
+
+
+class GuardianEntry(_Entry):
+    """Table `[guardian]`.
+
+    Attributes:
+        site: its site name.
+        address: where others reach it, host:port; those of several replicas are separated by commas.
+        listen: where it serves; none: on every interface, at the port of its first address.
+        ledger: what the ledger lies in.
+        url_file: file with the URL of a PostgreSQL database, relative to the guardian's kit.
+    """
+
+    address: Addresses
+    listen: Address = ""
+    ledger: Literal["sqlite", "postgresql"] = "sqlite"
+    url_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _one_ledger(self) -> "GuardianEntry":
+        if (self.ledger == "postgresql") != (self.url_file is not None):
+            raise ValueError('give url_file where ledger is "postgresql", and only there')
+        return self
+
+
+class PartyEntry(_Entry):
+    """One of `[[party]]`.
+
+    Attributes:
+        site: its site name.
+        address: where querying parties reach it, host:port.
+        listen: where it serves; none: on every interface, at the port of its address.
+        device: what its teachers vote on.
+    """
+
+    address: Address
+    listen: Address = ""
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
+class AdminEntry(_Entry):
+    """One of `[[admin]]`: who administers the guardian."""
+
+
+class QueryEntry(_Entry):
+    """One of `[[query]]`: a querying party."""
+
+
+class Endpoint(NamedTuple):
+    """A server: what it is called, where it is reached and where it listens, as host and port."""
+
+    name: str
+    host: str
+    port: int
+    listen_port: int
+
+
+class FederationFile(BaseModel):
+    """Everything that kits are made from.
+
+    Attributes:
+        federation: its name.
+        days: how long certificates of sites are valid.
+        guardian: who sums and charges.
+        admin: who administers the guardian.
+        party: who answers.
+        query: who asks.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    federation: DnsLabel
+    days: Annotated[int, Field(ge=1, le=3650)] = 365
+    guardian: GuardianEntry
+    admin: tuple[AdminEntry, ...] = ()
+    party: tuple[PartyEntry, ...] = ()
+    query: tuple[QueryEntry, ...] = ()
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "FederationFile":
+        for role in (Role.PARTY, Role.ADMIN, Role.QUERY):
+            if not getattr(self, role):
+                raise ValueError(f"there is no [[{role}]]: a federation needs one at least")
+            _check_names(role, [entry.site for entry in getattr(self, role)])
+        for entry in (*self.party, *self.query):
+            if entry.site == self.guardian.site:
+                role = "party" if entry in self.party else "query"
+                raise ValueError(
+                    f"[guardian] and [[{role}]] are both {entry.site}: the guardian must be independent of"
+                    " whoever answers or asks, so name another site"
+                )
+        for one, other in combinations(self._endpoints(), 2):
+            _check_apart(one, other)
+        return self
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """Who may hold certificates."""
+        entries: tuple[tuple[Role, tuple[_Entry, ...]], ...] = (
+            (Role.GUARDIAN, (self.guardian,)),
+            (Role.ADMIN, self.admin),
+            (Role.PARTY, self.party),
+            (Role.QUERY, self.query),
+        )
+        return tuple(
+            Identity(self.federation, entry.site, role) for role, group in entries for entry in group
+        )
+
+    def _endpoints(self) -> Iterator[Endpoint]:
+        for address in split_addresses(self.guardian.address):
+            yield _endpoint(f"guardian {self.guardian.site}", address, self.guardian.listen)
+        for party in self.party:
+            yield _endpoint(f"party {party.site}", party.address, party.listen)
+
+
+def listen_address(address: str, listen: str) -> str:
+    """Where to serve what others reach at `address`: `listen`, or its port on every interface."""
+    return listen or f"{EVERYWHERE[0]}:{split_address(split_addresses(address)[0])[1]}"
+
+
+def load_federation(path: Path) -> FederationFile:
+    """Read a `federation.toml`.
+
+    Raises:
+        OstrakaError: config.invalid naming the first entry that is missing, unknown or wrong, or the two
+            that do not go together.
+    """
+    try:
+        return FederationFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot read {path}: {error.strerror}; examples/federation.toml shows what it holds.",
+        ) from error
+    except ValidationError as error:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {_first(error)}; correct it.") from error
+    except ValueError as error:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
+
+
+def _endpoint(name: str, address: str, listen: str) -> Endpoint:
+    host, port = split_address(address)
+    if not port:
+        raise ValueError(f"the address {address} of the {name} has port 0: say at which port others reach it")
+    known = "127.0.0.1" if host == "localhost" else host.lower()
+    return Endpoint(name, known, port, split_address(listen)[1] if listen else port)
+
+
+def _check_names(role: Role, sites: list[str]) -> None:
+    for first, second in combinations(range(len(sites)), 2):
+        if sites[first] == sites[second]:
+            raise ValueError(
+                f"[[{role}]] number {first + 1} and number {second + 1} are both {sites[first]}: give each"
+                " site a name of its own"
+            )
+
+
+def _check_apart(one: Endpoint, other: Endpoint) -> None:
+    if one.host != other.host:
+        return
+    if one.port == other.port or one.listen_port == other.listen_port:
+        port = one.port if one.port == other.port else one.listen_port
+        raise ValueError(
+            f"the {one.name} and the {other.name} share port {port} on {one.host}: give one of them"
+            " another port"
+        )
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

@@ -1,0 +1,158 @@
+"""Writes a federation's CA and one startup kit per site and role, none of which holds a private key."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+
+from common.clock import Clock, SystemClock
+from common.config import SITE_FILE, SiteConfig, split_addresses, write_site
+from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
+from common.identity import CertificateAuthority, Identity, Role
+from common.identity.credentials import CA_CERT
+from common.identity.crl import CRL
+from common.identity.requests import fingerprint
+from deploy.provisioning.compose import compose_fragment
+from deploy.provisioning.federation_file import (
+    FEDERATION_FILE,
+    FederationFile,
+    listen_address,
+    load_federation,
+)
+from deploy.provisioning.folder import whole_folder
+from deploy.provisioning.provision import CA_FOLDER
+from deploy.provisioning.readme import readme
+from deploy.provisioning.signing import revocation_list
+
+COMPOSE_FILE, README_FILE, DATA_FOLDER = "compose.yml", "README.md", "data"
+CREDENTIALS = Path("credentials")
+
+
+@dataclass(frozen=True)
+class Kits:
+    """What was written.
+
+    Attributes:
+        ca: the CA's folder, for no site to read.
+        kits: each kit's folder by its name, SITE-ROLE.
+        fingerprint: of the CA's certificate; sites get it by another way than their kits.
+    """
+
+    ca: Path
+    kits: dict[str, Path]
+    fingerprint: str
+
+
+def write_kits(file: Path, out: Path, *, ca: Path | None = None, clock: Clock | None = None) -> Kits:
+    """Write the kits of the federation in `file` below `out`, all or nothing.
+
+    Args:
+        file: a `federation.toml`; the CA keeps a copy, which says whose requests it signs.
+        out: must not exist, or be empty.
+        ca: folder of the federation's CA, for sites that join later; none: make one, `out`/ca.
+        clock: tells when a new CA begins; the system's if None.
+
+    Raises:
+        OstrakaError: config.invalid.
+    """
+    federation, clock = load_federation(file), clock or SystemClock()
+    with whole_folder(out) as root:
+        authority = _known(ca, federation) if ca else _new(root / CA_FOLDER, federation, clock)
+        for site in _sites(federation):
+            folder = root / site.folder
+            folder.mkdir(mode=0o755)
+            _write_kit(site.model_copy(update={"folder": folder}), federation, authority, clock)
+        if ca is None:
+            shutil.copyfile(file, root / CA_FOLDER / FEDERATION_FILE)
+    if ca is not None:
+        replace_durably(ca / FEDERATION_FILE, file.read_bytes())
+    kits = {str(site.folder): out / site.folder for site in _sites(federation)}
+    return Kits(ca or out / CA_FOLDER, kits, fingerprint(authority.certificate))
+
+
+def _new(folder: Path, federation: FederationFile, clock: Clock) -> CertificateAuthority:
+    folder.mkdir(mode=0o700)
+    return CertificateAuthority.create(federation.federation, clock).save(folder)
+
+
+def _known(folder: Path, federation: FederationFile) -> CertificateAuthority:
+    authority = CertificateAuthority.load(folder)
+    if authority.federation != federation.federation:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{folder} is the CA of {authority.federation}, not of {federation.federation}; name the CA of"
+            " the federation in the file.",
+        )
+    return authority
+
+
+def _sites(federation: FederationFile) -> Iterator[SiteConfig]:
+    """What each site.toml says; folders are the kits' names."""
+    guardian = federation.guardian
+    for identity in federation.identities:
+        yield SiteConfig(
+            federation=federation.federation,
+            site=identity.site,
+            role=identity.role.value,
+            guardian_site=guardian.site,
+            credentials=CREDENTIALS,
+            folder=Path(f"{identity.site}-{identity.role}"),
+            **_addresses(identity, federation),
+        )
+
+
+def _addresses(identity: Identity, federation: FederationFile) -> dict[str, Any]:
+    guardian = federation.guardian
+    if identity.role is Role.GUARDIAN:
+        return {"listen": listen_address(guardian.address, guardian.listen)}
+    found: dict[str, Any] = {"guardian": guardian.address}
+    if identity.role in (Role.PARTY, Role.QUERY):
+        found["parties"] = {party.site: party.address for party in federation.party}
+    if identity.role is Role.PARTY:
+        (party,) = (party for party in federation.party if party.site == identity.site)
+        found["listen"] = listen_address(party.address, party.listen)
+    return found
+
+
+def _write_kit(
+    site: SiteConfig, federation: FederationFile, authority: CertificateAuthority, clock: Clock
+) -> None:
+    write_site(site)
+    with (site.folder / SITE_FILE).open("a", encoding="utf-8") as file:
+        file.writelines(_tables(site, federation))
+    pem = authority.certificate.public_bytes(serialization.Encoding.PEM)
+    (site.folder / CA_CERT).write_bytes(pem)
+    (site.folder / CRL).write_bytes(revocation_list(authority, clock))
+    gpu = any(party.site == site.site and party.device == "cuda" for party in federation.party)
+    compose = compose_fragment(site, version("ostraka"), gpu=gpu and site.role == "party")
+    (site.folder / COMPOSE_FILE).write_text(compose, encoding="utf-8")
+    url_file = federation.guardian.url_file if site.role == "guardian" else None
+    if site.role in ("party", "query"):
+        (site.folder / DATA_FOLDER).mkdir()
+    (site.folder / README_FILE).write_text(readme(site, url_file and str(url_file)), encoding="utf-8")
+    _open_to_all(site.folder)
+
+
+def _open_to_all(folder: Path) -> None:
+    """Let a container's user read a kit, whatever the umask: there is no secret in it."""
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
+    """Tables that belong to one role."""
+    if site.role == "guardian":
+        # What it listens on may be every interface, which is no address to send callers to.
+        yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"
+        if federation.guardian.url_file is not None:
+            yield f"url_file = {json.dumps(str(federation.guardian.url_file))}\n"
+    if site.role == "party":
+        device = next(party.device for party in federation.party if party.site == site.site)
+        if device == "cuda":
+            yield '\n[party]\ndevice = "cuda"\n'

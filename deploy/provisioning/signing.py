@@ -1,0 +1,154 @@
+"""What the CA's keeper does: sign requests of sites, and revoke what was signed."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from common.clock import Clock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority, Identity, Role
+from common.identity.crl import CRL
+from common.identity.issued import Issued
+from common.identity.requests import SigningRequest, fingerprint, read_request
+from deploy.provisioning.federation_file import FEDERATION_FILE, FederationFile, load_federation
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A request that was signed.
+
+    Attributes:
+        identity: whom the certificates name.
+        fingerprint: of the request.
+        certificates: for the site to install (PEM), with the revocation list in force.
+        days: how long they are valid.
+    """
+
+    identity: Identity
+    fingerprint: str
+    certificates: bytes
+    days: int
+
+
+@dataclass(frozen=True)
+class Revoked:
+    """What a revocation did.
+
+    Attributes:
+        identity: whose certificates no longer count.
+        certificates: how many were revoked.
+        list_file: the next revocation list, for the guardian's administrator to give out.
+    """
+
+    identity: Identity
+    certificates: int
+    list_file: Path
+
+
+def sign_request(
+    pem: bytes, ca: Path, clock: Clock, *, expected: str | None = None, again: bool = False
+) -> Signed:
+    """Certify the keys in a site's request.
+
+    Args:
+        pem: the site's `request.pem`.
+        ca: the CA's folder, with the `federation.toml` that says who may hold certificates.
+        clock: tells when the certificates begin.
+        expected: the request's fingerprint as the site read it out; None: not compared here.
+        again: whether the site may have certificates already, which stay valid.
+
+    Raises:
+        OstrakaError: identity.invalid, identity.foreign or identity.wrong_role for a request that may not be
+            signed; config.invalid for a CA that cannot be read, or a site that was signed already.
+    """
+    request, authority = read_request(pem), CertificateAuthority.load(ca)
+    federation = load_federation(ca / FEDERATION_FILE)
+    _check_fingerprint(request, expected)
+    _check_named(request.identity, federation)
+    valid = _valid(authority, request.identity, clock)
+    if valid and not again:
+        when = datetime.fromtimestamp(valid[-1].issued_unix_s, UTC)
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{request.identity.uri} has certificates since {when:%Y-%m-%d %H:%M} UTC; sign with --again if"
+            " it renews its keys, or revoke the old ones first.",
+        )
+    certificates = authority.sign(request, clock, days=federation.days)
+    return Signed(
+        request.identity,
+        fingerprint(request),
+        certificates + revocation_list(authority, clock),
+        federation.days,
+    )
+
+
+def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
+    """Revoke every certificate that a site holds in a role, with the next revocation list.
+
+    Raises:
+        OstrakaError: config.invalid for a CA that cannot be read, or where nothing is left to revoke.
+    """
+    authority = CertificateAuthority.load(ca)
+    identity = Identity(authority.federation, site, role)
+    valid = _valid(authority, identity, clock)
+    if not valid:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{identity.uri} has no valid certificate of this CA; check the site's name and --role.",
+        )
+    authority.revoke([issued.serial for issued in valid], clock)
+    return Revoked(identity, len(valid), ca / CRL)
+
+
+def revocation_list(authority: CertificateAuthority, clock: Clock) -> bytes:
+    """The list in force (PEM) of a CA that was saved; an empty one is made where there is none yet."""
+    assert authority.folder is not None  # noqa: S101
+    path = authority.folder / CRL
+    return path.read_bytes() if path.exists() else authority.revoke((), clock)
+
+
+def same_fingerprint(one: str, other: str) -> bool:
+    """Whether two fingerprints are the same, however they were written down."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(fingerprint: str) -> str:
+    return fingerprint.strip().upper().removeprefix("SHA256:").replace(":", "").replace(" ", "")
+
+
+def _check_fingerprint(request: SigningRequest, expected: str | None) -> None:
+    if expected is not None and not same_fingerprint(expected, fingerprint(request)):
+        raise OstrakaError(
+            ErrorCode.IDENTITY_INVALID,
+            f"The request's fingerprint is {fingerprint(request)}, not the expected one; ask the site for its"
+            " request.pem again, by another way.",
+        )
+
+
+def _check_named(identity: Identity, federation: FederationFile) -> None:
+    if identity in federation.identities:
+        return
+    if identity.federation != federation.federation:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_FOREIGN,
+            f"The request is for {identity.uri}, and this is the CA of {federation.federation}; sign it with"
+            " the CA of its own federation.",
+        )
+    roles = [known.role for known in federation.identities if known.site == identity.site]
+    held = f"{identity.site} is {' and '.join(roles)}" if roles else f"no site is called {identity.site}"
+    raise OstrakaError(
+        ErrorCode.IDENTITY_WRONG_ROLE if roles else ErrorCode.IDENTITY_FOREIGN,
+        f"The request is for {identity.uri}, but in the CA's {FEDERATION_FILE} {held}; sign requests of its"
+        " sites and roles alone.",
+    )
+
+
+def _valid(authority: CertificateAuthority, identity: Identity, clock: Clock) -> list[Issued]:
+    """Certificates of an identity that neither expired nor were revoked, the oldest first."""
+    revoked: Collection[int] = authority.revoked()
+    return [
+        issued
+        for issued in authority.issued()
+        if issued.identity == identity and issued.until_unix_s > clock.now() and issued.serial not in revoked
+    ]

@@ -1,0 +1,117 @@
+"""`ostraka site`: a kit's keys and certificates, its preflight checks and its health."""
+
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Make a site's keys, install its certificates, check it.", no_args_is_help=True)
+KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
+
+
+@app.command()
+def init(
+    kit: KitFolder,
+    ca_fingerprint: Annotated[str, typer.Option(help="The CA's fingerprint, told by another way.")],
+    json: Json = None,
+) -> None:
+    """Check a new kit's CA, make its keys, and write request.pem."""
+    from deploy.site import keys
+
+    _tell_request(kit, keys.init(kit, ca_fingerprint), json)
+
+
+@app.command()
+def renew(kit: KitFolder, json: Json = None) -> None:
+    """Make new keys and request.pem; the keys in use stay until `install`."""
+    from deploy.site import keys
+
+    _tell_request(kit, keys.renew(kit), json)
+
+
+@app.command()
+def install(
+    kit: KitFolder,
+    certificates: Annotated[str, typer.Argument(help="The certificates.pem from the CA; - is stdin.")],
+    json: Json = None,
+) -> None:
+    """Take new keys into use, with the certificates that the CA sent back."""
+    from common.clock import SystemClock
+    from deploy.site.install import install as install_certificates
+
+    done = install_certificates(kit, _read(certificates), SystemClock())
+    until = datetime.fromtimestamp(done.expires_unix_s, UTC)
+    again = " Restart its server: it has the old ones until then." if done.renewed else ""
+    _tell(
+        f"{done.identity.uri} has certificates until {until:%Y-%m-%d}.{again}",
+        {"identity": done.identity.uri, "expires_unix_s": done.expires_unix_s, "renewed": done.renewed},
+        json,
+    )
+
+
+@app.command()
+def check(kit: KitFolder, json: Json = None) -> None:
+    """Check what a site needs to run, and say what is wrong and how to put it right."""
+    from common.cli import write_json
+    from common.telemetry import progress
+    from deploy.site.preflight import FAILED, preflight
+    from deploy.site.table import findings_table
+
+    with progress() as bar:
+        task = bar.add_task("Checking", total=None)
+        findings = preflight(kit, lambda done, total: bar.update(task, completed=done, total=total))
+    if json != "-":
+        from rich.console import Console
+
+        Console().print(findings_table(findings))
+    write_json([asdict(finding) for finding in findings], json)
+    if any(finding.state == FAILED for finding in findings):
+        raise typer.Exit(2)
+
+
+@app.command()
+def health(kit: KitFolder, json: Json = None) -> None:
+    """Ask this site's own server whether it serves; leaves with 0 or 1."""
+    from deploy.site.health import is_serving
+
+    serving = is_serving(kit)
+    _tell("serving" if serving else "not serving", {"serving": serving}, json)
+    if not serving:
+        raise typer.Exit(1)
+
+
+def _tell_request(kit: Path, fingerprint: str, json: str | None) -> None:
+    from common.identity.requests import REQUEST
+
+    request = kit / REQUEST
+    sentence = (
+        f"Send {request} to the federation's coordinator, and read its fingerprint out: {fingerprint}\n"
+        f"Then: ostraka site install {kit} certificates.pem"
+    )
+    _tell(sentence, {"request": str(request), "fingerprint": fingerprint}, json)
+
+
+def _read(certificates: str) -> bytes:
+    from common.errors import ErrorCode, OstrakaError
+
+    if certificates == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(certificates).read_bytes()
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot read {certificates}: {error.strerror}; name the certificates.pem from the CA.",
+        ) from error
+
+
+def _tell(sentence: str, values: object, json: str | None) -> None:
+    from common.cli import write_json
+
+    if json != "-":
+        typer.echo(sentence)
+    write_json(values, json)
