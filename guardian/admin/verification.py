@@ -1,6 +1,6 @@
 """`ostraka guardian audit verify`: the ledger against its log, and against heads that parties kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -8,10 +8,12 @@ from cryptography.x509.oid import NameOID
 from google.protobuf.message import DecodeError
 
 from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials
 from common.identity.credentials import CA_CERT
-from guardian.ledger import verify
+from guardian import ledger
+from guardian.ledger import StoredAuditRow
 from guardian.ledger.site import ledger_location
-from protos.ostraka.v1 import common_pb2
+from protos.ostraka.v1 import admin_pb2, common_pb2
 
 
 def locate(
@@ -53,9 +55,47 @@ def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> dict[st
         OstrakaError: `ledger.*`; `data.missing` for a file that is not there.
     """
     ca_pem = _read(ca)
-    kept = [_head(path) for path in heads]
-    head = verify(where, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
+    kept = [read_head(_read(path), str(path)) for path in heads]
+    head = ledger.verify(where, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
     return {"entries": head.sequence, "head": head.hash.hex(), "heads_checked": len(kept)}
+
+
+def verify_export(
+    rows: Iterable[admin_pb2.AuditRow],
+    credentials: Credentials,
+    heads: Sequence[common_pb2.AuditHead] = (),
+) -> int:
+    """Verify all rows that a guardian exported, against the CA of `credentials`; return how many there are.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
+            guardian signed.
+    """
+    return ledger.verify_export(
+        map(_stored, rows),
+        ca_pem=credentials.ca_pem,
+        federation=credentials.identity.federation,
+        heads=heads,
+    )
+
+
+def read_head(content: bytes, name: str) -> common_pb2.AuditHead:
+    """A head that a party kept; raises `data.unreadable`, naming the file, where it is none."""
+    try:
+        return common_pb2.AuditHead.FromString(content)
+    except DecodeError as exc:
+        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{name} is no audit head.") from exc
+
+
+def _stored(row: admin_pb2.AuditRow) -> StoredAuditRow:
+    return StoredAuditRow(
+        sequence=row.sequence,
+        time_unix_ms=row.time_unix_ms,
+        payload=row.payload,
+        previous=row.previous,
+        hash=row.hash,
+        signed=row.signed.SerializeToString(),
+    )
 
 
 def _federation(ca_pem: bytes, path: Path) -> str:
@@ -75,10 +115,3 @@ def _read(path: Path) -> bytes:
         raise OstrakaError(
             ErrorCode.DATA_MISSING, f"{path} cannot be read ({exc.strerror}); check its path."
         ) from exc
-
-
-def _head(path: Path) -> common_pb2.AuditHead:
-    try:
-        return common_pb2.AuditHead.FromString(_read(path))
-    except DecodeError as exc:
-        raise OstrakaError(ErrorCode.DATA_UNREADABLE, f"{path} is no audit head.") from exc

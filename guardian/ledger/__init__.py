@@ -23,7 +23,7 @@ from guardian.ledger.values import (
     UnitEvent,
     UnitKey,
 )
-from guardian.ledger.verify import verify
+from guardian.ledger.verify import verify, verify_export
 
 __all__ = [
     "Budget",
@@ -49,4 +49,5 @@ __all__ = [
     "open_guardian_ledger",
     "restore",
     "verify",
+    "verify_export",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, inspect, select
 
@@ -29,8 +29,10 @@ from guardian.ledger.schema import (
     units,
 )
 from guardian.ledger.schema import audit as audit_table
+from guardian.ledger.values import StoredAuditRow
 
 AuditRow = Row[Any]
+Link = TypeVar("Link", AuditRow, StoredAuditRow)
 _AT_ONCE = 1000
 
 
@@ -77,13 +79,18 @@ def known_version(connection: Connection, name: str) -> int:
 
 
 def chain(connection: Connection) -> Iterator[AuditRow]:
-    """Audit rows in order, each one after its place and hash are checked.
+    """Audit rows in order, each one after `chained` checked it."""
+    return chained(_stream(connection, select(audit_table).order_by(audit_table.c.sequence)))
+
+
+def chained(rows: Iterable[Link]) -> Iterator[Link]:
+    """All rows of a log, each one after its place and hash are checked.
 
     Raises:
         OstrakaError: `ledger.tampered` naming the first row that is missing, moved or altered.
     """
     expected, previous = 1, audit.GENESIS
-    for row in _stream(connection, select(audit_table).order_by(audit_table.c.sequence)):
+    for row in rows:
         if row.sequence != expected:
             raise tampered(f"audit row {expected} is missing")
         if row.previous != previous:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from sqlalchemy import Connection
 
 from common.clock import ManualClock
 from common.errors import ErrorCode, OstrakaError
@@ -14,6 +13,7 @@ from common.identity import Role, verify_signed
 from common.protocol import AUDIT_CONTEXT
 from guardian.ledger import audit, integrity
 from guardian.ledger.storage import open_storage
+from guardian.ledger.values import StoredAuditRow
 from protos.ostraka.v1 import common_pb2
 
 
@@ -40,18 +40,34 @@ def verify(
         with storage.read() as connection:
             integrity.check_schema(connection, storage.name)
             storage.check_health(connection)
-            rows = _signed_rows(connection, ca_pem, federation, heads)
+            rows = _signed(integrity.chain(connection), ca_pem, federation, heads)
             integrity.check_tables(connection, rows)
             return audit.head(connection)
     finally:
         storage.close()
 
 
-def _signed_rows(
-    connection: Connection, ca_pem: bytes, federation: str, heads: Sequence[common_pb2.AuditHead]
-) -> Iterator[integrity.AuditRow]:
+def verify_export(
+    rows: Iterable[StoredAuditRow],
+    *,
+    ca_pem: bytes,
+    federation: str,
+    heads: Sequence[common_pb2.AuditHead] = (),
+) -> int:
+    """Check all rows of an exported log as `verify` does, but for the tables, and return how many there are.
+
+    Raises:
+        OstrakaError: `ledger.tampered` naming the first bad row; `message.invalid` for a kept head that no
+            guardian signed.
+    """
+    return sum(1 for _ in _signed(integrity.chained(rows), ca_pem, federation, heads))
+
+
+def _signed(
+    rows: Iterator[integrity.Link], ca_pem: bytes, federation: str, heads: Sequence[common_pb2.AuditHead]
+) -> Iterator[integrity.Link]:
     kept = sorted(heads, key=lambda head: head.sequence)
-    for row in integrity.chain(connection):
+    for row in rows:
         _check_signature(row, ca_pem, federation)
         while kept and kept[0].sequence <= row.sequence:
             _check_kept(kept.pop(0), row, ca_pem, federation)
@@ -60,7 +76,7 @@ def _signed_rows(
         _check_kept(head, row, ca_pem, federation)
 
 
-def _check_signature(row: integrity.AuditRow, ca_pem: bytes, federation: str) -> None:
+def _check_signature(row: integrity.Link, ca_pem: bytes, federation: str) -> None:
     try:
         signed = common_pb2.Signed.FromString(row.signed)
     except DecodeError:
@@ -73,7 +89,7 @@ def _check_signature(row: integrity.AuditRow, ca_pem: bytes, federation: str) ->
         raise integrity.tampered(f"audit row {row.sequence} is not signed by the guardian") from exc
 
 
-def _check_kept(head: common_pb2.AuditHead, row: integrity.AuditRow, ca_pem: bytes, federation: str) -> None:
+def _check_kept(head: common_pb2.AuditHead, row: integrity.Link, ca_pem: bytes, federation: str) -> None:
     if (head.sequence, head.hash) == (row.sequence, row.hash):
         return
     if head.signed.payload != audit.head_payload(head.sequence, head.hash):
