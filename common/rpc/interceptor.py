@@ -1,7 +1,7 @@
 """The one place where calls are admitted and errors become statuses."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, cast
 
 import grpc
 import structlog
@@ -11,11 +11,9 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.rpc.calls import Calls
 from common.rpc.expiry import Reminder
+from common.rpc.handlers import Handler, behaviour_of, maker_of
 from common.rpc.peers import check_peer
 from common.rpc.status import to_status
-
-Behaviour = Callable[[Any, grpc.ServicerContext], Any]
-Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class Gate(grpc.ServerInterceptor):
@@ -57,7 +55,7 @@ class Gate(grpc.ServerInterceptor):
 
 
 def _wrapped(handler: Handler, check: Callable[[grpc.ServicerContext], None]) -> Handler:
-    inner: Behaviour = _behaviour(handler)
+    inner = behaviour_of(handler)
 
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         try:
@@ -73,26 +71,11 @@ def _wrapped(handler: Handler, check: Callable[[grpc.ServicerContext], None]) ->
         except Exception as error:
             _abort(context, error)
 
-    return _maker(handler)(
+    return maker_of(handler)(
         stream if handler.response_streaming else answer,
         request_deserializer=handler.request_deserializer,
         response_serializer=handler.response_serializer,
     )
-
-
-def _behaviour(handler: Handler) -> Behaviour:
-    behaviours = (handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream)
-    return next(behaviour for behaviour in behaviours if behaviour is not None)
-
-
-def _maker(handler: Handler) -> "Callable[..., Handler]":
-    if handler.request_streaming:
-        if handler.response_streaming:
-            return grpc.stream_stream_rpc_method_handler
-        return grpc.stream_unary_rpc_method_handler
-    if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler
-    return grpc.unary_unary_rpc_method_handler
 
 
 def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:

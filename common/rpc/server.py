@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -18,8 +19,12 @@ from common.rpc.about import ABOUT_SERVICE, About
 from common.rpc.calls import CUT_EVERY_S, Calls
 from common.rpc.expiry import Reminder
 from common.rpc.interceptor import Gate
+from common.rpc.metered import Metered
 from common.rpc.peers import peer_identity
 from protos.ostraka.v1 import site_pb2_grpc
+
+if TYPE_CHECKING:
+    from common.telemetry.rpc import RpcMetrics
 
 __all__ = ["BoundServer", "make_server", "peer_identity"]
 
@@ -50,6 +55,7 @@ def make_server(
     *,
     insecure: bool = False,
     cut_every_s: float = CUT_EVERY_S,
+    metrics: "RpcMetrics | None" = None,
 ) -> BoundServer:
     """Bind a server to `listen`; it takes calls once started.
 
@@ -62,6 +68,7 @@ def make_server(
         clock: tells whether the credentials are valid now.
         insecure: serve without TLS, on loopback only; callers are then who they claim to be.
         cut_every_s: seconds after which calls under way are held against the revocation list again.
+        metrics: where calls are counted, if anywhere.
 
     Raises:
         OstrakaError: server.port_in_use, server.insecure_refused, config.invalid, or identity.* for own
@@ -73,7 +80,7 @@ def make_server(
         secured.check_valid(clock)
     server = grpc.server(
         ThreadPoolExecutor(THREADS),
-        interceptors=[_gate(credentials, secured, roles, clock, cut_every_s)],
+        interceptors=[Metered(metrics), _gate(credentials, secured, roles, clock, cut_every_s)],
         options=[("grpc.so_reuseport", 0)],
     )
     for add in servicers:

@@ -8,6 +8,7 @@ from grpc_status import rpc_status
 from common.errors import ErrorCode, OstrakaError, status_of
 
 DOMAIN = "ostraka"
+DETAILS_KEY = "grpc-status-details-bin"
 
 
 def to_status(error: OstrakaError) -> grpc.Status:
@@ -26,7 +27,20 @@ def from_call(call: grpc.Call) -> OstrakaError | None:
         status = rpc_status.from_call(call)
     except ValueError:
         return None
-    for detail in status.details if status else ():
+    return None if status is None else _error(status)
+
+
+def refused_with(context: grpc.ServicerContext) -> ErrorCode | None:
+    """The code that a server refused a call with; None where it has not refused it in this form."""
+    for key, value in context.trailing_metadata() or ():  # type: ignore[attr-defined, unused-ignore]
+        if key == DETAILS_KEY:
+            error = _error(status_pb2.Status.FromString(value))
+            return None if error is None else error.code
+    return None
+
+
+def _error(status: status_pb2.Status) -> OstrakaError | None:
+    for detail in status.details:
         info = error_details_pb2.ErrorInfo()
         if detail.Unpack(info) and info.domain == DOMAIN:
             return OstrakaError(_code(info.reason), status.message, **info.metadata)

@@ -15,9 +15,8 @@ SEED = bytes(range(32))
 
 @pytest.fixture
 def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
-    """Reads what was logged after `configure_logging`, beside no other handlers."""
+    """Reads what was logged after `configure_logging`."""
     monkeypatch.setenv("GRPC_VERBOSITY", "ERROR")
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
 
     def read() -> list[dict[str, Any]]:
         said = capsys.readouterr()
@@ -56,7 +55,10 @@ def test_other_libraries_log_the_same_way(lines: Lines) -> None:
     assert (entry["logger"], entry["level"], entry["session"]) == ("uvicorn.error", "warning", "5e55")
 
 
-def test_a_message_that_does_not_fit_its_arguments_is_logged_without_them(lines: Lines) -> None:
+def test_a_message_that_does_not_fit_its_arguments_is_logged_without_them(
+    lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     configure_logging()
     logging.getLogger("alembic").error("%d rows", SEED)
     (entry,) = lines()

@@ -1,0 +1,124 @@
+"""Every call of a server is measured, traced, and logged under the ids that it is about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import structlog
+from google.protobuf.message import Message
+
+from common.rpc.handlers import Handler, behaviour_of, maker_of
+from common.rpc.status import refused_with
+from common.telemetry.calls import SIZED, ids_of, told_name
+from common.telemetry.tracing import span
+
+if TYPE_CHECKING:
+    from common.telemetry.rpc import RpcMetrics
+
+OK = "ok"
+
+
+class Metered(grpc.ServerInterceptor):
+    """Stands before all others, so that what they refuse is measured, too."""
+
+    def __init__(self, metrics: RpcMetrics | None, timer: Callable[[], float] = time.perf_counter) -> None:
+        """Take where calls are counted; `timer` in seconds."""
+        self._metrics = metrics
+        self._timer = timer
+
+    def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Handler | None],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        """Wrap the call's handler."""
+        handler, method = continuation(handler_call_details), told_name(handler_call_details.method)
+        if handler is None:
+            return None
+        behaviour = behaviour_of(handler)
+
+        def answer(request: Any, context: grpc.ServicerContext) -> Any:
+            with self._call(method, context) as call:
+                return call.sent(behaviour(call.read(request), context))
+
+        def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+            with self._call(method, context) as call:
+                yield from map(call.sent, behaviour(call.read(request), context))
+
+        return maker_of(handler)(
+            stream if handler.response_streaming else answer,
+            request_deserializer=handler.request_deserializer,
+            response_serializer=handler.response_serializer,
+        )
+
+    @contextmanager
+    def _call(self, method: str | None, context: grpc.ServicerContext) -> Iterator[_Call]:
+        """One call, from its first message to its last; of an untold one the ids alone are kept, for logs."""
+        structlog.contextvars.clear_contextvars()
+        try:
+            if method is None:
+                yield _Call(_ignore)
+            else:
+                with span(method, "server", context.invocation_metadata()) as note:
+                    yield from self._measured(method, _Call(note), context)
+        finally:
+            structlog.contextvars.clear_contextvars()
+
+    def _measured(self, method: str, call: _Call, context: grpc.ServicerContext) -> Iterator[_Call]:
+        began, code = self._timer(), OK
+        if self._metrics:
+            self._metrics.began(method)
+        try:
+            yield call
+        except BaseException:
+            code = _refusal(context)
+            raise
+        finally:
+            call.note(code=code, received=call.bytes_in)
+            if method in SIZED:
+                call.note(sent=call.bytes_out)
+            if self._metrics:
+                self._metrics.ended(method, code, self._timer() - began, call.bytes_in, call.bytes_out)
+
+
+@dataclass
+class _Call:
+    """What goes through a call, in the thread that answers it; `note` takes attributes of its span."""
+
+    note: Callable[..., None]
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    def read(self, request: Any) -> Any:
+        """The request, or the stream of it, seen as it is read."""
+        return self._came(request) if isinstance(request, Message) else map(self._came, request)
+
+    def sent(self, reply: Any) -> Any:
+        """A reply on its way out."""
+        self.bytes_out += reply.ByteSize() if isinstance(reply, Message) else 0
+        return reply
+
+    def _came(self, message: Any) -> Any:
+        self.bytes_in += message.ByteSize() if isinstance(message, Message) else 0
+        ids = ids_of(message)
+        if ids:
+            structlog.contextvars.bind_contextvars(**ids)
+            self.note(**ids)
+        return message
+
+
+def _refusal(context: Any) -> str:
+    """The code that a call was refused with, as its caller reads it; "cancelled" where nobody waits."""
+    code = refused_with(context)
+    if code is not None:
+        return str(code)
+    return "internal" if context.is_active() else "cancelled"
+
+
+def _ignore(**_: Any) -> None:
+    """Takes attributes of no span."""

@@ -1,0 +1,58 @@
+"""What may be told of a call: which are counted and traced, whose sizes, and which ids it is about."""
+
+import re
+from typing import Any
+
+from google.protobuf.message import DecodeError, Message
+
+from protos.ostraka.v1 import common_pb2
+
+PACKAGE = "/ostraka.v1."
+UNTOLD = frozenset({"Guardian/BeginTally", "Guardian/GarbleTally", "Guardian/CompareTally"})
+"""Steps of a blind tally: how many there are, how large and how long, says how many queries passed."""
+SIZED = frozenset(
+    f"Guardian/{method}"
+    for method in (
+        *("Register", "Reconcile", "Plan", "OpenSession", "OpenBatch", "SubmitBallots", "Prepare"),
+        *("OpenCheck", "ReleasedUpdate", "CloseSession"),
+    )
+) | {f"Party/{method}" for method in ("Vote", "Begin", "Garble", "Evaluate", "Compare")}
+"""Calls whose replies have a size that the plan says. Of all others it may say what was answered."""
+_ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
+
+
+def told_name(method: str) -> str | None:
+    """`Service/Method` of a full method name, or None for a call that nothing is told of."""
+    name = method.removeprefix(PACKAGE)
+    return None if name == method or name in UNTOLD else name
+
+
+def ids_of(message: Any) -> dict[str, Any]:
+    """The session and batch that a request is about, as it says itself; empty where it says none.
+
+    Nothing has been checked by then, so an id that could be none is left out.
+    """
+    if not isinstance(message, Message):
+        return {}
+    fields = message.DESCRIPTOR.fields_by_name
+    if "session_id" in fields:
+        return _ids(message)
+    if "header" in fields and message.HasField("header"):
+        return ids_of(getattr(message, "header"))  # noqa: B009 - generated stubs know no such field here
+    if "ticket" in fields and message.HasField("ticket"):
+        return _of_ticket(getattr(message, "ticket"))  # noqa: B009
+    return {}
+
+
+def _of_ticket(signed: Any) -> dict[str, Any]:
+    try:
+        return _ids(common_pb2.Ticket.FromString(signed.payload))
+    except (AttributeError, DecodeError):
+        return {}
+
+
+def _ids(message: Any) -> dict[str, Any]:
+    session, batch = message.session_id, getattr(message, "batch_id", 0)
+    if not _ID.fullmatch(session):
+        return {}
+    return {"session": session, "batch": batch} if batch else {"session": session}

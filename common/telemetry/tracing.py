@@ -1,0 +1,152 @@
+"""Traces across roles (OpenTelemetry), off unless OTEL_EXPORTER_OTLP_ENDPOINT names a collector.
+
+Spans carry ids, roles, methods, codes and sizes that the plan says; never payloads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from common.errors import ErrorCode, OstrakaError
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Span, Tracer
+
+ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
+Kind = Literal["internal", "server", "client"]
+Pairs = Sequence[tuple[str, str | bytes]]
+
+_tracers: list[Tracer] = []
+"""That of this process, while it is traced."""
+
+
+@contextmanager
+def tracing(role: str, site: str, exporter: SpanExporter | None = None) -> Iterator[None]:
+    """Within the block spans of this process go to `exporter`; by default to the environment's collector.
+
+    Does nothing without either, or where the process is traced already.
+
+    Raises:
+        OstrakaError: `config.invalid` where the collector is named and the extra [otel] is missing.
+    """
+    if _tracers or (exporter is None and not os.environ.get(ENDPOINT)):
+        yield
+        return
+    try:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise _missing() from error
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": f"ostraka-{role}", "service.instance.id": site}),
+        shutdown_on_exit=False,
+    )
+    provider.add_span_processor(BatchSpanProcessor(exporter or _otlp()))
+    _tracers.append(provider.get_tracer("ostraka"))
+    try:
+        yield
+    finally:
+        _tracers.clear()
+        provider.shutdown()
+
+
+def traced() -> bool:
+    """Whether spans of this process go anywhere."""
+    return bool(_tracers)
+
+
+@contextmanager
+def span(
+    name: str, kind: Kind = "internal", came: Pairs | None = None, **attributes: str | int
+) -> Iterator[Callable[..., None]]:
+    """A span over the block, which gets what sets further attributes; an error's code is noted on it.
+
+    Args:
+        name: of the span.
+        kind: "server" and "client" for the two sides of a call.
+        came: metadata that a call came with; the span continues the caller's trace.
+        attributes: named "ostraka." and the key.
+    """
+    if not _tracers:
+        yield _ignore
+        return
+    from opentelemetry import trace
+
+    begun = begin_span(name, kind, came)
+    with trace.use_span(begun, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        _note(begun, attributes)
+        try:
+            yield lambda **more: _note(begun, more)
+        except BaseException as error:
+            code = error.code if isinstance(error, OstrakaError) else type(error).__name__
+            _fail(begun, str(code))
+            raise
+
+
+def begin_span(name: str, kind: Kind = "internal", came: Pairs | None = None) -> Span:
+    """A span that the caller ends; call it only while `traced`."""
+    from opentelemetry import propagate, trace
+
+    carrier = {key: value for key, value in came or () if isinstance(value, str)}
+    context = propagate.extract(carrier) if carrier else None
+    return _tracers[0].start_span(name, context, trace.SpanKind[kind.upper()])
+
+
+def end_span(begun: Span, code: str, **attributes: str | int) -> None:
+    """End a span with the code of its outcome."""
+    _note(begun, attributes)
+    if code == "ok":
+        _note(begun, {"code": code})
+    else:
+        _fail(begun, code)
+    begun.end()
+
+
+def carried(begun: Span) -> tuple[tuple[str, str], ...]:
+    """Metadata (W3C trace context) by which the other side of a call continues a span's trace."""
+    from opentelemetry import propagate, trace
+
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier, trace.set_span_in_context(begun))
+    return tuple(carrier.items())
+
+
+def _note(begun: Span, attributes: Mapping[str, str | int]) -> None:
+    for key, value in attributes.items():
+        begun.set_attribute(f"ostraka.{key}", value)
+
+
+def _fail(begun: Span, code: str) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    begun.set_status(Status(StatusCode.ERROR, code))
+    _note(begun, {"code": code})
+
+
+def _ignore(**_: str | int) -> None:
+    """Takes attributes of no span."""
+
+
+def _otlp() -> SpanExporter:
+    """What the environment says; over HTTP unless it says gRPC."""
+    kind = "grpc" if os.environ.get(PROTOCOL) == "grpc" else "http"
+    try:
+        module: Any = import_module(f"opentelemetry.exporter.otlp.proto.{kind}.trace_exporter")
+    except ImportError as error:
+        raise _missing() from error
+    exporter: SpanExporter = module.OTLPSpanExporter()
+    return exporter
+
+
+def _missing() -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"{ENDPOINT} asks for traces, which need a library: install ostraka[otel], or unset the variable.",
+    )
