@@ -1,0 +1,49 @@
+"""The lock files of the images: every package at one version, with the hashes of its files."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deploy.images.roles import DEVICES, ROLES, ROOT, build_requirements, requirements
+
+FOLDER = ROOT / "deploy" / "locks"
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+_HEADER = "# Made by `make locks`. Python 3.11 on x86-64 Linux.\n"
+
+
+def files() -> dict[str, list[str]]:
+    """Every lock file's name with what it is to satisfy; the guardian runs on no GPU, so it has one."""
+    locks = {"build.txt": build_requirements(), "guardian.txt": requirements("guardian")}
+    for role in ROLES[1:]:
+        locks |= {f"{role}-{device}.txt": requirements(role) for device in DEVICES}
+    return locks
+
+
+def write(lock: str, wanted: list[str]) -> None:
+    """Resolve `wanted` anew and write `deploy/locks/<lock>`; files for the GPU take the builds of PyPI alone.
+
+    Others look at PyTorch's index of CPU builds, too, or at what pip's own settings name instead.
+
+    Raises:
+        subprocess.CalledProcessError: pip-compile found no answer; it has said why.
+    """
+    with TemporaryDirectory() as folder:
+        source, resolved = Path(folder, "requirements.in"), Path(folder, "requirements.txt")
+        source.write_text("\n".join(wanted) + "\n", encoding="utf-8")
+        command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--generate-hashes", "--strip-extras"]
+        command += ["--allow-unsafe", "--no-header", "--no-annotate", "--no-emit-options"]
+        command += ["--output-file", str(resolved), str(source)]
+        subprocess.run(command, check=True, env=_environment(lock))  # noqa: S603
+        (FOLDER / lock).write_text(_HEADER + resolved.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _environment(lock: str) -> dict[str, str]:
+    """The settings of pip under which a lock file is resolved."""
+    own = dict(os.environ)
+    if lock.endswith("-cuda.txt"):
+        return {**own, "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""}
+    if "PIP_FIND_LINKS" not in own and "PIP_EXTRA_INDEX_URL" not in own:
+        own["PIP_EXTRA_INDEX_URL"] = TORCH_CPU_INDEX
+    return own

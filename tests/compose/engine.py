@@ -1,0 +1,182 @@
+"""A real container engine with Ostraka's images, also on a machine without one and where no image registry answers.
+
+`python -m tests.compose.engine` makes everything that the compose file needs.
+"""
+
+import atexit
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deploy.images import build as images
+from deploy.images import locks
+from deploy.images.roles import ROLES, ROOT
+
+PYTHON = "python:3.11-slim-bookworm"
+POSTGRES = "postgres:17-bookworm"
+STAND_INS = Path(__file__).parent / "stand_ins"
+STAND_IN = "ostraka.stand-in"
+"""Label of an image that was made here in place of a registry's: the digest of what it was made from."""
+
+PULL_S = 600.0
+START_S = 60.0
+
+
+@cache
+def ensure() -> tuple[str, ...]:
+    """The command of compose; `docker` answers from then on.
+
+    What is missing is installed from Debian's packages. An engine that had to be started is stopped when
+    this process ends.
+    """
+    _install({"docker": "docker.io", "docker-compose": "docker-compose"})
+    if not _answers("docker", "info"):
+        _start_engine()
+    return ("docker", "compose") if _answers("docker", "compose", "version") else ("docker-compose",)
+
+
+@cache
+def base_image() -> bool:
+    """Have the Dockerfile's base image, pulled or made from Debian's packages; whether a registry answered."""
+    if _pulled(PYTHON):
+        return True
+    packages = ("ca-certificates", "python3", "python3-venv", "python-is-python3")
+    _import_debian(PYTHON, packages, 'CMD ["python3"]')
+    return False
+
+
+@cache
+def postgres_image() -> None:
+    """Have the compose file's PostgreSQL, pulled or, with Debian's packages behind the same settings, made."""
+    if _pulled(POSTGRES):
+        return
+    _import_debian("ostraka-stand-in-postgres-base", ("ca-certificates", "postgresql"))
+    folder = STAND_INS / "postgres"
+    digest = _digest(file.read_bytes() for file in sorted(folder.iterdir()))
+    if _made_from(POSTGRES) == digest:
+        return
+    settings = ["--network", "none", "--build-arg", "BASE=ostraka-stand-in-postgres-base"]
+    _run("docker", "build", "--quiet", "--label", f"{STAND_IN}={digest}", "--tag", POSTGRES, *settings, str(folder))
+
+
+@cache
+def wheelhouse() -> Path:
+    """The folder `build/wheelhouse` with every wheel of the lock files, found with this machine's settings of pip."""
+    wanted = [lock for lock in locks.files() if not lock.endswith("-cuda.txt")]
+    digest = _digest((locks.FOLDER / lock).read_bytes() for lock in wanted)
+    folder, stamp = images.WHEELHOUSE, images.WHEELHOUSE / "made-from"
+    if stamp.is_file() and stamp.read_text() == digest:
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    for lock in wanted:
+        options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--dest", str(folder)]
+        _run(sys.executable, "-m", "pip", "download", *options, "--requirement", str(locks.FOLDER / lock))
+    stamp.write_text(digest)
+    return folder
+
+
+@cache
+def build() -> None:
+    """Have the three images, built from the working tree as it is."""
+    if base_image():
+        images.build(ROLES)
+        return
+    wheelhouse()
+    images.build(ROLES, options=("--network", "none"))
+
+
+def prepare() -> tuple[str, ...]:
+    """Have engine and images, and return the command of compose."""
+    command = ensure()
+    build()
+    postgres_image()
+    return command
+
+
+def _import_debian(image: str, packages: Iterable[str], *changes: str) -> None:
+    """Make `image` of Debian's smallest system and `packages`, unless it is there."""
+    packages = tuple(packages)
+    digest = _digest(package.encode() for package in packages)
+    if _made_from(image) == digest:
+        return
+    _install({"debootstrap": "debootstrap"})
+    with TemporaryDirectory() as folder:
+        system = Path(folder, "system")
+        chosen = f"--include={','.join(packages)}"
+        _run("debootstrap", "--variant=minbase", chosen, "bookworm", str(system), quiet=True)
+        for waste in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"):
+            shutil.rmtree(system / waste, ignore_errors=True)
+        archive = Path(folder, "system.tar")
+        _run("tar", "--create", "--file", str(archive), "--directory", str(system), ".")
+        said = [option for change in (f"LABEL {STAND_IN}={digest}", *changes) for option in ("--change", change)]
+        _run("docker", "import", *said, str(archive), image, quiet=True)
+
+
+def _pulled(image: str) -> bool:
+    """Whether `image` is a registry's: it was pulled before, or is now."""
+    if _answers("docker", "image", "inspect", image) and _made_from(image) is None:
+        return True
+    try:
+        return subprocess.run(["docker", "pull", "--quiet", image], timeout=PULL_S).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _made_from(image: str) -> str | None:
+    """The digest that a stand-in was made from; none for what is no stand-in."""
+    template = f'{{{{index .Config.Labels "{STAND_IN}"}}}}'
+    command = ["docker", "image", "inspect", "--format", template, image]
+    shown = subprocess.run(command, capture_output=True, text=True)
+    return shown.stdout.strip() or None
+
+
+def _install(packages: dict[str, str]) -> None:
+    """Install the Debian package of every program that is missing."""
+    missing = [package for program, package in packages.items() if shutil.which(program) is None]
+    if missing:
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        _run("apt-get", "update", quiet=True)
+        subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", *missing], check=True, env=quiet)
+
+
+def _start_engine() -> None:
+    """Start dockerd for as long as this process lives."""
+    log = images.ROOT / "build" / "dockerd.log"
+    log.parent.mkdir(exist_ok=True)
+    with log.open("wb") as file:
+        daemon = subprocess.Popen(["dockerd"], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    atexit.register(_stop, daemon)
+    deadline = time.monotonic() + START_S
+    while not _answers("docker", "info"):
+        if daemon.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"No container engine came up; {log} says why.")
+        time.sleep(0.2)
+
+
+def _stop(daemon: subprocess.Popen[bytes]) -> None:
+    daemon.terminate()
+    daemon.wait(START_S)
+
+
+def _answers(*command: str) -> bool:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+
+def _run(*command: str, quiet: bool = False) -> None:
+    shown = subprocess.DEVNULL if quiet else None
+    subprocess.run(command, check=True, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=shown)
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+if __name__ == "__main__":
+    prepare()
