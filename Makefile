@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test heavy lint audit chaos protos bench train-mnist clean
+.PHONY: install demo test test-compose heavy lint audit chaos protos bench train-mnist clean
 
 install: .venv/installed
 
@@ -16,6 +16,9 @@ demo: install
 
 test: install
 	$(PY) -m pytest
+
+test-compose: install
+	$(PY) -m pytest -m compose -n 0 tests/compose
 
 heavy: install
 	$(PY) -m pytest -m heavy

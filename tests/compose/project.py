@@ -1,0 +1,152 @@
+"""A running project of docker-compose.yml, told to do things and asked what it did."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from client.state import STATE_FILE, RunState
+from deploy.images.roles import ROOT
+
+NAME = "ostraka-test"
+LOGS = ROOT / "build" / "compose-logs"
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ended, with what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Project:
+    """One project; `command` is how compose is called here."""
+
+    command: tuple[str, ...]
+
+    def compose(self, *arguments: str) -> str:
+        """What a command of compose prints; fails the test where it fails."""
+        return succeeded(self._compose(*arguments))
+
+    def one_off(self, service: str, *arguments: str, entrypoint: str = "ostraka") -> Ended:
+        """Run a command in a new container of a service, without those that it depends on."""
+        return self._compose(
+            "run", "--rm", "--no-deps", "-T", "--entrypoint", entrypoint, service, *arguments
+        )
+
+    def started(self, name: str, service: str, *arguments: str) -> str:
+        """Start `ostraka` with these arguments in a new container of a service, and return its name."""
+        container = f"{NAME}-{name}"
+        run = ("run", "--detach", "--no-deps", "--name", container, "--entrypoint", "ostraka")
+        self.compose(*run, service, *arguments)
+        return container
+
+    def container(self, service: str) -> str:
+        """The id of a service's container, running or not."""
+        label = f"label=com.docker.compose.service={service}"
+        own, lasting = f"label=com.docker.compose.project={NAME}", "label=com.docker.compose.oneoff=False"
+        found = docker(
+            "ps", "--all", "--quiet", "--filter", label, "--filter", own, "--filter", lasting
+        ).split()
+        assert len(found) == 1, f"{service} has the containers {found}"
+        return found[0]
+
+    def containers(self) -> dict[str, dict[str, Any]]:
+        """What the engine knows of every service's container, by service."""
+        own = f"label=com.docker.compose.project={NAME}"
+        found = json.loads(docker("inspect", *docker("ps", "--all", "--quiet", "--filter", own).split()))
+        return {one["Config"]["Labels"]["com.docker.compose.service"]: one for one in found}
+
+    def wait_healthy(self, service: str) -> None:
+        """Wait until a server says that it serves."""
+        until(lambda: inspect(self.container(service), ".State.Health.Status") == "healthy", 180)
+
+    def kill(self, service: str) -> None:
+        """Kill a service's process; it stays down."""
+        docker("kill", "--signal", "KILL", self.container(service))
+
+    def start(self, service: str) -> None:
+        """Start a service that is down, and wait until it serves."""
+        docker("start", self.container(service))
+        self.wait_healthy(service)
+
+    def admin(self, *arguments: str) -> Any:
+        """What an administrator's command of `ostraka guardian` says as JSON."""
+        said = succeeded(self.one_off("budgets", "guardian", *arguments, "--site", "/site", "--json", "-"))
+        return json.loads(said)
+
+    def logs(self, service: str) -> str:
+        """All that a service wrote."""
+        ended = _run("docker", "logs", self.container(service))
+        return ended.out + ended.err
+
+    def save_logs(self) -> Path:
+        """Write the log of every container of the project, running or not, and return the folder."""
+        LOGS.mkdir(parents=True, exist_ok=True)
+        own = f"label=com.docker.compose.project={NAME}"
+        for name in docker("ps", "--all", "--format", "{{.Names}}", "--filter", own).split():
+            ended = _run("docker", "logs", "--timestamps", name)
+            (LOGS / f"{name}.log").write_text(ended.out + ended.err, encoding="utf-8")
+        return LOGS
+
+    def clean(self) -> None:
+        """Remove all that the project made: containers, networks, volumes."""
+        self._compose("--profile", "confidential", "down", "--volumes", "--remove-orphans", "--timeout", "5")
+        own = f"label=com.docker.compose.project={NAME}"
+        if left := docker("ps", "--all", "--quiet", "--filter", own).split():
+            docker("rm", "--force", "--volumes", *left)
+            self._compose("down", "--volumes", "--remove-orphans")
+
+    def _compose(self, *arguments: str) -> Ended:
+        return _run(*self.command, "--project-name", NAME, *arguments)
+
+
+def docker(*arguments: str) -> str:
+    """What a command of docker prints; fails the test where it fails."""
+    return succeeded(_run("docker", *arguments))
+
+
+def inspect(container: str, field: str) -> str:
+    """One field of what the engine knows of a container."""
+    return docker("inspect", "--format", f"{{{{{field}}}}}", container).strip()
+
+
+def succeeded(ended: Ended) -> str:
+    """What a command printed that has to end well."""
+    assert ended.status == 0, f"ended with {ended.status}: {ended.err or ended.out}"
+    return ended.out
+
+
+def state_of(container: str, run: str) -> RunState | None:
+    """What a run in /report has come to, as its container sees it; None before it begins."""
+    ended = _run("docker", "cp", f"{container}:/report/{run}/{STATE_FILE}", "-")
+    if ended.status != 0:
+        return None
+    text = ended.out[ended.out.index("{") : ended.out.rindex("}") + 1]
+    return RunState.model_validate_json(text)
+
+
+def exit_status(container: str, timeout_s: float) -> int:
+    """Wait until a container ends, and return its status."""
+    until(lambda: inspect(container, ".State.Status") == "exited", timeout_s)
+    return int(inspect(container, ".State.ExitCode"))
+
+
+def until(condition: Callable[[], bool], timeout_s: float) -> None:
+    """Return once a condition holds; fail after a while."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"did not come about in {timeout_s:g} s"
+        time.sleep(POLL_S)
+
+
+def _run(*command: str) -> Ended:
+    ended = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return Ended(ended.returncode, ended.stdout, ended.stderr)

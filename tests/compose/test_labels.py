@@ -1,0 +1,50 @@
+import pytest
+
+from deploy.compose.federation import ENCRYPTED, SETTINGS
+from deploy.simulation.split import split_data
+from tests.compose.charges import require_intact
+from tests.compose.project import Project, docker, exit_status, state_of
+
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
+
+PLAIN = SETTINGS.queries - ENCRYPTED
+ENDED_S = 300
+
+
+def right(project: Project, service: str, run: str, first: int) -> tuple[int, float]:
+    """How many queries got a label, and which part of the labels is the true one."""
+    state = state_of(project.container(service), run)
+    assert state is not None
+    assert state.closed
+    given = {query: label for query, label in state.by_query().items() if label is not None}
+    truth = split_data(SETTINGS).truth[first:]
+    return len(given), sum(truth[query] == label for query, label in given.items()) / len(given)
+
+
+def require_report(project: Project, service: str, run: str) -> None:
+    """The page and the table lie on the volume, whole."""
+    for name, part in (("report.html", b"</html>"), ("labels.csv", b"label")):
+        assert part.decode() in docker("cp", f"{project.container(service)}:/report/{run}/{name}", "-")
+
+
+def test_labels_come_out_and_are_mostly_right(project: Project) -> None:
+    answered, accuracy = right(project, "delta", "plain", 0)
+    assert answered >= 60
+    assert accuracy >= 0.75
+    require_report(project, "delta", "plain")
+    require_intact(project)
+
+
+def test_the_confidential_profile_labels_too_and_leaves_the_first_report(project: Project) -> None:
+    before = state_of(project.container("delta"), "plain")
+    project.compose("--profile", "confidential", "up", "--detach", "--no-build")
+    assert exit_status(project.container("delta-confidential"), ENDED_S) == 0
+    answered, accuracy = right(project, "delta-confidential", "confidential", PLAIN)
+    assert answered >= 25
+    assert accuracy >= 0.7
+    state = state_of(project.container("delta-confidential"), "confidential")
+    assert state is not None
+    assert (state.parsed_plan().encoding, state.parsed_plan().tally) == ("ckks", "blind")
+    require_report(project, "delta-confidential", "confidential")
+    assert state_of(project.container("delta"), "plain") == before
+    require_intact(project)
