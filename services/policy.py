@@ -23,6 +23,8 @@ class PartySection(BaseModel):
     task: Path = Path("task.toml")
     max_votes_per_person: Annotated[int, Field(ge=1)] = 1
     """Votes that one person's records can change in one query; charges grow with its square."""
+    device: Literal["cpu", "cuda"] | None = None
+    """What its operator expects teachers to vote on: `ostraka site check` fails where there is no such one."""
 
 
 class Policy(BaseModel):

@@ -106,7 +106,7 @@ class FederationFile(BaseModel):
             _check_names(role, [entry.site for entry in getattr(self, role)])
         for entry in (*self.party, *self.query):
             if entry.site == self.guardian.site:
-                role = "party" if entry in self.party else "query"
+                role = Role.PARTY if entry in self.party else Role.QUERY
                 raise ValueError(
                     f"[guardian] and [[{role}]] are both {entry.site}: the guardian must be independent of"
                     " whoever answers or asks, so name another site"

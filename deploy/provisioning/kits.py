@@ -133,9 +133,10 @@ def _write_kit(
     compose = compose_fragment(site, version("ostraka"), gpu=gpu and site.role == "party")
     (site.folder / COMPOSE_FILE).write_text(compose, encoding="utf-8")
     url_file = federation.guardian.url_file if site.role == "guardian" else None
+    text = readme(site, str(url_file) if url_file else None)
     if site.role in ("party", "query"):
         (site.folder / DATA_FOLDER).mkdir()
-    (site.folder / README_FILE).write_text(readme(site, url_file and str(url_file)), encoding="utf-8")
+    (site.folder / README_FILE).write_text(text, encoding="utf-8")
     _open_to_all(site.folder)
 
 

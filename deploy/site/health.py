@@ -36,7 +36,8 @@ def is_serving(folder: Path, *, timeout_s: float = TIMEOUT_S) -> bool:
     options = [("grpc.ssl_target_name_override", identity.server_name), ("grpc.enable_http_proxy", 0)]
     with grpc.secure_channel(own_address(site), grpc.ssl_channel_credentials(*pems), options) as channel:
         try:
-            answer: bytes = channel.unary_unary(CHECK)(WHOLE_SERVER, timeout=timeout_s)
+            call = channel.unary_unary(CHECK, request_serializer=bytes, response_deserializer=bytes)
+            answer = call(WHOLE_SERVER, timeout=timeout_s)
         except grpc.RpcError:
             return False
     return answer == SERVING

@@ -1,0 +1,58 @@
+"""What a check finds, and what it is given."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from common.clock import Clock
+from common.config import SiteConfig
+from common.identity import Credentials
+
+State = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found.
+
+    Attributes:
+        check: what was looked at.
+        state: "ok", "warning" for what works for now, "failed" for what does not.
+        sentence: what was found, and how to put it right.
+    """
+
+    check: str
+    state: State
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The site that is checked.
+
+    Attributes:
+        folder: its folder.
+        site: what its site.toml says.
+        credentials: its keys and certificates; None where they cannot be used.
+        clock: tells now.
+    """
+
+    folder: Path
+    site: SiteConfig
+    credentials: Credentials | None
+    clock: Clock
+
+
+def ok(check: str, sentence: str) -> Finding:
+    """All is well."""
+    return Finding(check, "ok", sentence)
+
+
+def warning(check: str, sentence: str) -> Finding:
+    """It works for now."""
+    return Finding(check, "warning", sentence)
+
+
+def failed(check: str, sentence: str) -> Finding:
+    """It does not work."""
+    return Finding(check, "failed", sentence)

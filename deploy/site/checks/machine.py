@@ -1,0 +1,85 @@
+"""What the machine has to have: space, memory, and the device that was asked for."""
+
+import shutil
+from pathlib import Path
+
+from deploy.site.checks.finding import Finding, failed, ok, warning
+
+MIB, GIB = 2**20, 2**30
+DISK_FAILS, DISK_WARNS = 100 * MIB, GIB
+MEMORY_FAILS, MEMORY_WARNS = 256 * MIB, GIB
+MEMINFO = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def disk(folder: Path) -> Finding:
+    """Whether there is space where a site keeps what it must not lose."""
+    return enough_disk(folder, shutil.disk_usage(folder).free)
+
+
+def enough_disk(folder: Path, free: int) -> Finding:
+    """Judge `free` bytes at `folder`."""
+    check, there = f"disk: {folder}", f"{_size(free)} are free at {folder}"
+    if free < DISK_FAILS:
+        return failed(check, f"{there}, and {_size(DISK_FAILS)} are the least; make room first.")
+    if free < DISK_WARNS:
+        return warning(check, f"{there}; make room before it is full, when nothing is answered.")
+    return ok(check, f"{there}.")
+
+
+def memory() -> Finding:
+    """Whether there is memory, on this machine and within the limit of a container."""
+    return enough_memory(min(_of_machine(), _of_container()))
+
+
+def enough_memory(available: float) -> Finding:
+    """Judge `available` bytes."""
+    if available == float("inf"):
+        return ok("memory", "This system does not say how much memory is available.")
+    there = f"{_size(available)} of memory are available"
+    if available < MEMORY_FAILS:
+        return failed("memory", f"{there}, and {_size(MEMORY_FAILS)} are the least; give it more.")
+    if available < MEMORY_WARNS:
+        return warning("memory", f"{there}; models of any size need more.")
+    return ok("memory", f"{there}.")
+
+
+def device(folder: Path) -> Finding:
+    """Whether a party's teachers can vote on what its site.toml asks for."""
+    from common.config import load_section
+    from services.policy import PartySection
+
+    if load_section(folder, "party", PartySection).device != "cuda":
+        return ok("device", "No GPU is asked for.")
+    import torch
+
+    if torch.cuda.is_available():
+        return ok("device", f"Teachers vote on {torch.cuda.get_device_name()}.")
+    return failed(
+        "device",
+        'site.toml has device = "cuda" in [party], and torch finds no GPU; install its driver and a CUDA'
+        " build of torch, or take the line out to vote on the CPU.",
+    )
+
+
+def _of_machine() -> float:
+    try:
+        lines = MEMINFO.read_text().splitlines()
+    except OSError:
+        return float("inf")
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0]) * 1024 if found else float("inf")
+
+
+def _of_container() -> float:
+    """What is left of this control group's limit, `inf` where it has none."""
+    try:
+        limit = (CGROUP / "memory.max").read_text().strip()
+        used = int((CGROUP / "memory.current").read_text())
+    except (OSError, ValueError):
+        return float("inf")
+    return float("inf") if limit == "max" else float(int(limit) - used)
+
+
+def _size(amount: float) -> str:
+    return f"{amount / GIB:.1f} GiB" if amount >= GIB else f"{amount / MIB:.0f} MiB"

@@ -1,0 +1,28 @@
+"""The tables of site.toml that belong to one role."""
+
+from pathlib import Path
+
+from common.config import load_section
+from common.errors import OstrakaError
+from deploy.site.checks.finding import Finding, failed, ok
+
+TABLES = "site.toml tables"
+
+
+def tables(folder: Path, role: str) -> Finding:
+    """Whether the tables that a server of this role reads are valid."""
+    try:
+        if role == "guardian":
+            from guardian.ledger.site import ledger_location
+            from guardian.policy import load_policy
+
+            load_policy(folder)
+            ledger_location(folder)
+        elif role == "party":
+            from services.policy import PartySection, Policy
+
+            load_section(folder, "party", PartySection)
+            load_section(folder, "policy", Policy)
+    except OstrakaError as error:
+        return failed(TABLES, error.message)
+    return ok(TABLES, f"What a {role} reads is valid.")
