@@ -67,4 +67,14 @@ def pod(manifests: list[Manifest]) -> Manifest:
 
 
 def containers(manifests: list[Manifest]) -> list[Manifest]:
-    return [*pod(manifests)["initContainers"], *pod(manifests)["containers"]]
+    return [*pod(manifests).get("initContainers", []), *pod(manifests)["containers"]]
+
+
+def mounted(container: Manifest) -> dict[str, str]:
+    """Names of a container's volumes by where they are."""
+    return {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+
+
+def volume(manifests: list[Manifest], name: str) -> Manifest:
+    (found,) = (volume for volume in pod(manifests)["volumes"] if volume["name"] == name)
+    return dict(found)

@@ -8,7 +8,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from tests.deploy.helm.charts import CHARTS, NEEDED, Helm, containers, of_kind, pod, the
+from common.serving import DRAIN_S
+from tests.deploy.helm.charts import CHARTS, NEEDED, Helm, containers, mounted, of_kind, pod, the, volume
 
 PEERS = [{"ipBlock": {"cidr": "10.0.0.0/8"}}, {"namespaceSelector": {"matchLabels": {"a": "b"}}}]
 COMMON: dict[str, Any] = {
@@ -100,25 +101,16 @@ def test_secrets_are_named_and_never_rendered(helm: Helm, chart: str) -> None:
 
 
 @every_chart
-def test_keys_lie_in_memory_with_the_mode_that_they_must_have(helm: Helm, chart: str) -> None:
-    manifests = helm.render(chart)
-    (first,) = pod(manifests)["initContainers"]
-    install, mode, target, *files = first["command"]
-    assert (install, mode) == ("install", "--mode=0600")
-    assert {"/kit/tls.key", "/kit/signing.key", "/kit/crl.pem", "/kit/ca.crt"} < set(files)
-    (name,) = (
-        mount["name"]
-        for mount in first["volumeMounts"]
-        if mount["mountPath"] == target.removeprefix("--target-directory=")
-    )
-    (volume,) = (volume for volume in pod(manifests)["volumes"] if volume["name"] == name)
-    assert volume["emptyDir"]["medium"] == "Memory"
+def test_a_server_reads_its_keys_from_a_secret_that_it_cannot_write(helm: Helm, chart: str) -> None:
+    manifests = helm.render(chart, credentialsSecret="made-before")
+    (server,) = pod(manifests)["containers"]
+    name = mounted(server)["/credentials"]
+    assert volume(manifests, name)["secret"] == {"secretName": "made-before", "defaultMode": 0o440}
+    assert next(mount for mount in server["volumeMounts"] if mount["name"] == name)["readOnly"]
 
 
 @every_chart
 def test_kubernetes_waits_until_a_server_has_drained(helm: Helm, chart: str) -> None:
-    from common.serving import DRAIN_S
-
     assert pod(helm.render(chart))["terminationGracePeriodSeconds"] > 2 * DRAIN_S
 
 

@@ -8,7 +8,7 @@ import pytest
 from common.config import SITE_FILE, load_site
 from guardian.ledger.site import ledger_address
 from guardian.policy import load_policy
-from tests.deploy.helm.charts import Helm, containers, of_kind, pod, the
+from tests.deploy.helm.charts import Helm, containers, mounted, of_kind, pod, the, volume
 
 CHART = "ostraka-guardian"
 PUBLIC = ["a.example:7000", "b.example:7000", "c.example:8000"]
@@ -33,13 +33,21 @@ def test_every_replica_reads_its_own_address(
         assert (site.role, site.federation, site.site) == ("guardian", "pilot", "guardian")
         assert ledger_address(tmp_path, site.listen) == address
         assert load_policy(tmp_path).min_quorum == 3
-    (config,) = (
-        mount
-        for container in containers(manifests)
-        for mount in container["volumeMounts"]
-        if mount["name"] == "config"
-    )
-    assert config["subPathExpr"] == "$(POD_NAME).toml"
+    (server,) = pod(manifests)["containers"]
+    (config,) = (mount for mount in server["volumeMounts"] if mount["name"] == "config")
+    assert (config["mountPath"], config["subPathExpr"]) == ("/site/site.toml", "$(POD_NAME).toml")
+    (named,) = server["env"]
+    assert named == {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+
+
+def test_the_ledgers_key_lies_in_memory(helm: Helm) -> None:
+    manifests = helm.render(CHART)
+    first, server = containers(manifests)
+    assert first["command"] == ["install", "--mode=0600", "--target-directory=/site", "/ledger/ledger.key"]
+    assert mounted(first)["/site"] == mounted(server)["/site"]
+    assert volume(manifests, mounted(server)["/site"])["emptyDir"]["medium"] == "Memory"
+    assert volume(manifests, mounted(first)["/ledger"])["secret"]["secretName"] == "guardian-ledger"
+    assert "/ledger" not in mounted(server)
 
 
 def test_every_replica_has_a_service_of_its_own(helm: Helm) -> None:
