@@ -79,13 +79,12 @@ def test_a_hospital_cut_off_is_done_without_and_comes_back(project: Project) -> 
     require_all_told(project, with_all)
 
 
-@pytest.mark.parametrize(("server", "said"), [("beta", "party.draining"), ("guardian", "guardian.draining")])
-def test_a_server_told_to_stop_ends_well_and_loses_nothing(project: Project, server: str, said: str) -> None:
+@pytest.mark.parametrize("server", ["beta", "guardian"])
+def test_a_server_told_to_stop_ends_well_and_loses_nothing(project: Project, server: str) -> None:
     run = Run(project, f"stop-{server}")
     run.wait_released(3)
     container = project.container(server)
     docker("stop", "--time", "40", container)
     assert inspect(container, ".State.ExitCode") == "0"
-    assert said in project.logs(server)
     project.start(server)
     require_all_told(project, run)
