@@ -169,6 +169,20 @@ def report_command(
     write_json(figures, json)
 
 
+@app.command("status")
+def status_command(
+    site: SiteFolder,
+    run: Annotated[Path | None, typer.Option("--run", help="Folder of a run: how far it is.")] = None,
+    json: JsonFile = None,
+) -> None:
+    """Show certificates, who can be reached, this site's sessions, and how far a run is."""
+    from client import status
+
+    found = status.query_status(site, run)
+    status.show(found, Console(stderr=json == "-"))
+    write_json(status.as_json(found), json)
+
+
 def _label(
     site: Path,
     pool: Path,

@@ -91,6 +91,18 @@ def audit_head(
     typer.echo(f"Wrote audit head {head.sequence} to {out}.")
 
 
+@app.command("status")
+def status_command(site: Site, json: Json = None) -> None:
+    """Show certificates, teachers, what was answered and spent, and what the guardian says of this party."""
+    from rich.console import Console
+
+    from services import status
+
+    found = status.party_status(site)
+    status.show(found, Console(stderr=json == "-"))
+    write_json(status.as_json(found), json)
+
+
 @app.command()
 def serve(
     site: Site,

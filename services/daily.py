@@ -37,3 +37,9 @@ def check_day(db: sqlite3.Connection, asked: Asked, limit: int, now: float) -> N
             "send a smaller batch, go on later, or go on without this party.",
             left=str(left),
         )
+
+
+def asked_in_day(db: sqlite3.Connection, now: float) -> dict[str, int]:
+    """Queries of each querying party, by certificate URI, that were answered in the 24 hours before `now`."""
+    recent = "SELECT querier, SUM(queries) FROM asked WHERE recorded_unix_s > ? GROUP BY querier"
+    return dict(db.execute(recent, (now - DAY_S,)).fetchall())

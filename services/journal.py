@@ -15,7 +15,7 @@ import structlog
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
 from services.charges import Cap, Charge
-from services.daily import Asked, check_day, keep_asked
+from services.daily import Asked, asked_in_day, check_day, keep_asked
 from services.journal_file import JournalFile
 
 PAGE = 1000
@@ -61,6 +61,18 @@ class Journal:
         with self._file.reading() as db:
             return Spending(order).total(db)
 
+    def cap_used(self) -> float | None:
+        """What part of the operator's cap is used; none without one."""
+        if self._cap is None or self._spending is None:
+            return None
+        with self._file.reading() as db:
+            return self._spending.total(db) / self._cap.amount
+
+    def asked_in_day(self, now: float) -> dict[str, int]:
+        """Queries of each querying party, by certificate URI, in the 24 hours before `now`."""
+        with self._file.reading() as db:
+            return asked_in_day(db, now)
+
     def check(self, charges: Sequence[Charge], asked: Asked, now: float) -> None:
         """Raise what `record` would raise for a new batch: `party.cap_reached`, `policy.daily_limit`."""
         with self._file.reading() as db:
@@ -104,12 +116,12 @@ class Journal:
     def audit_head(self) -> common_pb2.AuditHead | None:
         """The latest head of the guardian's audit log that this party was sent."""
         with self._file.reading() as db:
-            return _head(db)[0]
+            return head_of(db)[0]
 
     def epoch(self) -> int:
         """How often the guardian's ledger had been restored when that head was sent."""
         with self._file.reading() as db:
-            return _head(db)[1]
+            return head_of(db)[1]
 
     def keep_head(self, head: common_pb2.AuditHead, epoch: int = 0) -> None:
         """Keep `head` if it is of a later epoch than the one kept, or later in the same.
@@ -119,7 +131,7 @@ class Journal:
         is logged.
         """
         with self._file.transaction() as db:
-            kept, kept_epoch = _head(db)
+            kept, kept_epoch = head_of(db)
             if kept is not None and epoch == kept_epoch and _contradict(kept, head):
                 structlog.get_logger().error("audit_log_rewritten", sequence=head.sequence)
             if kept is not None and (epoch, head.sequence) <= (kept_epoch, kept.sequence):
@@ -194,7 +206,8 @@ def _row(charge: Charge) -> tuple[str, int, int, float, str, str]:
     return *cost, charge.group, charge.adjacency
 
 
-def _head(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
+def head_of(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
+    """The latest audit head, None before the first, and its epoch."""
     row = db.execute("SELECT head, epoch FROM audit_head").fetchone()
     return (None, 0) if row is None else (common_pb2.AuditHead.FromString(row[0]), row[1])
 

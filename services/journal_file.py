@@ -5,8 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from common.errors import ErrorCode, OstrakaError
+from common.storage import storage_full
 
 VERSION = 3
 _WITH_CHARGES = 2
@@ -56,16 +58,19 @@ _CLASSES_BEFORE = 2
 class JournalFile:
     """A SQLite file of the journal's tables; one thread at a time, other processes may wait."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create it; raises `ledger.read_only`, `.locked`, `.tampered` or `.newer`."""
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open it, or create it unless `read_only`, which also leaves an earlier version as it is.
+
+        Raises `ledger.read_only`, `.locked`, `.tampered`, `.newer` or `.older`, and `storage.full`.
+        """
         self._path = path
         self._lock = threading.Lock()
         with self._errors():
-            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
+            self._db = _connected(path, read_only)
             current = self._version() == VERSION
-        if not current:
+        if read_only:
+            _check_version(self._version(), path)
+        elif not current:
             with self.transaction() as db:
                 _migrate(db, self._version(), path)
 
@@ -104,12 +109,36 @@ class JournalFile:
             raise _explained(exc, self._path) from exc
 
 
-def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
+def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+    target = f"file:{quote(str(path.absolute()))}?mode={'ro' if read_only else 'rwc'}"
+    db = sqlite3.connect(target, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    if not read_only:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+    return db
+
+
+def _check_version(version: int, path: Path) -> None:
+    """Raise `ledger.newer` or `ledger.older` for a journal that this version does not read."""
+    if version < VERSION:
+        raise OstrakaError(
+            ErrorCode.LEDGER_OLDER,
+            f"The journal {path} was written by an earlier version: start `ostraka party serve` once, which "
+            "brings it up to date.",
+        )
+    _check_not_newer(version, path)
+
+
+def _check_not_newer(version: int, path: Path) -> None:
     if version > VERSION:
         raise OstrakaError(
             ErrorCode.LEDGER_NEWER,
             f"The journal {path} was written by a later version: run that one; this one would misread it.",
         )
+
+
+def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
+    _check_not_newer(version, path)
     if version == VERSION:
         return
     if version < _WITH_CHARGES:
@@ -145,8 +174,9 @@ def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
             ErrorCode.LEDGER_LOCKED,
             f"The journal {path} is in use by another process: stop that one, then try again.",
         )
+    if exc.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL:
+        return storage_full(path.parent)
     return OstrakaError(
         ErrorCode.LEDGER_READ_ONLY,
-        f"The journal {path} cannot be written: give this user write access to its folder and check that "
-        "the disk is not full.",
+        f"The journal {path} cannot be written: give this user write access to its folder.",
     )

@@ -1,0 +1,54 @@
+"""How long a site's own certificates are good, and which revocation list it has."""
+
+from dataclasses import dataclass
+
+from common.clock import Clock
+from common.config import SiteConfig
+from common.errors import OstrakaError
+from common.identity import Credentials
+from common.status.problem import Problem
+
+DAY_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """A site's own certificates as they stand now.
+
+    Attributes:
+        identity: whom they name.
+        expires_unix_s: when the first of them expires.
+        days_left: until then; below zero afterwards.
+        revocations: number of the revocation list that the site has, zero for none.
+        problem: why nobody would accept them, if so.
+    """
+
+    identity: str
+    expires_unix_s: int
+    days_left: float
+    revocations: int
+    problem: Problem | None
+
+
+def certificates_of(site: SiteConfig, clock: Clock) -> Certificates:
+    """Read them from where the site keeps them.
+
+    Raises:
+        OstrakaError: config.invalid where they cannot be read.
+    """
+    credentials = Credentials.of(site)
+    return Certificates(
+        credentials.identity.uri,
+        int(credentials.expires_unix_s),
+        round((credentials.expires_unix_s - clock.now()) / DAY_S, 1),
+        credentials.revocations.number,
+        _problem(credentials, clock),
+    )
+
+
+def _problem(credentials: Credentials, clock: Clock) -> Problem | None:
+    try:
+        credentials.check_valid(clock)
+    except OstrakaError as error:
+        return Problem.of(error)
+    return None

@@ -1,0 +1,23 @@
+"""What stands in the way of something, as an error says it."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from common.errors import OstrakaError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A stable code and its sentence."""
+
+    code: str
+    message: str
+
+    @classmethod
+    def of(cls, error: OstrakaError) -> Self:
+        """What an error says."""
+        return cls(error.code.value, error.message)
+
+    def __str__(self) -> str:
+        """As it is shown everywhere."""
+        return f"[{self.code}] {self.message}"

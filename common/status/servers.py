@@ -1,0 +1,102 @@
+"""Which servers of the federation a site can reach, in which version."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import grpc
+
+from common.clock import Clock
+from common.config import SiteConfig, split_addresses
+from common.errors import OstrakaError
+from common.identity import Credentials, Identity, Role
+from common.rpc import call_error, open_channel
+from common.status.problem import Problem
+from protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2, site_pb2_grpc
+
+CALL_S = 5.0
+"""How long a server has to answer, in seconds."""
+AT_ONCE = 16
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server as it answered.
+
+    Attributes:
+        site: its name.
+        address: where it was called.
+        version: of its software; empty where it did not answer.
+        clock_ahead_s: how far its clock is ahead of this one, in seconds, by no better than the call took.
+        revocations: number of its revocation list.
+        problem: why it did not answer, if so.
+    """
+
+    site: str
+    address: str
+    version: str = ""
+    clock_ahead_s: float = 0.0
+    revocations: int = 0
+    problem: Problem | None = None
+
+
+def guardians(site: SiteConfig, clock: Clock) -> list[Server]:
+    """Every replica of the guardian, in the order of the site's `site.toml`."""
+    expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    return _ask_all(site, [(address, expected) for address in split_addresses(site.guardian)], clock)
+
+
+def parties(site: SiteConfig, clock: Clock) -> list[Server]:
+    """Every party that the site's `site.toml` names."""
+    named = [(at, Identity(site.federation, name, Role.PARTY)) for name, at in site.parties.items()]
+    return _ask_all(site, named, clock)
+
+
+def standing(
+    site: SiteConfig, servers: Sequence[Server], clock: Clock
+) -> guardian_pb2.StandingReply | Problem:
+    """What the first of the guardian's replicas that answered says of this site, else why none says it."""
+    expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    answered = next((server for server in servers if server.problem is None), servers[0])
+    if answered.problem is not None:
+        return answered.problem
+    try:
+        return _call(site, answered.address, expected, clock, _standing)
+    except OstrakaError as error:
+        return Problem.of(error)
+
+
+def _ask_all(site: SiteConfig, named: Sequence[tuple[str, Identity]], clock: Clock) -> list[Server]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda one: _ask(site, one[0], one[1], clock), named))
+
+
+def _ask(site: SiteConfig, address: str, expected: Identity, clock: Clock) -> Server:
+    try:
+        about = _call(site, address, expected, clock, _about)
+    except OstrakaError as error:
+        return Server(expected.site, address, problem=Problem.of(error))
+    ahead = about.time_unix_ms / 1000 - clock.now()
+    return Server(expected.site, address, about.version, round(ahead, 1), about.revocations)
+
+
+def _call(
+    site: SiteConfig, address: str, expected: Identity, clock: Clock, call: Callable[[grpc.Channel], T]
+) -> T:
+    with open_channel(Credentials.of(site), address, expected, clock=clock) as channel:
+        try:
+            return call(channel)
+        except grpc.RpcError as exc:
+            raise call_error(exc) from exc
+
+
+def _about(channel: grpc.Channel) -> site_pb2.AboutReply:
+    return site_pb2_grpc.SiteStub(channel).About(site_pb2.AboutRequest(), timeout=CALL_S)
+
+
+def _standing(channel: grpc.Channel) -> guardian_pb2.StandingReply:
+    request = guardian_pb2.StandingRequest()
+    return guardian_pb2_grpc.GuardianStub(channel).Standing(request, timeout=CALL_S)
