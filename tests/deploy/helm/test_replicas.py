@@ -99,6 +99,9 @@ def serve(processes: Supervisor, release: Release, number: int) -> Child:
     words = [release.moved(word, site) for word in container["args"]]
     child = processes.start(Job(f"guardian-{number}", [*words, "--ready-file", str(ready)]))
     assert processes.wait_ready(child, ready, READY_S) == release.addresses[number]
+    ostraka, *probe = container["readinessProbe"]["exec"]["command"]
+    assert ostraka == "ostraka"
+    processes.run_all([Job("probe", [release.moved(word, site) for word in probe])], at_once=1)
     return child
 
 
@@ -107,7 +110,7 @@ def test_a_session_goes_on_at_the_other_replica(
 ) -> None:
     clock = Ahead()
     first = serve(processes, release, 0)
-    with running(release.start_pod(1), clock=clock) as address:
+    with running(release.start_pod(1), clock=clock, sleep=lambda _: None) as address:
         here, there = Calls(federation, release.addresses[0]), Calls(federation, address)
         here.prepare_all()
         session = here.open(plan(queries=40)).session_id
