@@ -53,10 +53,10 @@ def make_crl(
         .issuer_name(ca.subject)
         .last_update(now)
         .next_update(now + timedelta(days=CRL_DAYS))
-        .add_extension(x509.CRLNumber(1 + (_number(old) if old else 0)), critical=False)
+        .add_extension(x509.CRLNumber(1 + (0 if old is None else _number(old))), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
     )
-    kept = list(old or ())
+    kept = [] if old is None else list(old)
     for entry in kept:
         builder = builder.add_revoked_certificate(entry)
     for serial in sorted(set(serials) - {entry.serial_number for entry in kept}):

@@ -70,6 +70,11 @@ def test_lists_number_themselves_and_forget_nothing(ca: CertificateAuthority, cl
     assert (ca.folder / CRL).read_bytes() == second.pem
 
 
+def test_a_list_that_revokes_nothing_counts_as_one(ca: CertificateAuthority, clock: ManualClock) -> None:
+    lists = [read_crl(ca.revoke(serials, clock), ca_pem(ca)) for serials in ((), (), (7,))]
+    assert [one.number for one in lists] == [1, 2, 3]
+
+
 def test_a_list_of_another_ca_or_none_at_all_is_refused(ca: CertificateAuthority, clock: ManualClock) -> None:
     foreign = CertificateAuthority.create(NAME, clock).revoke([5], clock)
     for pem, code in ((foreign, ErrorCode.IDENTITY_FOREIGN), (b"nothing", ErrorCode.IDENTITY_INVALID)):
