@@ -98,6 +98,7 @@ class Permissions:
             ca_pem=self.credentials.ca_pem,
             clock=self.clock,
             invalid=code,
+            revocations=self.credentials.revocations,
         )
 
 

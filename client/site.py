@@ -44,7 +44,7 @@ def load_site_task(folder: Path, file: Path | None = None) -> Task:
 @contextmanager
 def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
     """The guardian over mTLS; calls under way end when the block is left."""
-    credentials = Credentials.load(site.folder)
+    credentials = Credentials.of(site)
     credentials.check_valid(clock)
     connect = partial(open_channel, credentials, expected=guardian_of(site), clock=clock)
     with closing(Replicas(connect, site.guardian)) as replicas:
@@ -60,7 +60,7 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
         yield Peers(
             guardian=stack.enter_context(connect_guardian(site, clock, retry)),
             parties=parties,
-            permissions=Permissions(Credentials.load(site.folder), guardian_of(site), clock),
+            permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
             pool=pool,
         )
 
@@ -70,7 +70,7 @@ def connect_parties(
     site: SiteConfig, sites: Collection[str], kind: type[P], clock: Clock, retry: Retry, *, threads: int
 ) -> Iterator[tuple[dict[str, P], ThreadPoolExecutor]]:
     """The parties `sites` over mTLS, and a pool to call them by; calls under way end with the block."""
-    credentials = Credentials.load(site.folder)
+    credentials = Credentials.of(site)
     parties = {
         name: kind(
             name,

@@ -13,7 +13,7 @@ from common.identity.identity import DnsLabel
 
 SITE_FILE = "site.toml"
 # Tables that are read by their owners with `load_section`.
-SECTIONS = frozenset({"ledger", "party", "policy", "query", "training"})
+SECTIONS = frozenset({"ledger", "party", "policy", "query", "telemetry", "training"})
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, read_signed
+from common.identity import Credentials, Identity, read_signed
 from common.mechanism import AnyMechanism
 from common.mechanism.message import mechanism_of
 from common.privacy import worst_case
@@ -22,7 +22,11 @@ MOST_RECEIPTS = 2_000_000
 
 
 def read_receipts(
-    requests: Iterable[guardian_pb2.ReconcileRequest], party: Identity, *, ca_pem: bytes, clock: Clock
+    requests: Iterable[guardian_pb2.ReconcileRequest],
+    party: Identity,
+    *,
+    credentials: Credentials,
+    clock: Clock,
 ) -> list[common_pb2.Receipt]:
     """All receipts of a stream, each message signed by `party`.
 
@@ -36,9 +40,10 @@ def read_receipts(
             RECEIPTS_CONTEXT,
             common_pb2.Receipts(),
             signer=party,
-            ca_pem=ca_pem,
+            ca_pem=credentials.ca_pem,
             clock=clock,
             invalid=ErrorCode.MESSAGE_INVALID,
+            revocations=credentials.revocations,
         )
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")

@@ -60,6 +60,11 @@ class Registrar:
             entering=_groups(signed.payload) - self._groups_of(party.site),
         )
 
+    def newer_revocations(self, number: int) -> bytes:
+        """The revocation list in force (PEM) where it is newer than a party's `number`; else empty."""
+        current = self._credentials.revocations.current
+        return current.pem if current.number > number else b""
+
     def reconcile(
         self, party: Identity, requests: Iterable[guardian_pb2.ReconcileRequest]
     ) -> guardian_pb2.ReconcileReply:
@@ -69,7 +74,7 @@ class Registrar:
             OstrakaError: `message.invalid` for receipts that `party` did not sign or that say nothing,
                 `message.too_large`, `budget.missing`.
         """
-        receipts = read_receipts(requests, party, ca_pem=self._credentials.ca_pem, clock=self._clock)
+        receipts = read_receipts(requests, party, credentials=self._credentials, clock=self._clock)
         owed = worst_cases(self._ledger, party.site, receipts)
         charged = self._ledger.reconcile(party.site, owed, groups=self._groups_of(party.site))
         return guardian_pb2.ReconcileReply(
@@ -82,14 +87,14 @@ class Registrar:
         return set() if kept is None else _groups(kept.manifest)
 
     def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
-        """A head that this guardian signed; None for one whose certificate has expired since."""
+        """A head that this guardian signed; None if its certificate has expired since, or was revoked."""
         guardian = self._credentials.identity.site
         try:
             self._verify(head.signed, AUDIT_CONTEXT, Role.GUARDIAN, guardian, ErrorCode.MESSAGE_INVALID)
         except OstrakaError as exc:
-            if exc.code is not ErrorCode.IDENTITY_EXPIRED:
+            if exc.code not in (ErrorCode.IDENTITY_EXPIRED, ErrorCode.IDENTITY_REVOKED):
                 raise
-            structlog.get_logger().warning("kept_head_expired", sequence=head.sequence)
+            structlog.get_logger().warning("kept_head_unproved", sequence=head.sequence, code=exc.code)
             return None
         if head.signed.payload != head.sequence.to_bytes(8, "big") + head.hash:
             raise OstrakaError(
@@ -110,6 +115,7 @@ class Registrar:
             role=role,
             site=site,
             invalid=invalid,
+            revocations=self._credentials.revocations,
         )
 
 

@@ -23,6 +23,7 @@ from guardian.ledger.site import ledger_address, ledger_location
 from guardian.noise import Ahead, NoiseSource, OpenDpNoise
 from guardian.policy import PolicyInForce, load_policy
 from guardian.registration import Registrar
+from guardian.revoking import following
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
 from guardian.sessions.schedule import Schedule
@@ -68,12 +69,14 @@ def running(
     it takes does not depend on who else is busy.
     """
     clock = clock or SystemClock()
-    site, credentials, policy = load_site(folder), Credentials.load(folder), load_policy(folder)
+    site, policy = load_site(folder), load_policy(folder)
+    credentials = Credentials.of(site)
     with (
         threadpool_limits(1, "blas"),
         _alone(folder),
         open_guardian_ledger(folder, credentials, clock, ledger_address(folder, site.listen)) as ledger,
         beating(ledger, superseded),
+        following(ledger, credentials.revocations),
         closing(Ahead(noise or OpenDpNoise())) as ahead,
     ):
         schedule = Schedule(time.monotonic, sleep)

@@ -50,7 +50,12 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.RegisterReply:
         """Keep a party's signed manifest."""
         kept = self._registrar.register(peer_identity(context), request)
-        return guardian_pb2.RegisterReply(audit_head=kept.head, epoch=kept.epoch, reconcile=kept.reconcile)
+        return guardian_pb2.RegisterReply(
+            audit_head=kept.head,
+            epoch=kept.epoch,
+            reconcile=kept.reconcile,
+            revocations=self._registrar.newer_revocations(request.revocations),
+        )
 
     def Reconcile(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.ReconcileRequest], context: grpc.ServicerContext

@@ -64,7 +64,9 @@ def _agreement(site: Path, group: str, adjacency: str, number: int) -> common_pb
 
 
 def _sign(site: Path, agreed: common_pb2.Agreement, out: Path) -> None:
-    signed = Credentials.load(site).sign(AGREEMENT_CONTEXT, agreed.SerializeToString(deterministic=True))
+    signed = Credentials.of(load_site(site)).sign(
+        AGREEMENT_CONTEXT, agreed.SerializeToString(deterministic=True)
+    )
     try:
         out.write_bytes(signed.SerializeToString())
     except OSError as exc:

@@ -146,6 +146,7 @@ class Checker:
             ca_pem=self.credentials.ca_pem,
             clock=self.clock,
             invalid=code,
+            revocations=self.credentials.revocations,
         )
 
     def _check_time(self, grant: common_pb2.Grant, *, may_be_over: bool) -> None:

@@ -89,16 +89,29 @@ class GuardianLink:
         A guardian whose ledger was restored is then told of everything that this party ever answered.
         """
         signed = self._credentials.sign(MANIFEST_CONTEXT, manifest.SerializeToString(deterministic=True))
-        request = guardian_pb2.RegisterRequest(manifest=signed, kept_head=self._journal.audit_head())
+        request = guardian_pb2.RegisterRequest(
+            manifest=signed,
+            kept_head=self._journal.audit_head(),
+            revocations=self._credentials.revocations.number,
+        )
 
         def register(channel: grpc.Channel) -> guardian_pb2.RegisterReply:
             return GuardianStub(channel).Register(request, timeout=CALL_TIMEOUT_S)
 
         reply = self._call(register, attempts=attempts)
+        self._revoke(reply.revocations)
         if reply.reconcile:
             self._reconcile(attempts)
         else:
             self._keep(reply.audit_head, reply.epoch)
+
+    def _revoke(self, newer: bytes) -> None:
+        """Puts the guardian's revocation list into force; one that the CA did not sign is refused."""
+        if newer:
+            try:
+                self._credentials.revocations.accept(newer)
+            except OstrakaError as exc:
+                structlog.get_logger().error("revocations.refused", sentence=exc.message)
 
     def submit(self, share: Share) -> None:
         """Sends one batch's share until the guardian acknowledges it; raises what it refuses with."""
@@ -148,6 +161,7 @@ class GuardianLink:
                 role=Role.GUARDIAN,
                 site=self._guardian.site,
                 invalid=ErrorCode.LEDGER_TAMPERED,
+                revocations=self._credentials.revocations,
             )
         except OstrakaError as exc:
             structlog.get_logger().error("audit_head_refused", sequence=head.sequence, code=exc.code)

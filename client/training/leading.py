@@ -125,7 +125,7 @@ def lead(
     """
     clock, retry = clock or SystemClock(), retry or Retry()
     site, task = _site(folder), load_site_task(folder)
-    credentials = Credentials.load(folder)
+    credentials = Credentials.of(site)
     credentials.check_valid(clock)
     run = out or folder / RUN
     with held(run), ExitStack() as stack:

@@ -28,6 +28,7 @@ def read_agreement(signed: common_pb2.Signed, credentials: Credentials, clock: C
         federation=credentials.identity.federation,
         role=Role.PARTY,
         invalid=ErrorCode.AGREEMENT_INVALID,
+        revocations=credentials.revocations,
     )
     try:
         agreed = common_pb2.Agreement.FromString(signed.payload)

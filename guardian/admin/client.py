@@ -28,7 +28,8 @@ def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) 
     Raises:
         OstrakaError: what the guardian refused with, or why it could not be reached.
     """
-    site, credentials = load_site(folder), Credentials.load(folder)
+    site = load_site(folder)
+    credentials = Credentials.of(site)
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     replicas = Replicas(lambda address: open_channel(credentials, address, expected), site.guardian)
     with closing(replicas):

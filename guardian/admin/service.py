@@ -7,6 +7,7 @@ from guardian.admin.audit import Audit
 from guardian.admin.consent import Consent
 from guardian.admin.parties import Parties
 from guardian.admin.policies import PolicyAdmin
+from guardian.admin.revocations import Revoking
 from guardian.admin.sessions import Sessions
 from protos.ostraka.v1 import admin_pb2
 
@@ -17,5 +18,5 @@ ROLES: Mapping[str, frozenset[Role]] = {
 }
 
 
-class AdminService(Parties, Consent, PolicyAdmin, Sessions, Audit):
+class AdminService(Parties, Consent, PolicyAdmin, Revoking, Sessions, Audit):
     """Serves administrators; the role is checked before a method runs."""

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from common.clock import Clock, SystemClock
+from common.config import load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.protocol import AUDIT_CONTEXT
@@ -60,7 +61,7 @@ def _means(site: Path) -> Means:
             f"{site} has no {KEY_FILE}, the key that its ledger and all backups of it were made with; put"
             " it back first.",
         )
-    credentials = Credentials.load(site)
+    credentials = Credentials.of(load_site(site))
     return Means(
         clock=SystemClock(),
         cipher=Cipher(load_or_create_key(site)),

@@ -111,7 +111,7 @@ class Accounts:
                 self._reconcile(row, now_ms)
             case "policy_applied":
                 self.policies[row["version"]] = (row["toml_sha256"], row["reason"], now_ms)
-            case "lost_head_seen":
+            case "lost_head_seen" | "revocations_applied":
                 pass
             case _:
                 return False

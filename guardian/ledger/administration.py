@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 
-from guardian.ledger import budgets, endings, parties, policies, reconcile
+from guardian.ledger import budgets, endings, parties, policies, reconcile, revocations
 from guardian.ledger.reader import LedgerReader
 from guardian.ledger.transaction import Transaction, retried
 from guardian.ledger.values import Budget, Owed, Registered, StoredParty, StoredPolicy, UnitKey
@@ -206,13 +206,19 @@ class Administration(LedgerReader, ABC):
         with self._write() as tx:
             return reconcile.reconcile(tx, site, owed, groups)
 
-    # Policy and sessions
+    # Policy, revocations and sessions
 
     @retried
     def apply_policy(self, toml: str, *, reason: str) -> StoredPolicy:
         """Put a policy, which the caller has parsed, into force; the same again changes nothing."""
         with self._write() as tx:
             return policies.apply(tx, toml, reason=reason)
+
+    @retried
+    def apply_revocations(self, pem: str, *, number: int, revoked: int, reason: str) -> None:
+        """Record a revocation list, which the caller has verified; the one recorded last changes nothing."""
+        with self._write() as tx:
+            revocations.apply(tx, pem, number=number, revoked=revoked, reason=reason)
 
     @retried
     def cancel_session(self, session_id: str, *, reason: str) -> None:

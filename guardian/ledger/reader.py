@@ -18,6 +18,7 @@ from guardian.ledger import (
     parties,
     policies,
     reconcile,
+    revocations,
     sessions,
     units,
 )
@@ -28,6 +29,7 @@ from guardian.ledger.schema import charges as charge_table
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.storage import Storage, open_storage
 from guardian.ledger.values import (
+    AppliedRevocations,
     Budget,
     RecordedCharge,
     SessionSummary,
@@ -132,6 +134,11 @@ class LedgerReader:
         """The policy that was applied last, if one was."""
         with self._read() as connection:
             return policies.in_force(connection)
+
+    def revocations_after(self, row: int = 0) -> AppliedRevocations:
+        """The revocation list that was applied last in the audit log after `row`."""
+        with self._read() as connection:
+            return revocations.after(connection, row)
 
     def epoch(self) -> int:
         """How often the ledger was restored."""

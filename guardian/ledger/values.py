@@ -148,6 +148,15 @@ class StoredPolicy:
 
 
 @dataclass(frozen=True)
+class AppliedRevocations:
+    """The revocation list (`pem`) that the audit log holds up to its row `row`; `number` 0 for none."""
+
+    row: int
+    number: int
+    pem: bytes
+
+
+@dataclass(frozen=True)
 class Registered:
     """What a party is told at registration; `reconcile` asks it for receipts before it may vote."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from common.errors import ErrorCode, OstrakaError
+from common.identity.revocation import Revocations
 from common.plan import Plan
 from common.plan_limits import check_ring
 from guardian.blind.limits import check_messages
@@ -14,6 +15,7 @@ from guardian.policy import Policy
 from guardian.sessions.checks import check_enforcement, check_manifest, check_parties, check_policy
 from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
 from guardian.sessions.payers import budgets_of
+from guardian.sessions.revoked import check_signers
 from guardian.sessions.roster import check_planned_quorum, planned
 from guardian.sessions.trainings import check_guarantee
 from protos.ostraka.v1 import common_pb2
@@ -36,7 +38,9 @@ class Admitted:
     budgets: dict[UnitKey, Budget]
 
 
-def admit(ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes) -> Admitted:
+def admit(
+    ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes, revocations: Revocations
+) -> Admitted:
     """The parties, cliques and budgets of a plan that may become a session.
 
     Raises:
@@ -47,6 +51,7 @@ def admit(ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes) 
     check_messages(plan)
     check_parties(plan, ledger.parties(), policy)
     manifests = registered(ledger.manifests(plan.parties), plan)
+    check_signers(manifests, revocations)
     stored = {site: parsed(manifest) for site, manifest in manifests.items()}
     chosen = {site: _participant(stored[site], manifests[site]) for site in plan.parties}
     check_guarantee(chosen.values(), policy)

@@ -18,8 +18,8 @@ from common.plan import Plan, digest
 from common.sharing.ring import RingArray
 from guardian.ledger import Ledger
 from guardian.noise import Ahead
-from guardian.policy import Policies
-from guardian.sessions.admission import admit
+from guardian.policy import Policies, Policy
+from guardian.sessions.admission import Admitted, admit
 from guardian.sessions.batch import Batch, Share
 from guardian.sessions.blind import BlindTallies
 from guardian.sessions.checks import check_still_allowed
@@ -77,7 +77,7 @@ class Coordinator:
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
         policy = self._policies.current()
-        admitted = admit(self._ledger, policy, plan, digest(plan_bytes))
+        admitted = self._admit(policy, plan, plan_bytes)
         self._expire()
         session_id = secrets.token_hex(16)
         grant = sign_grant(
@@ -107,7 +107,10 @@ class Coordinator:
         """
         plan, policy = Plan.parse(plan_bytes), self._policies.current()
         check_caller(plan, querier)
-        return plan_reply(plan, admit(self._ledger, policy, plan, digest(plan_bytes)), policy, querier)
+        return plan_reply(plan, self._admit(policy, plan, plan_bytes), policy, querier)
+
+    def _admit(self, policy: Policy, plan: Plan, plan_bytes: bytes) -> Admitted:
+        return admit(self._ledger, policy, plan, digest(plan_bytes), self._credentials.revocations)
 
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]

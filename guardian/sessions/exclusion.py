@@ -22,7 +22,7 @@ class Standing:
     Attributes:
         parties: the federation's parties by site.
         budgets: of all units that may pay.
-        unavailable: sites that the querying party cannot reach.
+        unavailable: sites that the querying party cannot reach, or whose certificate is revoked.
         exhausted: units whose data-dependent budget is used up.
         withdrawn: parties' groups whose consent is withdrawn, under whatever adjacency.
     """

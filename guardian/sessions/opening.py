@@ -20,6 +20,7 @@ from guardian.sessions.exclusion import Standing, solvent, willing
 from guardian.sessions.payers import budgets_of, payers, reservation
 from guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
 from guardian.sessions.registry import Session
+from guardian.sessions.revoked import revoked_sites
 from guardian.sessions.roster import check_planned_quorum, check_quorum, planned
 from guardian.sessions.tickets import sign_ticket
 from protos.ostraka.v1 import common_pb2
@@ -121,7 +122,8 @@ class Opening:
         everyone = planned(
             plan, session.grant.plan_digest, cliques, budgets, batch_id=asked.batch_id, size=asked.size
         )
-        standing = Standing.now(self._ledger, budgets, asked.unavailable)
+        revoked = revoked_sites(self._ledger.manifests(plan.parties), self._credentials.revocations)
+        standing = Standing.now(self._ledger, budgets, {*asked.unavailable, *revoked})
         check_planned_quorum(plan, everyone)
         able = willing(plan, everyone, standing)
         check_quorum(plan, able)
