@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
+from common.plan import Plan
 from common.sharing.expansion import fresh_seed
 from common.sharing.ring import Ring
 from common.sharing.shares import split
@@ -17,6 +18,9 @@ from services.grants import Permission
 from services.journal import Journal, restarted
 from services.replies import Answered, Replies, Slot
 from services.submission import Share
+
+Told = Callable[[Plan, int], object]
+"""Takes the plan and the number of queries of a batch that was answered."""
 
 
 class Submitter(Protocol):
@@ -35,12 +39,17 @@ class Answers:
         guardian: Submitter,
         clock: Clock,
         seed: Callable[[], bytes] = fresh_seed,
+        told: Told = lambda plan, queries: None,
     ) -> None:
-        """Takes where answered batches and their shares go; `seed` gives 32 fresh random bytes a batch."""
+        """Takes where answered batches and their shares go; `seed` gives 32 fresh random bytes a batch.
+
+        `told` is told of every batch once, when it is in the journal.
+        """
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._seed = seed
+        self._told = told
         self._replies = Replies(Slot)
 
     def answer(
@@ -87,6 +96,7 @@ class Answers:
         rows, width = counted.shape
         share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(counted, seed, ring)))
         self._journal.record(session_id, batch_id, charges, permission.asked, self._clock.now())
+        self._told(permission.plan, permission.size)
         slot.unacknowledged = share
         slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
         return slot.answered

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import structlog
+from prometheus_client import CollectorRegistry
 
 from common.clock import Clock, SystemClock
 from common.config import load_section, load_site
@@ -14,6 +15,8 @@ from common.identity import Credentials, Identity, Role
 from common.rpc import BoundServer, make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
 from common.task import load_task
+from common.telemetry.rpc import RpcMetrics
+from common.telemetry.site import observing
 from protos.ostraka.v1 import party_pb2_grpc
 from services.answers import Answers
 from services.encrypted.answering import EncryptedVoter
@@ -23,6 +26,7 @@ from services.hosting.device import Device
 from services.hosting.hosted import Loader
 from services.hosting.hosting import Hosting, Orders
 from services.journal import Journal
+from services.metrics import PartyMetrics, TimedSubmitter
 from services.policy import PartySection, Policy
 from services.service import ROLES, PartyService
 from services.submission import GuardianLink
@@ -64,18 +68,22 @@ def running(
     insecure: bool = False,
     clock: Clock | None = None,
     again_s: float = AGAIN_S,
+    registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
     """A party that is registered and serves within the block, which gets its address; drains at the end.
 
     Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`.
-    Teachers are read again whenever `orders` get "reload".
+    Teachers are read again whenever `orders` get "reload". Metrics are kept in `registry`, or in a new one.
     """
     clock = clock or SystemClock()
-    site, credentials = load_site(folder), Credentials.load(folder)
+    site = load_site(folder)
+    credentials = Credentials.of(site)
     section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
     task = load_task(folder / section.task)
     guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     with ExitStack() as stack:
+        served = stack.enter_context(observing(folder, registry, credentials=credentials, clock=clock))
+        metrics = PartyMetrics(served)
         journal = stack.enter_context(
             Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
         )
@@ -83,15 +91,19 @@ def running(
             credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
         )
         stack.callback(link.close)
-        device = stack.enter_context(closing(Device()))
+        device = stack.enter_context(closing(Device(metrics)))
         loader = Loader(folder, site.site, task, policy, section.max_votes_per_person, device)
         hosting, admission = Hosting(loader.load, link), Admission()
+        metrics.watch_places(admission)
+        metrics.watch_device(device)
+        metrics.watch_limits(journal, policy, clock)
+        submitter = TimedSubmitter(link, metrics)
         service = PartyService(
             Checker(credentials, guardian, clock),
             hosting,
             admission,
-            Voter(Answers(journal, link, clock)),
-            EncryptedVoter(journal, link, clock),
+            Voter(Answers(journal, submitter, clock, told=metrics.voted)),
+            EncryptedVoter(journal, submitter, clock, told=metrics.voted),
         )
         bound = make_server(
             credentials,
@@ -100,6 +112,7 @@ def running(
             ROLES,
             clock,
             insecure=insecure,
+            metrics=RpcMetrics(served),
         )
         stack.callback(bound.server.stop, None)
         bound.server.start()

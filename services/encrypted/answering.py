@@ -9,7 +9,7 @@ from common.clock import Clock
 from common.crypto.stream import SEED_BYTES, Stream
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from services.answers import Submitter
+from services.answers import Submitter, Told
 from services.encrypted.batch import BEGIN, EncryptedBatch
 from services.encrypted.circuits import BatchCircuits
 from services.encrypted.logits import BatchLogits
@@ -48,12 +48,14 @@ class EncryptedVoter:
         guardian: Submitter,
         clock: Clock,
         random: Callable[[int], bytes] = secrets.token_bytes,
+        told: Told = lambda plan, queries: None,
     ) -> None:
-        """Takes where begun batches and their shares go."""
+        """Takes where begun batches and their shares go; `told` is told of every one, once in the journal."""
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._random = random
+        self._told = told
         self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
@@ -99,4 +101,5 @@ class EncryptedVoter:
         heads = [hosted.heads[declared.cliques[turn.clique].rows] for turn in circuits.turns]
         logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
         self._journal.record(*permission.key, charges, permission.asked, self._clock.now())
+        self._told(permission.plan, permission.size)
         return EncryptedBatch(permission, asked, circuits, logits, self._guardian.submit)

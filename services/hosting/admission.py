@@ -30,6 +30,23 @@ class Admission:
         self._stopping = False
         self._changed = threading.Condition()
 
+    @property
+    def places(self) -> int:
+        """How many batches may be under way at once."""
+        return self._places
+
+    @property
+    def used(self) -> int:
+        """How many are."""
+        with self._changed:
+            return self._under_way.total()
+
+    @property
+    def held(self) -> int:
+        """Bytes of their queries."""
+        with self._changed:
+            return self._held
+
     @contextmanager
     def place(self, size: int, site: str) -> Iterator[None]:
         """A place for a batch of `size` bytes that `site` asks for, within the block.

@@ -1,6 +1,7 @@
 """One thread on which all models predict, joining queries that wait for the same teachers."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from common.telemetry.tracing import span
 from services.hosting.admission import stopping
 
 MICRO_BATCH = 512
@@ -24,6 +26,24 @@ class Predictor(Protocol):
         """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
 
 
+class Watch(Protocol):
+    """Is told what a device does, by its thread."""
+
+    def waited(self, seconds: float) -> None:
+        """Queries waited for their turn."""
+
+    def predicted(self, seconds: float, queries: int) -> None:
+        """So many were predicted together."""
+
+
+class _Unwatched:
+    def waited(self, seconds: float) -> None:
+        """Nobody asks."""
+
+    def predicted(self, seconds: float, queries: int) -> None:
+        """Nobody asks."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """Queries that wait for the votes of some teachers, `most` of them at a time."""
@@ -33,6 +53,7 @@ class _Asked:
     most: int
     X: NDArray[np.float32] = field(repr=False)
     votes: "Future[NDArray[Any]]" = field(default_factory=Future, repr=False)
+    since: float = field(default_factory=time.perf_counter)
 
     def joins(self, other: "_Asked") -> bool:
         """Whether one prediction can answer both."""
@@ -46,19 +67,27 @@ class Device:
     are predicted together. Nothing waits for company while the device is idle.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
         """Start the thread; `close` ends it."""
+        self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="device", daemon=True)
         self._thread.start()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for their turn."""
+        with self._changed:
+            return len(self._waiting)
+
     def predict(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
     ) -> NDArray[Any]:
         """What `model.predict(X, rows)` gives, or raises; as `ask`."""
-        return self.ask(model, X, rows, most).result()
+        with span("device.predict", queries=len(X)):
+            return self.ask(model, X, rows, most).result()
 
     def ask(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
@@ -85,7 +114,10 @@ class Device:
 
     def _run(self) -> None:
         while together := self._next():
-            _answer(together)
+            began = time.perf_counter()
+            for asked in together:
+                self._watch.waited(began - asked.since)
+            _answer(together, self._watch)
 
     def _next(self) -> list[_Asked]:
         """The oldest that waits with those that join it, oldest first; nothing once closed and empty."""
@@ -119,21 +151,24 @@ class OnDevice:
         return self.device.predict(self.ensemble, X, rows, self.most)
 
 
-def _answer(together: Sequence[_Asked]) -> None:
+def _answer(together: Sequence[_Asked], watch: Watch) -> None:
     """Predict for all at once; where that fails each alone, so that nobody fails for another's queries.
 
     Whatever a model raises, the thread goes on: without it nobody would get an answer again.
     """
+    began = time.perf_counter()
     try:
         parts = _votes(together)
     except BaseException as exc:
         if len(together) > 1:
             for asked in together:
-                _answer([asked])
+                _answer([asked], watch)
         else:
             error = exc if isinstance(exc, Exception) else RuntimeError(type(exc).__name__)
             together[0].votes.set_exception(error)
         return
+    finally:
+        watch.predicted(time.perf_counter() - began, sum(len(asked.X) for asked in together))
     for asked, votes in zip(together, parts, strict=True):
         asked.votes.set_result(votes)
 

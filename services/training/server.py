@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import structlog
+from prometheus_client import CollectorRegistry
 
 from common.clock import SystemClock
 from common.config import load_section, load_site
@@ -13,12 +14,15 @@ from common.identity import Credentials, Identity, Role
 from common.rpc import make_server
 from common.serving import stop_on_signal, write_ready
 from common.task import Task
+from common.telemetry.rpc import RpcMetrics
+from common.telemetry.site import observing
 from protos.ostraka.v1 import training_pb2_grpc
 from services.answers import Answers
 from services.grants import Checker
 from services.hosting.admission import Admission
 from services.hosting.hosting import Hosting, Orders
 from services.journal import Journal
+from services.metrics import PartyMetrics, TimedSubmitter
 from services.policy import PartySection, Policy
 from services.server import AGAIN_S, drain
 from services.submission import GuardianLink
@@ -81,14 +85,16 @@ def running(
     stop: threading.Event,
     progress: Progress,
     finished: Callable[[Ensemble], object],
+    registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
     """A party that is registered and takes rounds within the block, which gets its address.
 
     Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
-    stored. Drains at the end.
+    stored. Metrics are kept in `registry`, or in a new one. Drains at the end.
     """
     clock = SystemClock()
-    site, credentials = load_site(folder), Credentials.load(folder)
+    site = load_site(folder)
+    credentials = Credentials.of(site)
     section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
     guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     learning = Learning.of(prepared, task, policy, site.site, section.max_votes_per_person)
@@ -96,6 +102,8 @@ def running(
     kept.open()
 
     with ExitStack() as stack:
+        served = stack.enter_context(observing(folder, registry, credentials=credentials, clock=clock))
+        metrics = PartyMetrics(served)
         journal = stack.enter_context(
             Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
         )
@@ -104,12 +112,14 @@ def running(
         trainer = Trainer(
             learning,
             kept,
-            Answers(journal, link, clock),
+            Answers(journal, TimedSubmitter(link, metrics), clock, told=metrics.voted),
             folder / TEACHERS,
             progress=progress,
             finished=finished,
         )
         admission = Admission()
+        metrics.watch_places(admission)
+        metrics.watch_limits(journal, policy, clock)
         service = TrainingService(Checker(credentials, guardian, clock), learning, admission, trainer)
         bound = make_server(
             credentials,
@@ -117,6 +127,7 @@ def running(
             [lambda server: training_pb2_grpc.add_TrainingServicer_to_server(service, server)],
             ROLES,
             clock,
+            metrics=RpcMetrics(served),
         )
         stack.callback(bound.server.stop, None)
         bound.server.start()
