@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from guardian.commands import audit, budget, consent, ledger, party, policy, report, revoke, session
+from guardian.commands import audit, budget, consent, console, ledger, party, policy, report, revoke, session
 from guardian.commands.options import GuardianSite
 from guardian.planning import cli as planning_cli
 
@@ -14,6 +14,7 @@ for group in (party, budget, consent, policy, session, audit, ledger):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 app.command("plan")(planning_cli.plan)
 app.command("report")(report.report)
+app.command("console")(console.console)
 app.command("revoke")(revoke.revoke)
 
 

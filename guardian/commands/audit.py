@@ -1,6 +1,5 @@
 """`ostraka guardian audit`: the log that nobody can change unseen."""
 
-import json as json_format
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ import typer
 from common.cli import write_json
 from guardian.commands.files import unwritable, write
 from guardian.commands.options import Json, Site
-from guardian.commands.output import plain, say
+from guardian.commands.output import say
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="The audit log.", no_args_is_help=True)
@@ -75,12 +74,10 @@ def export(
 
 
 def _write_rows(rows: Iterable[admin_pb2.AuditRow], file: Path) -> int:
-    written = 0
+    from guardian.admin.exports import write_audit
+
     try:
         with file.open("w", encoding="utf-8") as out:
-            for row in rows:
-                out.write(json_format.dumps(plain(row)) + "\n")
-                written += 1
+            return write_audit(rows, out)
     except OSError as exc:
         raise unwritable(file, exc) from exc
-    return written

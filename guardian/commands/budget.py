@@ -7,6 +7,7 @@ import typer
 
 from common.cli import write_json
 from common.notions import NOTIONS
+from guardian.admin.plain import plain
 from guardian.admin.times import minute
 from guardian.commands.budgets_table import show_budgets
 from guardian.commands.files import read_signed
@@ -21,7 +22,6 @@ from guardian.commands.options import (
     Reason,
     Site,
 )
-from guardian.commands.output import plain
 from guardian.commands.output import show as show_rows
 from protos.ostraka.v1 import admin_pb2
 

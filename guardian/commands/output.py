@@ -1,7 +1,6 @@
 """How replies are shown: as JSON to programs, as a table to people."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from google.protobuf.message import Message
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.table import Table
 
 from common.cli import write_json
 from common.notions import NOTIONS
+from guardian.admin.plain import plain
 
 
 def unit(party: str, group: str, adjacency: str) -> str:
@@ -35,24 +35,3 @@ def say(text: str, json: str | None) -> None:
     """Print a sentence unless stdout has the JSON."""
     if json != "-":
         Console().print(text, soft_wrap=True, highlight=False, markup=False)
-
-
-def plain(message: Message) -> dict[str, Any]:
-    """Every field of a message by name: numbers as numbers, bytes as hex, messages as objects.
-
-    What names an adjacency also says what its epsilons promise, as `notion`.
-    """
-    values = {field.name: _plain(getattr(message, field.name)) for field in message.DESCRIPTOR.fields}
-    if values.get("adjacency") in NOTIONS:
-        values["notion"] = NOTIONS[values["adjacency"]]
-    return values
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Message):
-        return plain(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, str | int | float):
-        return value
-    return [_plain(item) for item in value]

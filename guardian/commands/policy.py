@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from common.cli import write_json
+from guardian.admin.plain import plain
 from guardian.commands.files import read_text
 from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import plain, say
+from guardian.commands.output import say
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="The federation's policy.", no_args_is_help=True)

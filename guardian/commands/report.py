@@ -9,9 +9,10 @@ import typer
 
 from common.cli import write_json
 from common.notions import NOTIONS
+from guardian.admin.plain import plain
 from guardian.commands.files import write
 from guardian.commands.options import Json, Site
-from guardian.commands.output import plain, say
+from guardian.commands.output import say
 
 if TYPE_CHECKING:
     from guardian.admin.report import Report, UnitName

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from common.cli import write_json
+from guardian.admin.plain import plain
 from guardian.admin.times import minute
 from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import plain, say, show, tell, unit
+from guardian.commands.output import say, show, tell, unit
 from protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Sessions.", no_args_is_help=True)

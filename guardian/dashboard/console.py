@@ -1,0 +1,88 @@
+"""What every page of the console works with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from common.clock import Clock
+from common.config import SiteConfig
+from common.identity import Credentials
+from guardian.admin.client import admin_call
+from guardian.dashboard.filters import FILTERS
+from protos.ostraka.v1 import admin_pb2_grpc
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+Reply = TypeVar("Reply")
+
+
+def _environment() -> Environment:
+    """Templates that escape whatever is put into them, and fail on a name that is not there."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= FILTERS
+    return made
+
+
+_ENVIRONMENT = _environment()
+
+
+@dataclass(frozen=True)
+class Console:
+    """An administrator's view of one guardian.
+
+    Attributes:
+        site: the administrator's site.
+        credentials: what the guardian knows it by.
+        clock: tells now.
+        allow_changes: whether anything may be changed.
+    """
+
+    site: SiteConfig
+    credentials: Credentials
+    clock: Clock
+    allow_changes: bool
+
+    def ask(self, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
+        """What the guardian answers; raises OstrakaError with its refusal."""
+        return admin_call(self.site.folder, call)
+
+    def now_ms(self) -> int:
+        """Unix milliseconds."""
+        return int(self.clock.now() * 1000)
+
+
+def console_of(request: Request) -> Console:
+    """The console that a request came to."""
+    console: Console = request.app.state.console
+    return console
+
+
+def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
+    """The page that a template makes of `values`."""
+    console = console_of(request)
+    shared = {
+        "federation": console.site.federation,
+        "allow_changes": console.allow_changes,
+        "visitor": request.scope["visitor"],
+        "path": request.url.path,
+        "now_ms": console.now_ms(),
+    }
+    return HTMLResponse(_ENVIRONMENT.get_template(template).render(shared | values), status)
+
+
+def refusal(request: Request, status: int, sentence: str) -> Response:
+    """The page of a refusal, for visitors and for anybody else."""
+    known = "visitor" in request.scope
+    text = _ENVIRONMENT.get_template("refused.html").render(sentence=sentence, status=status, known=known)
+    return HTMLResponse(text, status)

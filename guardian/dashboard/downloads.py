@@ -1,0 +1,111 @@
+"""Files for whoever checks the guardian: report, audit log, charges, signed head."""
+
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import IO
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.admin.exports import write_audit, write_charges
+from guardian.admin.page import render
+from guardian.admin.report import read_report
+from guardian.dashboard.console import Console, console_of, page
+from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+
+Write = Callable[[admin_pb2_grpc.AdminStub, IO[str]], object]
+
+
+def downloads(request: Request) -> Response:
+    """What there is to download."""
+    return page(request, "downloads.html")
+
+
+def report(request: Request) -> Response:
+    """The report that a data-protection officer files."""
+    console, (begin, end) = console_of(request), _span(request)
+    found = console.ask(lambda stub: read_report(stub, console.site.federation, console.now_ms(), begin, end))
+    return _attached(render(found).encode(), "report.html", "text/html; charset=utf-8")
+
+
+def audit_log(request: Request) -> Response:
+    """Every row of the audit log, one JSON object a line."""
+    asked = admin_pb2.ExportAuditRequest()
+    return _written(
+        console_of(request),
+        lambda stub, file: write_audit(stub.ExportAudit(asked), file),
+        "audit.jsonl",
+        "application/jsonl",
+    )
+
+
+def charges(request: Request) -> Response:
+    """Every charge as CSV."""
+    begin, end = _span(request)
+    asked = admin_pb2.ListChargesRequest(from_unix_ms=begin, to_unix_ms=end)
+    return _written(
+        console_of(request),
+        lambda stub, file: write_charges(stub.ListCharges(asked), file),
+        "charges.csv",
+        "text/csv; charset=utf-8",
+    )
+
+
+def head(request: Request) -> Response:
+    """The latest signed head, to hold the log to later."""
+    found = console_of(request).ask(lambda stub: stub.Head(admin_pb2.HeadRequest()))
+    return _attached(found.SerializeToString(), "audit-head.pb", "application/octet-stream")
+
+
+def _attached(content: bytes, name: str, media_type: str) -> Response:
+    return Response(content, media_type=media_type, headers=_as_file(name))
+
+
+def _written(console: Console, write: Write, name: str, media_type: str) -> Response:
+    """A file that may be too large for memory, removed once it was sent."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", newline="", prefix="ostraka-", delete=False
+    ) as file:
+        path = Path(file.name)
+        try:
+            console.ask(lambda stub: _rewritten(stub, write, file))
+        except BaseException:
+            path.unlink()
+            raise
+    return FileResponse(
+        path, media_type=media_type, headers=_as_file(name), background=BackgroundTask(path.unlink)
+    )
+
+
+def _rewritten(stub: admin_pb2_grpc.AdminStub, write: Write, file: IO[str]) -> None:
+    """Write from the beginning: another replica may be asked after one that failed half-way."""
+    file.seek(0)
+    file.truncate()
+    write(stub, file)
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="ostraka-{name}"'}
+
+
+def _span(request: Request) -> tuple[int, int]:
+    """The days asked for as unix milliseconds, the end not included; 0 is open."""
+    first, last = (_day(request.query_params.get(name, "")) for name in ("from", "to"))
+    return _unix_ms(first), _unix_ms(last and last + timedelta(days=1))
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise OstrakaError(
+            ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31."
+        ) from None
+
+
+def _unix_ms(day: date | None) -> int:
+    return 0 if day is None else int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)

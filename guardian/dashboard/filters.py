@@ -1,0 +1,66 @@
+"""How amounts, times and names stand on a page."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from common.notions import NOTIONS
+from guardian.admin.times import day, minute
+from protos.ostraka.v1 import admin_pb2
+
+
+def amount(value: float) -> str:
+    """An epsilon that was computed, rounded."""
+    return f"{value:.4f}"
+
+
+def number(value: float) -> str:
+    """A number that somebody set, as it was set."""
+    return f"{value:g}"
+
+
+def unit(named: Any) -> str:
+    """The unit of a budget or charge, and what its epsilons promise."""
+    return f"{named.party}/{named.group} ({NOTIONS[named.adjacency]})"
+
+
+def left(budget: admin_pb2.Budget) -> float | None:
+    """What is left of a budget at worst; None where that depends on votes."""
+    if budget.enforce != "worst_case":
+        return None
+    return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
+
+
+def percent(part: float, whole: float) -> float:
+    """A part of something in percent, from 0 to 100."""
+    return round(100 * min(1.0, max(0.0, part / whole)), 2) if whole > 0 else 0.0
+
+
+def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
+    """What an audit row says beside its kind and its reason, long values shortened."""
+    said = json.loads(row.payload)
+    return {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
+
+
+def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
+    """One field of an audit row; empty where it has none."""
+    return str(json.loads(row.payload).get(name, ""))
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:120]}…"
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "amount": amount,
+    "number": number,
+    "unit": unit,
+    "left": left,
+    "percent": percent,
+    "day": day,
+    "minute": minute,
+    "notion": NOTIONS.__getitem__,
+    "details": audit_details,
+    "field": audit_field,
+}

@@ -1,0 +1,150 @@
+"""What holds for every request and answer of the console, whatever page it is for."""
+
+import hmac
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.dashboard.access import Door, Visitor
+
+BODY_MAX = 1 << 20
+"""Bytes that a request may have."""
+
+OPEN = ("/static/", "/enter")
+"""What is shown to whom nobody let in."""
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cache-control": "no-store",
+    # Not no-referrer, under which browsers send forms without their origin.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+Refuse = Callable[[Request, int, str], Response]
+"""Makes the page of a refusal: its status, and one sentence."""
+
+
+class Guard:
+    """Stands before the whole application: host, origin, visitor, size of bodies, headers of answers."""
+
+    def __init__(self, app: ASGIApp, door: Door, origins: frozenset[str], refuse: Refuse) -> None:
+        """Take who decides about visitors and the origins (scheme://host:port) that are this console."""
+        self._app = app
+        self._door = door
+        self._origins = origins
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        request = Request(scope)
+        refusal = self._refusal(request)
+        try:
+            if refusal is None:
+                await self._app(scope, _limited(receive), answer.send)
+            else:
+                await refusal(scope, receive, answer.send)
+        except Exception as error:
+            structlog.get_logger().error(
+                "console.internal", error=type(error).__name__, path=request.url.path
+            )
+            if not answer.begun:
+                sentence = "The console met an error of its own; its log names it."
+                await self._refuse(request, 500, sentence)(scope, receive, answer.send)
+
+    def _refusal(self, request: Request) -> Response | None:
+        """What a request is refused with before any page sees it."""
+        origin = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
+        if origin not in self._origins:
+            return self._refuse(request, 421, "The console is not served under this name; open its own URL.")
+        if request.method not in {"GET", "HEAD", "POST"}:
+            return self._refuse(request, 405, "The console takes GET and POST alone.")
+        if request.method == "POST" and request.headers.get("origin") != origin:
+            return self._refuse(request, 403, "A form is taken from the console's own pages alone.")
+        if _length(request.headers) > BODY_MAX:
+            return self._refuse(
+                request, 413, f"A form or file may have {BODY_MAX >> 20} MiB; send a smaller one."
+            )
+        if request.url.path.startswith(OPEN):
+            return None
+        return self._admit(request)
+
+    def _admit(self, request: Request) -> Response | None:
+        try:
+            visitor = self._door.visitor(request)
+        except OstrakaError as error:
+            return self._refuse(request, 403, error.message)
+        if visitor is None:
+            return self._refuse(
+                request, 401, "Open the URL that the console wrote on its terminal; each one works once."
+            )
+        request.scope["visitor"] = visitor
+        return None
+
+
+def check_form(request: Request, csrf: object) -> None:
+    """Refuse a form that was not made for this visitor.
+
+    Raises:
+        OstrakaError: `identity.invalid`.
+    """
+    visitor: Visitor = request.scope["visitor"]
+    if not isinstance(csrf, str) or not hmac.compare_digest(visitor.csrf.encode(), csrf.encode()):
+        raise OstrakaError(
+            ErrorCode.IDENTITY_INVALID, "The form was not made by this console for you; open the page again."
+        )
+
+
+class _Answer:
+    """Sends an answer with the headers that every one has."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await self._send(message)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Bodies of at most `BODY_MAX` bytes, whatever length they claim."""
+    taken = 0
+
+    async def limited() -> Any:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > BODY_MAX:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"A form or file may have {BODY_MAX >> 20} MiB; send a smaller one.",
+            )
+        return message
+
+    return limited
+
+
+def _length(headers: Headers) -> int:
+    text = headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,0 +1,94 @@
+"""What a unit spent over time, as the geometry of a plot that the page draws."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from protos.ostraka.v1 import admin_pb2
+
+WIDTH, HEIGHT = 720, 240
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 32
+TICKS = 4
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on an axis, in pixels, with its text."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Worst-case epsilon spent, and the budget's epsilon, as steps over time.
+
+    Attributes:
+        spent: path of what was spent.
+        area: the same, closed along the axis.
+        budget: path of the budget.
+        times: marks of the time axis.
+        amounts: marks of the axis of epsilon.
+    """
+
+    spent: str
+    area: str
+    budget: str
+    times: Sequence[Tick]
+    amounts: Sequence[Tick]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+
+def draw(events: Sequence[admin_pb2.BudgetEvent], now_ms: int) -> Plot:
+    """The plot of a unit's `events`, oldest first, up to now."""
+    begin = events[0].time_unix_ms
+    end = max(now_ms, begin + 60_000, events[-1].time_unix_ms)
+    step = _step(max(max(event.epsilon, event.epsilon_worst_case) for event in events))
+    top = step * TICKS
+
+    def x(time_ms: float) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (time_ms - begin) / (end - begin), 1)
+
+    def y(epsilon: float) -> float:
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * min(1.0, epsilon / top), 1)
+
+    times = [x(event.time_unix_ms) for event in events]
+    spent = _steps(times, [y(event.epsilon_worst_case) for event in events], x(end))
+    return Plot(
+        spent=spent,
+        area=f"{spent}V{y(0)}H{times[0]}Z",
+        budget=_steps(times, [y(event.epsilon) for event in events], x(end)),
+        times=[Tick(x(t), _time(t, end - begin)) for t in _between(begin, end)],
+        amounts=[Tick(y(i * step), f"{i * step:g}") for i in range(TICKS + 1)],
+    )
+
+
+def _steps(times: Sequence[float], values: Sequence[float], end: float) -> str:
+    """A path that keeps each value until the next time."""
+    moves = (f"H{time}V{value}" for time, value in zip(times[1:], values[1:], strict=True))
+    return f"M{times[0]} {values[0]}{''.join(moves)}H{end}"
+
+
+def _step(largest: float) -> float:
+    """The smallest of 1, 2, 2.5 and 5 times a power of ten of which `TICKS` reach `largest`."""
+    least = max(largest, 1e-6) / TICKS
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9))
+
+
+def _between(begin: int, end: int) -> list[float]:
+    return [begin + (end - begin) * i / TICKS for i in range(TICKS + 1)]
+
+
+def _time(time_ms: float, span_ms: int) -> str:
+    moment = datetime.fromtimestamp(time_ms / 1000, UTC)
+    if span_ms > TICKS * DAY_MS:
+        return f"{moment:%Y-%m-%d}"
+    return f"{moment:%d %b %H:%M}" if span_ms > DAY_MS else f"{moment:%H:%M:%S}"

@@ -1,0 +1,100 @@
+"""Serves the console: on loopback with a one-time token, or anywhere with TLS and certificates."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+from common.clock import Clock, SystemClock
+from common.config import is_loopback, load_site
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials, Role
+from common.serving import stop_on_signal, write_ready
+from guardian.dashboard.access import Certificates, Tokens
+from guardian.dashboard.app import make_app
+from guardian.dashboard.console import Console
+from guardian.dashboard.transport import address_of, bind, config, origins
+
+Tell = Callable[[str], object]
+"""Says a URL to whoever started the console, and to nobody else."""
+
+
+def serve(
+    folder: Path, listen: str, *, tls: bool, allow_changes: bool, tell: Tell, ready_file: Path | None = None
+) -> None:
+    """Serve the console of the administrator's folder `folder` until SIGTERM or SIGINT.
+
+    Raises:
+        OstrakaError: as `running`.
+    """
+    stop = stop_on_signal()
+    with running(folder, listen, tls=tls, allow_changes=allow_changes, tell=tell) as address:
+        structlog.get_logger().info("console.serving", address=address, allow_changes=allow_changes)
+        if ready_file is not None:
+            write_ready(ready_file, address)
+        stop.wait()
+
+
+@contextmanager
+def running(
+    folder: Path,
+    listen: str,
+    *,
+    tls: bool = False,
+    allow_changes: bool = False,
+    tell: Tell,
+    clock: Clock | None = None,
+) -> Iterator[str]:
+    """A console that serves within the block, which gets its address (host:port).
+
+    Args:
+        folder: an administrator's site folder.
+        listen: host:port; port 0 lets the system choose.
+        tls: serve whoever shows an administrator's certificate; else who was told a token, on loopback.
+        allow_changes: offer what changes something.
+        tell: is given each URL that opens the console.
+        clock: tells now.
+
+    Raises:
+        OstrakaError: `server.insecure_refused`, `server.port_in_use`, `config.invalid`, `identity.*`.
+    """
+    clock = clock or SystemClock()
+    site = load_site(folder)
+    credentials = Credentials.of(site)
+    _check(credentials, clock, listen, tls)
+    with closing(bind(listen)) as taken:
+        address = address_of(listen, taken)
+        console = Console(site, credentials, clock, allow_changes)
+        if tls:
+            known = origins(address, credentials.tls_cert_pem)
+            app = make_app(console, Certificates(credentials, clock), known)
+            tell(f"https://{address}/")
+        else:
+            tokens = Tokens(clock, lambda token: tell(f"http://{address}/enter?token={token}"))
+            app = make_app(console, tokens, origins(address, None))
+            tokens.invite()
+        server = uvicorn.Server(config(app, credentials if tls else None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, name="console")
+        thread.start()
+        try:
+            yield address
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _check(credentials: Credentials, clock: Clock, listen: str, tls: bool) -> None:
+    if not tls and not is_loopback(listen):
+        raise OstrakaError(
+            ErrorCode.SERVER_INSECURE_REFUSED,
+            f"Without TLS the console is not served at {listen}; listen on 127.0.0.1, or add --tls.",
+        )
+    if credentials.identity.role is not Role.ADMIN:
+        raise OstrakaError(
+            ErrorCode.IDENTITY_WRONG_ROLE,
+            f"{credentials.folder} is the folder of {credentials.identity.uri}; name an administrator's.",
+        )
+    credentials.check_valid(clock)

@@ -1,0 +1,22 @@
+"""Sessions: what was asked, under which terms, and what it cost at worst."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from guardian.dashboard.changes import done
+from guardian.dashboard.console import console_of, page
+from protos.ostraka.v1 import admin_pb2
+
+
+def sessions(request: Request) -> Response:
+    """Every session, open ones first, then the newest."""
+    reply = console_of(request).ask(lambda stub: stub.ListSessions(admin_pb2.ListSessionsRequest()))
+    found = sorted(reply.sessions, key=lambda s: (s.state != "open", -s.opened_unix_s, s.session_id))
+    return page(request, "sessions.html", sessions=found, done=done(request))
+
+
+def session(request: Request) -> Response:
+    """One session with its terms and charges."""
+    asked = admin_pb2.ShowSessionRequest(session_id=request.path_params["session_id"])
+    reply = console_of(request).ask(lambda stub: stub.ShowSession(asked))
+    return page(request, "session.html", reply=reply, session=reply.session, done=done(request))

@@ -1,0 +1,74 @@
+"""What an administrator should look at, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from cryptography import x509
+
+from common.clock import Clock
+from common.identity import Credentials
+from guardian.admin.times import day
+from guardian.dashboard.filters import left, unit
+from protos.ostraka.v1 import admin_pb2
+
+EXPIRY_DAYS = 30
+"""Days before a certificate's end from which on it is worth a warning."""
+
+LOW = 0.1
+"""Share of a budget that may be left before it is worth a warning."""
+
+
+def warnings(
+    credentials: Credentials,
+    clock: Clock,
+    parties: Sequence[admin_pb2.PartyInfo],
+    budgets: Sequence[admin_pb2.Budget],
+) -> list[str]:
+    """Every warning, the console's own certificate first."""
+    return [*_expiry(credentials, clock), *_parties(parties, budgets), *_budgets(budgets)]
+
+
+def _expiry(credentials: Credentials, clock: Clock) -> Iterator[str]:
+    certificate = x509.load_pem_x509_certificate(credentials.tls_cert_pem)
+    end = certificate.not_valid_after_utc.timestamp()
+    days = int((end - clock.now()) // 86400)
+    if days < EXPIRY_DAYS:
+        yield (
+            f"The certificate of this console, {credentials.identity.uri}, expires in {days} days, on"
+            f" {day(int(end))}; have the federation's CA sign a new one."
+        )
+
+
+def _parties(parties: Sequence[admin_pb2.PartyInfo], budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
+    known = {(budget.party, budget.group) for budget in budgets}
+    for info in parties:
+        if info.state == "unreconciled":
+            yield (
+                f"{info.site} has not sent its receipts since the ledger was restored; it votes again once"
+                " it has."
+            )
+        if info.together == "ttac":
+            yield (
+                f"{info.site}'s teachers learned by ttac, which leaves their votes without a formal"
+                " guarantee."
+            )
+        missing = [group.name for group in info.groups if (info.site, group.name) not in known]
+        if missing:
+            yield (
+                f"{info.site} has no budget for {', '.join(missing)}, and nothing is asked of a group"
+                " without one."
+            )
+
+
+def _budgets(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
+    for budget in budgets:
+        if budget.broken_unix_s:
+            yield (
+                f"The budget of {unit(budget)} no longer covers its lifetime since"
+                f" {day(budget.broken_unix_s)}: it was raised or renewed. Over its lifetime it spent epsilon"
+                f" {budget.epsilon_lifetime:.4f} at worst."
+            )
+        if budget.unguaranteed:
+            yield f"No epsilon covers all that was released of {unit(budget)}: ttac was part of it."
+        remaining = left(budget)
+        if remaining is not None and remaining < LOW * budget.epsilon:
+            yield f"Of {unit(budget)} epsilon {remaining:.4f} of {budget.epsilon:g} is left at worst."

@@ -1,0 +1,42 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.guardian.dashboard.browsing import Browser, admin_folder, browsing
+from tests.guardian.federation import Calls, Federation
+
+POLICY = "min_sigma = 0.5\nmin_quorum = 2\n[policy.consent]\nlow = 5.0\nhigh = 2000.0\n"
+
+
+@pytest.fixture
+def federation(tmp_path: Path) -> Federation:
+    return Federation(tmp_path, policy=POLICY)
+
+
+@pytest.fixture
+def guardian(federation: Federation) -> Iterator[Calls]:
+    """A guardian with which every party registered and has a budget of epsilon 1000."""
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        yield calls
+
+
+@pytest.fixture
+def folder(federation: Federation, guardian: Calls) -> Path:
+    """The administrator's folder."""
+    return admin_folder(federation, guardian)
+
+
+@pytest.fixture
+def reader(folder: Path) -> Iterator[Browser]:
+    """A browser at a console that changes nothing."""
+    with browsing(folder) as browser:
+        yield browser
+
+
+@pytest.fixture
+def editor(folder: Path) -> Iterator[Browser]:
+    """A browser at a console that allows changes."""
+    with browsing(folder, allow_changes=True) as browser:
+        yield browser
