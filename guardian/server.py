@@ -3,10 +3,11 @@
 import fcntl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import structlog
+from prometheus_client import CollectorRegistry
 from threadpoolctl import threadpool_limits
 
 from common.clock import Clock, SystemClock
@@ -15,11 +16,14 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.rpc import make_server
 from common.serving import DRAIN_S, stop_on_signal, write_ready
+from common.telemetry.rpc import RpcMetrics
+from common.telemetry.site import observing
 from guardian.admin.service import ROLES as ADMIN_ROLES
 from guardian.admin.service import AdminService
 from guardian.heartbeat import beating
 from guardian.ledger import open_guardian_ledger
 from guardian.ledger.site import ledger_address, ledger_location
+from guardian.metrics import GuardianMetrics
 from guardian.noise import Ahead, NoiseSource, OpenDpNoise
 from guardian.policy import PolicyInForce, load_policy
 from guardian.registration import Registrar
@@ -61,12 +65,13 @@ def running(
     noise: NoiseSource | None = None,
     sleep: Callable[[float], None] = time.sleep,
     superseded: Callable[[], object] = lambda: None,
+    registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
     """A guardian that has recovered its ledger and serves within the block, which gets its address.
 
     `sleep` waits out the rest of a release's time slot. `superseded` is called when another guardian took
     over; from then on the ledger refuses every request. Linear algebra keeps to one thread, so that the time
-    it takes does not depend on who else is busy.
+    it takes does not depend on who else is busy. Metrics are kept in `registry`, or in a new one.
     """
     clock = clock or SystemClock()
     site, policy = load_site(folder), load_policy(folder)
@@ -75,15 +80,19 @@ def running(
         threadpool_limits(1, "blas"),
         _alone(folder),
         open_guardian_ledger(folder, credentials, clock, ledger_address(folder, site.listen)) as ledger,
-        beating(ledger, superseded),
+        observing(folder, registry, credentials=credentials, clock=clock) as served,
+        nullcontext(GuardianMetrics(served, clock)) as metrics,
+        beating(ledger, superseded, told=metrics.lease),
         following(ledger, credentials.revocations),
         closing(Ahead(noise or OpenDpNoise())) as ahead,
     ):
         schedule = Schedule(time.monotonic, sleep)
         policies = PolicyInForce(ledger, policy)
-        coordinator = Coordinator(ledger, credentials, policies, clock, ahead, schedule)
+        coordinator = Coordinator(ledger, credentials, policies, clock, ahead, schedule, metrics)
+        metrics.watch(ledger, lambda: coordinator.under_way)
         registrar = Registrar(ledger, credentials, policies, clock)
-        service = GuardianService(coordinator, registrar, Standing(ledger, policies, clock), ledger)
+        standing = Standing(ledger, policies, clock)
+        service = GuardianService(coordinator, registrar, standing, ledger, metrics.registered)
         admin = AdminService(ledger, policies, credentials, clock)
         bound = make_server(
             None if insecure else credentials,
@@ -95,6 +104,7 @@ def running(
             {**ROLES, **ADMIN_ROLES},
             clock,
             insecure=insecure,
+            metrics=RpcMetrics(served),
         )
         bound.server.start()
         try:

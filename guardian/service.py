@@ -1,6 +1,6 @@
 """The guardian's gRPC service: validates each message, then calls the coordinator."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import grpc
 import numpy as np
@@ -37,9 +37,18 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     """Serves querying and answering parties; roles are checked before a method runs."""
 
     def __init__(
-        self, coordinator: Coordinator, registrar: Registrar, standing: Standing, ledger: Ledger
+        self,
+        coordinator: Coordinator,
+        registrar: Registrar,
+        standing: Standing,
+        ledger: Ledger,
+        registered: Callable[[str], object] = lambda party: None,
     ) -> None:
-        """Take the session machinery and the ledger whose audit head every acknowledgement carries."""
+        """Take the session machinery and the ledger whose audit head every acknowledgement carries.
+
+        `registered` is told of every party that did.
+        """
+        self._registered = registered
         self._coordinator = coordinator
         self._registrar = registrar
         self._standing = standing
@@ -49,7 +58,9 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request: guardian_pb2.RegisterRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.RegisterReply:
         """Keep a party's signed manifest."""
-        kept = self._registrar.register(peer_identity(context), request)
+        party = peer_identity(context)
+        kept = self._registrar.register(party, request)
+        self._registered(party.site)
         return guardian_pb2.RegisterReply(
             audit_head=kept.head,
             epoch=kept.epoch,

@@ -7,6 +7,7 @@ transaction; only then are the answers returned.
 
 import secrets
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,16 @@ from protos.ostraka.v1 import common_pb2, guardian_pb2
 POLL_MS = 200
 
 
+class Watch(Protocol):
+    """Is told of what is opened, each once."""
+
+    def session_opened(self, plan: Plan) -> None:
+        """A session got its grant."""
+
+    def batch_opened(self, plan: Plan, queries: int) -> None:
+        """A batch got its ticket."""
+
+
 class Coordinator:
     """Runs every session of one guardian process; all durable state is in the ledger.
 
@@ -53,8 +64,10 @@ class Coordinator:
         clock: Clock,
         noise: Ahead,
         schedule: Schedule,
+        watch: Watch | None = None,
     ) -> None:
         """Take what the guardian needs; nothing is read before the first call."""
+        self._watch = watch
         self._ledger = ledger
         self._credentials = credentials
         self._policies = policies
@@ -63,6 +76,11 @@ class Coordinator:
         self._tally = TimedTally(noise, schedule)
         self._batches = OpenBatches()
         self.blind = BlindTallies(ledger, self._batches, schedule, clock)
+
+    @property
+    def under_way(self) -> int:
+        """Batches whose shares this process holds."""
+        return self._batches.under_way
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
         """The signed grant for a plan; the same bytes from the same site give the same grant.
@@ -98,6 +116,8 @@ class Coordinator:
             grant.SerializeToString(),
             queries=plan.queries,
         )
+        if self._watch and record.session_id == session_id:
+            self._watch.session_opened(plan)
         return common_pb2.Signed.FromString(record.grant)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
@@ -264,7 +284,9 @@ class Coordinator:
         if stored is not None and stored.state == "ticketed":
             noise = self._tally.prepare(session.plan, opened.attendance)
             batch = Batch(opened.ticket, opened.attendance, noise, opened.units, session.ends_at)
-            self._batches.add(session.session_id, batch_id, batch)
+            kept = self._batches.add(session.session_id, batch_id, batch)
+            if self._watch and kept:
+                self._watch.batch_opened(session.plan, stored.size)
 
     def _expire(self) -> None:
         """Give back what batches hold whose grant ran out before they were released."""

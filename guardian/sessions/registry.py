@@ -85,12 +85,19 @@ class OpenBatches:
         self._lock = threading.Lock()
         self._batches: dict[tuple[str, int], Batch] = {}
 
-    def add(self, session_id: str, batch_id: int, batch: Batch) -> None:
-        """Keep `batch` unless one is open under this id."""
+    @property
+    def under_way(self) -> int:
+        """How many are not released yet."""
+        with self._lock:
+            return sum(not batch.released for batch in self._batches.values())
+
+    def add(self, session_id: str, batch_id: int, batch: Batch) -> bool:
+        """Keep `batch` unless one is open under this id; whether it is kept."""
         with self._lock:
             kept = self._batches.setdefault((session_id, batch_id), batch)
         if kept is not batch:
             batch.noise.drop()
+        return kept is batch
 
     def get(self, session_id: str, batch_id: int) -> Batch | None:
         """The open batch, or None."""
