@@ -83,7 +83,18 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    arguments = ["provision", "local", "--federation", "demo", "--parties", "a,b", "--query", "q", "--out", str(out)]
+    arguments = [
+        "provision",
+        "local",
+        "--federation",
+        "demo",
+        "--parties",
+        "a,b",
+        "--query",
+        "q",
+        "--out",
+        str(out),
+    ]
     result = CliRunner().invoke(app, [*arguments, "--json", "-"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["parties"] == {"a": str(out / "a"), "b": str(out / "b")}

@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import pytest
+
+from common.errors import ErrorCode, OstrakaError
+from deploy.provisioning.federation_file import listen_address, load_federation
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "federation.toml"
+GUARDIAN = '[guardian]\nsite = "hub"\naddress = "hub.example:7000"\n'
+ADMIN, QUERY = '[[admin]]\nsite = "hub"\n', '[[query]]\nsite = "q"\n'
+PARTY = '[[party]]\nsite = "a"\naddress = "a.example:7001"\n'
+WHOLE = 'federation = "demo"\n' + GUARDIAN + ADMIN + PARTY + QUERY
+
+
+def load(tmp_path: Path, text: str) -> object:
+    path = tmp_path / "federation.toml"
+    path.write_text(text)
+    return load_federation(path)
+
+
+def test_the_example_is_a_federation() -> None:
+    found = load_federation(EXAMPLE)
+    assert [identity.uri.removeprefix("ostraka://clinics/") for identity in found.identities] == [
+        "trustee/guardian",
+        "trustee/admin",
+        "alpha/party",
+        "beta/party",
+        "gamma/party",
+        "delta/query",
+    ]
+    assert [party.device for party in found.party] == ["cpu", "cpu", "cuda"]
+
+
+def test_a_server_listens_everywhere_unless_it_says_otherwise() -> None:
+    assert listen_address("a.example:7001", "") == "0.0.0.0:7001"
+    assert listen_address("a.example:7001, b.example:7002", "") == "0.0.0.0:7001"
+    assert listen_address("a.example:7001", "10.0.0.1:9000") == "10.0.0.1:9000"
+
+
+def test_a_site_may_ask_and_answer(tmp_path: Path) -> None:
+    load(tmp_path, WHOLE.replace('site = "q"', 'site = "a"'))
+
+
+TWO = PARTY + PARTY.replace('"a"', '"b"').replace("a.example", "{host}")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (WHOLE + PARTY, "number 1 and number 2 are both a"),
+        (WHOLE.replace(PARTY, TWO.format(host="A.example")), "party a and the party b share port 7001"),
+        (
+            WHOLE.replace("hub.example:7000", "a.example:7001"),
+            "guardian hub and the party a share port 7001 on a.example",
+        ),
+        (
+            WHOLE.replace("hub.example:7000", "a.example:7000").replace(
+                PARTY, PARTY + 'listen = "0.0.0.0:7000"\n'
+            ),
+            "guardian hub and the party a share port 7000",
+        ),
+        (
+            WHOLE.replace("hub.example:7000", "hub.example:7000, hub.example:7000"),
+            "guardian hub and the guardian hub share port 7000",
+        ),
+        (WHOLE.replace(PARTY, ""), r"no \[\[party\]\]"),
+        (WHOLE.replace(ADMIN, ""), r"no \[\[admin\]\]"),
+        (WHOLE.replace(QUERY, ""), r"no \[\[query\]\]"),
+        (WHOLE.replace('"a.example:7001"', '"a.example"'), r"party\.1\.address: 'a\.example' is no address"),
+        (WHOLE.replace("a.example:7001", "a.example:0"), "port 0"),
+        (WHOLE.replace('site = "q"', 'site = "hub"'), r"\[guardian\] and \[\[query\]\] are both hub"),
+        (WHOLE.replace('site = "a"', 'site = "hub"'), r"\[guardian\] and \[\[party\]\] are both hub"),
+        (WHOLE.replace('site = "a"', 'site = "A"'), r"party\.1\.site"),
+        (WHOLE + "port = 7\n", r"query\.1\.port"),
+        (WHOLE.replace("[guardian]", '[guardian]\nledger = "postgresql"'), "guardian: give url_file"),
+        ("days = 0\n" + WHOLE, "days"),
+        ("federation = ", "is no TOML"),
+    ],
+)
+def test_what_does_not_fit_together_is_named(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(OstrakaError, match=sentence) as refusal:
+        load(tmp_path, text)
+    assert refusal.value.code is ErrorCode.CONFIG_INVALID
+    assert "\n" not in refusal.value.message
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match=r"examples/federation\.toml"):
+        load_federation(tmp_path / "federation.toml")
