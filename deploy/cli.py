@@ -21,7 +21,10 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_int
 
 def _group(name: str, module: str, attribute: str, summary: str) -> None:
     def forward(context: typer.Context) -> None:
-        target = getattr(import_module(module), attribute)
+        try:
+            target = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as exc:
+            context.fail(f"`ostraka {name}` needs {exc.name}, which is not here; run it where its role does.")
         _as_app(target)(context.args, prog_name=f"ostraka {name}")
 
     app.command(name, help=summary, context_settings=_PASS_ON, add_help_option=False)(forward)

@@ -1,11 +1,10 @@
-"""`python -m deploy.images`: build the images, show their sizes, renew their lock files."""
+"""`python -m deploy.images`: build the images, renew their lock files, and say what is in them."""
 
-import subprocess
 from typing import Annotated
 
 import typer
 
-from deploy.images import build, locks
+from deploy.images import audit, build, locks, sbom
 from deploy.images.roles import ROLES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
@@ -22,10 +21,32 @@ def build_images(device: Annotated[str, typer.Option(help="cpu or cuda")] = "cpu
 
 @app.command("locks")
 def write_locks() -> None:
-    """Resolve all lock files anew."""
+    """Resolve all lock files anew, at the newest versions that pyproject.toml allows."""
     for lock, wanted in locks.files().items():
-        typer.echo(lock)
+        typer.echo(f"Resolving {lock}")
         locks.write(lock, wanted)
+
+
+@app.command("sbom")
+def write_sboms() -> None:
+    """Write a bill of materials for every lock file to build/sbom."""
+    for lock in locks.files():
+        typer.echo(sbom.write(lock))
+
+
+@app.command("audit")
+def audit_locks() -> None:
+    """Look all locked packages up among known vulnerabilities; exit 1 on a finding."""
+    results = {lock: audit.audit(locks.FOLDER / lock) for lock in locks.files()}
+    if not any(result.looked_up for result in results.values()):
+        typer.echo("Skipped: the database of vulnerabilities at pypi.org cannot be reached from here.")
+        return
+    for lock, result in results.items():
+        typer.echo(f"{lock}: {result.looked_up} packages looked up, {len(result.findings)} findings")
+        for line in (*(f"not in the database: {name}" for name in result.unknown), *result.findings):
+            typer.echo(f"  {line}")
+    if any(result.findings for result in results.values()):
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 import hashlib
 import json
 import subprocess
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from deploy.images.roles import ROOT
+from deploy.images.roles import ROOT, version
 
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
@@ -29,8 +28,7 @@ _CONTEXT = (
 
 def tag(role: str, device: str = "cpu") -> str:
     """The image's name, such as `ostraka-party:0.1.0`, or `ostraka-party:0.1.0-cuda`."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return f"ostraka-{role}:{project['version']}" + ("" if device == "cpu" else f"-{device}")
+    return f"ostraka-{role}:{version()}" + ("" if device == "cpu" else f"-{device}")
 
 
 def build(roles: Iterable[str], *, device: str = "cpu", options: Sequence[str] = ()) -> list[str]:

@@ -22,9 +22,9 @@ def files() -> dict[str, list[str]]:
 
 
 def write(lock: str, wanted: list[str]) -> None:
-    """Resolve `wanted` anew and write `deploy/locks/<lock>`; files for the GPU take the builds of PyPI alone.
+    """Resolve `wanted` anew, at the newest versions, and write `deploy/locks/<lock>`.
 
-    Others look at PyTorch's index of CPU builds, too, or at what pip's own settings name instead.
+    Packages are PyPI's. Torch for CPUs is from PyTorch's index, or from the folder that PIP_FIND_LINKS names.
 
     Raises:
         subprocess.CalledProcessError: pip-compile found no answer; it has said why.
@@ -32,18 +32,16 @@ def write(lock: str, wanted: list[str]) -> None:
     with TemporaryDirectory() as folder:
         source, resolved = Path(folder, "requirements.in"), Path(folder, "requirements.txt")
         source.write_text("\n".join(wanted) + "\n", encoding="utf-8")
-        command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--generate-hashes", "--strip-extras"]
-        command += ["--allow-unsafe", "--no-header", "--no-annotate", "--no-emit-options"]
-        command += ["--output-file", str(resolved), str(source)]
-        subprocess.run(command, check=True, env=_environment(lock))  # noqa: S603
+        options = ["--quiet", "--generate-hashes", "--strip-extras", "--allow-unsafe"]
+        options += ["--no-header", "--no-annotate", "--no-emit-options", "--output-file", str(resolved)]
+        command = [sys.executable, "-m", "piptools", "compile", *options, str(source)]
+        subprocess.run(command, check=True, env=_environment(lock))
         (FOLDER / lock).write_text(_HEADER + resolved.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def _environment(lock: str) -> dict[str, str]:
     """The settings of pip under which a lock file is resolved."""
-    own = dict(os.environ)
+    alone = {**os.environ, "PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": ""}
     if lock.endswith("-cuda.txt"):
-        return {**own, "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""}
-    if "PIP_FIND_LINKS" not in own and "PIP_EXTRA_INDEX_URL" not in own:
-        own["PIP_EXTRA_INDEX_URL"] = TORCH_CPU_INDEX
-    return own
+        return {**alone, "PIP_FIND_LINKS": ""}
+    return alone if os.environ.get("PIP_FIND_LINKS") else {**alone, "PIP_EXTRA_INDEX_URL": TORCH_CPU_INDEX}

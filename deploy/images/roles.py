@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = ("guardian", "party", "client")
@@ -10,7 +11,7 @@ DEVICES = ("cpu", "cuda")
 
 EXTRAS = {"guardian": ("postgres", "console", "otel"), "party": ("otel",), "client": ("otel",)}
 LEFT_OUT = {
-    "guardian": {"safetensors", "scikit-learn", "skops", "tenseal", "torch"},
+    "guardian": {"pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"},
     "party": {"alembic", "matplotlib", "opendp", "python-flint", "sqlalchemy"},
     "client": {"alembic", "opendp", "python-flint", "sqlalchemy"},
 }
@@ -22,7 +23,7 @@ def requirements(role: str) -> list[str]:
     Raises:
         ValueError: a left-out name that is no dependency, so that the table above is kept.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = _pyproject()["project"]
     stated = {name(line): line for line in project["dependencies"]}
     if unknown := LEFT_OUT[role] - stated.keys():
         raise ValueError(f"The image of {role} leaves out {sorted(unknown)}, on which nothing depends.")
@@ -33,7 +34,7 @@ def requirements(role: str) -> list[str]:
 
 def build_requirements() -> list[str]:
     """What building Ostraka's own wheel needs."""
-    return list(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"])
+    return list(_pyproject()["build-system"]["requires"])
 
 
 def name(requirement: str) -> str:
@@ -42,3 +43,12 @@ def name(requirement: str) -> str:
     if matched is None:
         raise ValueError(f"'{requirement}' names no distribution.")
     return re.sub(r"[-_.]+", "-", matched[0]).lower()
+
+
+def version() -> str:
+    """Ostraka's version, which images are tagged with."""
+    return str(_pyproject()["project"]["version"])
+
+
+def _pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

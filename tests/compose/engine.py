@@ -1,11 +1,10 @@
-"""A real container engine with Ostraka's images, also on a machine without one and where no image registry answers.
+"""A real container engine with Ostraka's images, also where there is none and no image registry answers.
 
 `python -m tests.compose.engine` makes everything that the compose file needs.
 """
 
 import atexit
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from deploy.images.roles import ROLES, ROOT
 
 PYTHON = "python:3.11-slim-bookworm"
 POSTGRES = "postgres:17-bookworm"
+POSTGRES_BASE = "ostraka-stand-in-postgres-base"
 STAND_INS = Path(__file__).parent / "stand_ins"
 STAND_IN = "ostraka.stand-in"
 """Label of an image that was made here in place of a registry's: the digest of what it was made from."""
@@ -38,13 +38,14 @@ def ensure() -> tuple[str, ...]:
     """
     _install({"docker": "docker.io", "docker-compose": "docker-compose"})
     if not _answers("docker", "info"):
+        _install({"dockerd": "docker.io"})
         _start_engine()
     return ("docker", "compose") if _answers("docker", "compose", "version") else ("docker-compose",)
 
 
 @cache
 def base_image() -> bool:
-    """Have the Dockerfile's base image, pulled or made from Debian's packages; whether a registry answered."""
+    """Have the Dockerfile's base image, pulled or made of Debian's packages; whether a registry answered."""
     if _pulled(PYTHON):
         return True
     packages = ("ca-certificates", "python3", "python3-venv", "python-is-python3")
@@ -54,21 +55,21 @@ def base_image() -> bool:
 
 @cache
 def postgres_image() -> None:
-    """Have the compose file's PostgreSQL, pulled or, with Debian's packages behind the same settings, made."""
+    """Have the compose file's PostgreSQL, pulled or made of Debian's package behind the same settings."""
     if _pulled(POSTGRES):
         return
-    _import_debian("ostraka-stand-in-postgres-base", ("ca-certificates", "postgresql"))
+    _import_debian(POSTGRES_BASE, ("ca-certificates", "postgresql"))
     folder = STAND_INS / "postgres"
     digest = _digest(file.read_bytes() for file in sorted(folder.iterdir()))
     if _made_from(POSTGRES) == digest:
         return
-    settings = ["--network", "none", "--build-arg", "BASE=ostraka-stand-in-postgres-base"]
-    _run("docker", "build", "--quiet", "--label", f"{STAND_IN}={digest}", "--tag", POSTGRES, *settings, str(folder))
+    options = ["--quiet", "--network", "none", "--build-arg", f"BASE={POSTGRES_BASE}"]
+    _run("docker", "build", *options, "--label", f"{STAND_IN}={digest}", "--tag", POSTGRES, str(folder))
 
 
 @cache
 def wheelhouse() -> Path:
-    """The folder `build/wheelhouse` with every wheel of the lock files, found with this machine's settings of pip."""
+    """The folder `build/wheelhouse` with every locked wheel, found with this machine's settings of pip."""
     wanted = [lock for lock in locks.files() if not lock.endswith("-cuda.txt")]
     digest = _digest((locks.FOLDER / lock).read_bytes() for lock in wanted)
     folder, stamp = images.WHEELHOUSE, images.WHEELHOUSE / "made-from"
@@ -76,8 +77,9 @@ def wheelhouse() -> Path:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     for lock in wanted:
-        options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--dest", str(folder)]
-        _run(sys.executable, "-m", "pip", "download", *options, "--requirement", str(locks.FOLDER / lock))
+        options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
+        options += ["--dest", str(folder), "--requirement", str(locks.FOLDER / lock)]
+        _run(sys.executable, "-m", "pip", "download", *options)
     stamp.write_text(digest)
     return folder
 
@@ -115,7 +117,7 @@ def _import_debian(image: str, packages: Iterable[str], *changes: str) -> None:
             shutil.rmtree(system / waste, ignore_errors=True)
         archive = Path(folder, "system.tar")
         _run("tar", "--create", "--file", str(archive), "--directory", str(system), ".")
-        said = [option for change in (f"LABEL {STAND_IN}={digest}", *changes) for option in ("--change", change)]
+        said = [f"--change={change}" for change in (f"LABEL {STAND_IN}={digest}", *changes)]
         _run("docker", "import", *said, str(archive), image, quiet=True)
 
 
@@ -141,21 +143,21 @@ def _install(packages: dict[str, str]) -> None:
     """Install the Debian package of every program that is missing."""
     missing = [package for program, package in packages.items() if shutil.which(program) is None]
     if missing:
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         _run("apt-get", "update", quiet=True)
-        subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", *missing], check=True, env=quiet)
+        command = ["apt-get", "install", "--yes", "--no-install-recommends", *missing]
+        _run("env", "DEBIAN_FRONTEND=noninteractive", *command, quiet=True)
 
 
 def _start_engine() -> None:
     """Start dockerd for as long as this process lives."""
-    log = images.ROOT / "build" / "dockerd.log"
+    log = ROOT / "build" / "dockerd.log"
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as file:
         daemon = subprocess.Popen(["dockerd"], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
     atexit.register(_stop, daemon)
     deadline = time.monotonic() + START_S
     while not _answers("docker", "info"):
-        if daemon.poll() is not None or time.monotonic() > deadline:
+        if time.monotonic() > deadline:
             raise RuntimeError(f"No container engine came up; {log} says why.")
         time.sleep(0.2)
 

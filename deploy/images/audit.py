@@ -1,0 +1,62 @@
+"""Looks the packages of a lock file up among known vulnerabilities."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+UNREACHABLE = "Could not connect to PyPI"
+"""What pip-audit says then."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What is known of the packages of one lock file."""
+
+    looked_up: int
+    unknown: tuple[str, ...]
+    """Packages that the database does not have."""
+    findings: tuple[str, ...]
+    """One line a vulnerability: package, version, its id, the versions that mend it."""
+
+
+def audit(lock: Path) -> Audit:
+    """Look up every package of `lock`; where the database cannot be reached, none is found.
+
+    A build for one device, such as torch 2.13.0+cpu, is looked up as the version that it is a build of.
+
+    Raises:
+        RuntimeError: the look-up failed in another way.
+    """
+    with TemporaryDirectory() as folder:
+        public = Path(folder, lock.name)
+        text = re.sub(r"^(\S+==[^+\s]+)\+\S+", r"\1", lock.read_text(encoding="utf-8"), flags=re.M)
+        public.write_text(text, encoding="utf-8")
+        options = ["--disable-pip", "--no-deps", "--format", "json", "--progress-spinner", "off"]
+        asked = subprocess.run(
+            [sys.executable, "-m", "pip_audit", "--requirement", str(public), *options],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if not asked.stdout.strip():
+        if UNREACHABLE in asked.stderr:
+            return Audit(0, (), ())
+        raise RuntimeError(f"pip-audit failed on {lock.name}: {asked.stderr.strip()}")
+    return read(asked.stdout)
+
+
+def read(answer: str) -> Audit:
+    """What pip-audit's JSON says."""
+    packages = json.loads(answer)["dependencies"]
+    known = [package for package in packages if "skip_reason" not in package]
+    findings = tuple(
+        f"{package['name']} {package['version']}: {found['id']}, mended in "
+        f"{', '.join(found['fix_versions']) or 'no version yet'}"
+        for package in known
+        for found in package["vulns"]
+    )
+    return Audit(len(known), tuple(p["name"] for p in packages if "skip_reason" in p), findings)
