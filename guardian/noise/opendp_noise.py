@@ -7,13 +7,16 @@ import secrets
 from collections.abc import Callable
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import ArrayLike, NDArray
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from opendp.mod import enable_features
 
 from guardian.noise.largest import largest_gaussian
 from guardian.noise.lattice import lattice_scale
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 _INT64 = np.iinfo(np.int64)
 
@@ -30,16 +33,16 @@ class OpenDpNoise:
 
         Raises ValueError where sigma is not a finite number above 0.
         """
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
-        return _drawn(dp.m.make_gaussian(*space, scale=lattice_scale(sigma)), shape)
+        space = vector_domain(atom_domain(T="i64")), l2_distance(T=float)
+        return _drawn(make_gaussian(*space, scale=lattice_scale(sigma)), shape)
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return int64 noise of `shape`, discrete Laplace of scale * 2^16: P(x) ~ e^(-|x|/(scale 2^16)).
 
         Raises ValueError where the scale is not a finite number above 0.
         """
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        return _drawn(dp.m.make_laplace(*space, scale=lattice_scale(scale)), shape)
+        space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
+        return _drawn(make_laplace(*space, scale=lattice_scale(scale)), shape)
 
     def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
         """Return for every m of `counts` the largest of m draws of `gaussian(sigma)`, int64 of its shape.
