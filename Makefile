@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test test-compose heavy lint audit chaos protos bench train-mnist clean
+.PHONY: install demo test test-compose heavy lint audit chaos protos bench train-mnist test-console clean
 
 install: .venv/installed
 
@@ -22,6 +22,10 @@ test-compose: install
 
 heavy: install
 	$(PY) -m pytest -m heavy
+
+test-console: install
+	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+	$(PY) -m pytest -m console -n 0
 
 lint: install
 	.venv/bin/ruff check .

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from cryptography import x509
-
 from common.clock import Clock
 from common.identity import Credentials
 from guardian.admin.times import day
@@ -28,8 +26,7 @@ def warnings(
 
 
 def _expiry(credentials: Credentials, clock: Clock) -> Iterator[str]:
-    certificate = x509.load_pem_x509_certificate(credentials.tls_cert_pem)
-    end = certificate.not_valid_after_utc.timestamp()
+    end = credentials.expires_unix_s
     days = int((end - clock.now()) // 86400)
     if days < EXPIRY_DAYS:
         yield (
