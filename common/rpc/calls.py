@@ -13,7 +13,7 @@ from cryptography import x509
 from common.identity.identity import identity_of
 from common.identity.revocation import Revocations
 
-CUT_EVERY_S = 5.0
+CUT_EVERY_S = 2.0
 """Seconds after which calls under way are held against the list again."""
 KNOWN_CERTIFICATES = 1024
 

@@ -35,6 +35,10 @@ def _without_details(exc: grpc.Call, target: Target | None) -> OstrakaError:
         return OstrakaError(
             ErrorCode.SERVER_TIMEOUT, f"The {who} did not answer in time; try again, or allow it longer."
         )
+    if status is grpc.StatusCode.CANCELLED:
+        return OstrakaError(
+            ErrorCode.SERVER_UNREACHABLE, f"The {who} cut the call off; try again, and it says why."
+        )
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return OstrakaError(
             ErrorCode.MESSAGE_TOO_LARGE, f"A message to or from the {who} is too large; ask for less at once."

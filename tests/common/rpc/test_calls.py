@@ -158,7 +158,7 @@ def test_over_tls_a_claim_is_worth_nothing(federation: Federation, address: str)
         (grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorCode.MESSAGE_TOO_LARGE),
         (grpc.StatusCode.UNAVAILABLE, ErrorCode.SERVER_UNREACHABLE),
         (grpc.StatusCode.UNIMPLEMENTED, ErrorCode.MESSAGE_INVALID),
-        (grpc.StatusCode.CANCELLED, ErrorCode.INTERNAL),
+        (grpc.StatusCode.CANCELLED, ErrorCode.SERVER_UNREACHABLE),
     ],
 )
 def test_a_status_without_details_still_gets_a_code(status: grpc.StatusCode, code: ErrorCode) -> None:
