@@ -6,6 +6,7 @@ from typing import Generic, Protocol, TypeVar
 from client.availability import Availability, quorum_lost
 from client.batch import Granted, Released, Ticketed
 from client.guardian_peer import GuardianPeer
+from client.meter import Meter
 from client.votes import Votes
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ring import RingArray
@@ -40,8 +41,10 @@ class BatchRound(Generic[Q, A]):
         availability: Availability,
         voting: Voting[Q],
         tally: Tally[Q, A],
+        meter: Meter | None = None,
     ) -> None:
         """Take an open session, and how its plan has queries voted on and votes tallied."""
+        self._meter = meter or Meter()
         self._guardian = guardian
         self._session = session
         self._availability = availability
@@ -79,7 +82,8 @@ class BatchRound(Generic[Q, A]):
 
     def _frozen(self, batch_id: int, votes: Votes) -> tuple[str, ...]:
         held, quorum = sorted(votes.shares), self._session.plan.quorum
-        frozen = self._guardian.prepare(self._session.grant.session_id, batch_id, held)
+        with self._meter.watching("guardian", "prepare"):
+            frozen = self._guardian.prepare(self._session.grant.session_id, batch_id, held)
         if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,

@@ -17,6 +17,7 @@ from client.dependencies.cli import dependencies as learn_dependencies
 from client.dependencies.cli import tell as left_out_labels
 from client.label_dp.cli import calibrate
 from client.label_dp.clusters import KMEANS
+from client.meter import Watch
 from client.options import (
     AdjacencyName,
     BatchSize,
@@ -114,6 +115,9 @@ def label_command(
         epsilon=epsilon,
         confidence=confidence,
     )
+    from client.metrics import QueryMetrics
+    from common.telemetry.site import observing
+
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     options = PlanOptions(
         chosen,
@@ -132,9 +136,9 @@ def label_command(
         clusterer,
     )
     try:
-        with progress() as display:
-            bars = Bars(display)
-            result = _label(site, pool, options, out, student, dependencies, task, bars)
+        with observing(site) as registry, progress() as display:
+            bars, watch = Bars(display), QueryMetrics(registry)
+            result = _label(site, pool, options, out, student, dependencies, task, bars, watch)
     except KeyboardInterrupt:
         _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
         raise typer.Exit(INTERRUPTED) from None
@@ -192,6 +196,7 @@ def _label(
     dependencies: Path | None,
     task: Path | None,
     bars: Bars,
+    watch: Watch,
 ) -> labelling.LabelResult:
     """Label a pool in one run, or in several that leave out what dependencies imply."""
     if dependencies is None:
@@ -204,6 +209,7 @@ def _label(
             task_file=task,
             on_progress=bars.labelled,
             on_step=bars.stepped,
+            watch=watch,
         )
     if student is not None or options.labels is not None:
         raise invalid_plan("dependencies say which labels are asked; leave out --labels and --student")
@@ -216,6 +222,7 @@ def _label(
         task_file=task,
         on_progress=bars.labelled,
         on_step=bars.stepped,
+        watch=watch,
     )
 
 

@@ -13,7 +13,7 @@ from client.batch import Queries
 from client.clusters import Clusters
 from client.dependencies.combined import is_combined
 from client.encoding import site_encoder
-from client.meter import Meter, Progress, Step
+from client.meter import Meter, Progress, Step, Watch
 from client.options import PlanOptions
 from client.retry import Retry
 from client.run_folder import held, open_run, write_labels
@@ -88,6 +88,7 @@ def label(
     retry: Retry | None = None,
     clock: Clock | None = None,
     random: Callable[[int], bytes] = secrets.token_bytes,
+    watch: Watch | None = None,
 ) -> LabelResult:
     """Label the records of the file `pool` and keep everything in `run_folder`; resumes a run found there.
 
@@ -95,7 +96,8 @@ def label(
     where the guardian does not answer, its own label stands if it is confident.
 
     Encrypted queries are encoded here, by the public network that the plan names; plain ones by the parties.
-    `on_step` is told how far the steps of confidential sessions are in each batch.
+    `on_step` is told how far the steps of confidential sessions are in each batch, and `watch` how batches
+    and their steps ended.
 
     labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
     grant.expired, policy.daily_limit, batch.too_large) is told as `stopped`; what needs somebody
@@ -112,7 +114,7 @@ def label(
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
     sent = encoder.encode(features) if options.encoding == "ckks" else features
     asked = Queries(sent, None if beliefs is None else beliefs.scores)
-    switches = Switches(Meter(on_step), random)
+    switches = Switches(Meter(on_step, watch), random)
     with held(run_folder):
         _check_alone(run_folder)
         own = _student(options.mechanism, beliefs)

@@ -5,10 +5,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
+
+from common.plan import Plan
+from common.telemetry.tracing import span
 
 Peer = Literal["party", "guardian", "none"]
 """With whom a step is done; "none" computes here alone."""
+UNTOLD: frozenset[tuple[Peer, str]] = frozenset(
+    {("guardian", "begin"), ("guardian", "garble"), ("guardian", "compare"), ("none", "tally")}
+)
+"""Steps that are done as often, and take as long, as queries passed a check."""
 
 
 @dataclass
@@ -49,11 +56,25 @@ class Progress:
     total: int
 
 
+class Watch(Protocol):
+    """Is told of steps and batches as they end, from any thread."""
+
+    def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
+        """A step was done, or failed."""
+
+    def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
+        """A batch was released, or was not; so many parties were left out."""
+
+
 @dataclass
 class Meter:
-    """Measures from any thread; `on_progress` is told of every change of a bar, one call at a time."""
+    """Measures from any thread; `on_progress` is told of every change of a bar, one call at a time.
+
+    `watch` is told of every step but those of a blind tally, which say how many queries passed its check.
+    """
 
     on_progress: Callable[[Progress], None] = lambda _: None
+    watch: Watch | None = None
     timer: Callable[[], float] = time.perf_counter
     _steps: dict[tuple[Peer, str], Step] = field(default_factory=dict, init=False)
     _bars: dict[str, Progress] = field(default_factory=dict, init=False)
@@ -68,11 +89,32 @@ class Meter:
     @contextmanager
     def measure(self, peer: Peer, name: str) -> Iterator[Traffic]:
         """Time a block, and count what it adds to the traffic; also where it fails."""
-        traffic, began = Traffic(), self.timer()
-        try:
+        with self.watching(peer, name) as traffic:
+            began = self.timer()
+            try:
+                yield traffic
+            finally:
+                self._add(peer, name, self.timer() - began, traffic)
+
+    @contextmanager
+    def watching(self, peer: Peer, name: str) -> Iterator[Traffic]:
+        """Tell `watch`, and the trace, of a block; it is none of the `steps`."""
+        traffic = Traffic()
+        if (peer, name) in UNTOLD:
             yield traffic
-        finally:
-            self._add(peer, name, self.timer() - began, traffic)
+            return
+        began = self.timer()
+        with span(f"{peer}.{name}"):
+            try:
+                yield traffic
+            finally:
+                if self.watch is not None:
+                    self.watch.step(peer, name, self.timer() - began, traffic)
+
+    def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
+        """Tell `watch` how a batch ended."""
+        if self.watch is not None:
+            self.watch.batch(plan, queries, released=released, left_out=left_out)
 
     def begin(self, step: str, total: int) -> None:
         """A bar begins anew for a batch."""

@@ -12,6 +12,8 @@ from client.state import Batch, Clique, Party, RunState, RunStore
 from client.switches import Switches
 from common.errors import ErrorCode, OstrakaError
 from common.sharing.ballots import VOTE
+from common.telemetry.context import about
+from common.telemetry.tracing import span
 from protos.ostraka.v1 import common_pb2
 
 STOPS = frozenset(
@@ -72,7 +74,9 @@ class Session:
             self._availability,
             switches.voting(peers, granted),
             switches.tally(peers, granted),
+            switches.meter,
         )
+        self._meter = switches.meter
         self._deaths = Deaths(sum(len(known.cliques) for known in granted.grant.participants))
         self._fits: int | None = None
 
@@ -135,6 +139,11 @@ class Session:
         unavailable = self._availability.unavailable()
         limits = self._granted.plan.batch_size, self._granted.grant.max_batch, self._fits or len(pending)
         batch = self._store.begin(pending[: min(limits)])
+        ids = self._store.state.session_id, batch.id
+        with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
+            self._run(batch, unavailable)
+
+    def _run(self, batch: Batch, unavailable: Sequence[str]) -> None:
         signed = self._open_batch(batch, unavailable)
         if signed is None:
             return
@@ -148,15 +157,23 @@ class Session:
                 on_frozen=lambda parties: self._begin_tally(batch, parties),
             )
         except OstrakaError as error:
+            self._tell(batch, released=False)
             self._mourn(batch, error)
             return
+        self._tell(batch, released=True)
         self._keep(batch, released.answers, released.parties)
+
+    def _tell(self, batch: Batch, *, released: bool) -> None:
+        left_out = len(self._availability.failures)
+        self._meter.batch(self._granted.plan, len(batch.queries), released=released, left_out=left_out)
 
     def _open_batch(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
         """The batch's signed ticket, or None where a smaller batch is to be asked."""
         size, self._fits = len(batch.queries), None
         try:
-            return self._peers.guardian.open_batch(self._store.state.session_id, batch.id, size, unavailable)
+            with self._meter.watching("guardian", "ticket"):
+                session_id = self._store.state.session_id
+                return self._peers.guardian.open_batch(session_id, batch.id, size, unavailable)
         except OstrakaError as error:
             if error.code in UNCERTAIN:
                 self._mourn(batch, error)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from common.errors import OstrakaError
 from common.sharing.ring import RingArray
 from common.sharing.shares import add
+from common.telemetry.context import carrying
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executo
             return error
 
     asked = list(sites)
-    came = dict(zip(asked, pool.map(try_asking, asked), strict=True))
+    waiting = [carrying(try_asking) for _ in asked]
+    came = dict(zip(asked, pool.map(lambda ask_it, site: ask_it(site), waiting, asked), strict=True))
     return Votes(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
         failures={site: error for site, error in came.items() if isinstance(error, OstrakaError)},

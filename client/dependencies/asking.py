@@ -15,7 +15,7 @@ from client.dependencies.parts import Part, Pool
 from client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
 from client.encoding import site_encoder
 from client.labelling import LabelResult
-from client.meter import Meter, Progress
+from client.meter import Meter, Progress, Watch
 from client.options import PlanOptions
 from client.retry import Retry
 from client.run_folder import held
@@ -55,6 +55,7 @@ def label_by_dependencies(
     retry: Retry | None = None,
     clock: Clock | None = None,
     random: Callable[[int], bytes] = secrets.token_bytes,
+    watch: Watch | None = None,
 ) -> DependentResult:
     """Label the records of the file `pool` as `labelling.label` does, and leave out what others imply.
 
@@ -72,7 +73,7 @@ def label_by_dependencies(
     encoder = site_encoder(site, options)
     options = replace(options, encoder=encoder.name)
     planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
-    switches = Switches(Meter(on_step), random)
+    switches = Switches(Meter(on_step, watch), random)
     with held(folder):
         _keep(rules, folder)
         asking = Asking(rules, task, Pool(folder, features, planner, switches, random))

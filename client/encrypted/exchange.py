@@ -12,6 +12,7 @@ from client.party_peer import PartyPeer
 from client.step_calls import StepCall
 from common.crypto.ckks.keys import QueryKeys
 from common.rpc.steps import StepId
+from common.telemetry.context import carrying
 from protos.ostraka.v1 import common_pb2, party_pb2
 
 
@@ -40,7 +41,7 @@ class Exchange:
         """
         points = self._begin()
         with ThreadPoolExecutor(1, thread_name_prefix="garble") as beside:
-            garbled = beside.submit(self._garble, points)
+            garbled = beside.submit(carrying(self._garble), points)
             logits = self._logits(keys, message.result())
             garbled.result()
         self._meter.advance("evaluate")

@@ -12,6 +12,7 @@ from client.meter import Meter
 from client.votes import Votes, collect
 from common.crypto.ckks.parameters import Head
 from common.sharing.ring import RingArray
+from common.telemetry.context import carrying
 
 
 class EncryptedVoting:
@@ -42,7 +43,7 @@ class EncryptedVoting:
         """
         encryption, pool = self._encryption, self._peers.pool
         kinds = encryption.begin(self._heads[site] for site in ticket.sites)
-        messages = {kind: pool.submit(encryption.encrypt, kind, queries.features) for kind in kinds}
+        messages = {kind: pool.submit(carrying(encryption.encrypt), kind, queries.features) for kind in kinds}
         schedules = {one.participant.site: one for one in ticket.read.schedule}
         for step in ("evaluate", "compare"):
             self._meter.begin(step, len(schedules))

@@ -70,6 +70,9 @@ def learn(
         sigma2=(sigma2 or sigma) if later_sigma2 is None else later_sigma2,
         threshold=threshold if later_threshold is None else later_threshold,
     )
+    from client.metrics import QueryMetrics
+    from common.telemetry.site import observing
+
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     options = PlanOptions(first, quorum, batch_size, parties=names, adjacency=adjacency.charged)
     asked = Rounds(rounds, queries, options, later)
@@ -83,7 +86,7 @@ def learn(
         checkpoint=checkpoint,
     )
     try:
-        with progress() as display:
+        with observing(site) as registry, progress() as display:
             bars = RoundBars(display)
             result = learn_in_rounds(
                 site,
@@ -97,6 +100,7 @@ def learn(
                 seed=seed,
                 on_labels=bars.labelled,
                 on_training=bars.trained,
+                watch=QueryMetrics(registry),
             )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)

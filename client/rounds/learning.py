@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from client.labelling import LabelResult, label
+from client.meter import Watch
 from client.retraining import read_labelled
 from client.retry import Retry
 from client.rounds.learner import POOL_FILE, Learner
@@ -50,6 +51,7 @@ def learn_in_rounds(
     on_training: Progress = lambda name, done, total: None,
     retry: Retry | None = None,
     clock: Clock | None = None,
+    watch: Watch | None = None,
 ) -> RoundsResult:
     """Label, train, ask about what the student does not know, and again; calling again goes on.
 
@@ -87,6 +89,7 @@ def learn_in_rounds(
             on_progress=lambda result: on_labels(number, result),
             retry=retry,
             clock=clock,
+            watch=watch,
         )
 
     with held(folder):

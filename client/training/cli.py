@@ -78,7 +78,9 @@ def lead(
         sigma=sigma,
         quorum=quorum,
     )
-    with progress() as bar:
+    from common.telemetry.site import observing
+
+    with observing(site), progress() as bar:
         shown = bar.add_task("Learning together", total=rounds)
         report = lead_training(
             site,

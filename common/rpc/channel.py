@@ -7,7 +7,9 @@ from common.config import is_loopback
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
 from common.rpc.peers import CLAIM
+from common.rpc.traced import Traced
 from common.rpc.watcher import Target, Watcher
+from common.telemetry.tracing import traced
 
 RECONNECT_MS = (200, 2000)
 
@@ -69,4 +71,5 @@ def _options(address: str) -> list[tuple[str, str | int]]:
 
 
 def _watched(channel: grpc.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> grpc.Channel:
-    return grpc.intercept_channel(channel, Watcher(target, metadata))
+    spans = [Traced()] if traced() else []
+    return grpc.intercept_channel(channel, Watcher(target, metadata), *spans)

@@ -45,6 +45,20 @@ class _CallDetails(_Details, grpc.ClientCallDetails):
     """gRPC's call details with metadata of our own."""
 
 
+def with_metadata(details: Any, more: tuple[tuple[str, str], ...]) -> Any:
+    """Details of a call, with more metadata."""
+    if not more:
+        return details
+    return _CallDetails(
+        details.method,
+        details.timeout,
+        (*(details.metadata or ()), *more),
+        details.credentials,
+        details.wait_for_ready,
+        details.compression,
+    )
+
+
 class Watcher(
     grpc.UnaryUnaryClientInterceptor,
     grpc.UnaryStreamClientInterceptor,
@@ -59,21 +73,9 @@ class Watcher(
         self._metadata = metadata
 
     def _call(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-        call = continuation(self._claimed(details), request)
+        call = continuation(with_metadata(details, self._metadata), request)
         _TARGETS[call] = self._target
         return call
-
-    def _claimed(self, details: Any) -> Any:
-        if not self._metadata:
-            return details
-        return _CallDetails(
-            details.method,
-            details.timeout,
-            (*(details.metadata or ()), *self._metadata),
-            details.credentials,
-            details.wait_for_ready,
-            details.compression,
-        )
 
     intercept_unary_unary: Any = _call
     intercept_unary_stream: Any = _call

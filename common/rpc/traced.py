@@ -1,0 +1,41 @@
+"""Calls made to servers, as spans whose trace the server goes on with."""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from common.rpc.status import from_call
+from common.rpc.watcher import with_metadata
+from common.telemetry.calls import told_name
+from common.telemetry.tracing import begin_span, carried, end_span
+
+
+class Traced(
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamUnaryClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
+):
+    """Begins a span with every call and ends it with its outcome; only for processes that are traced."""
+
+    def _call(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        method = told_name(details.method)
+        if method is None:
+            return continuation(details, request)
+        span = begin_span(method, "client")
+        call = continuation(with_metadata(details, carried(span)), request)
+        call.add_done_callback(lambda done: end_span(span, _code(done)))
+        return call
+
+    intercept_unary_unary: Any = _call
+    intercept_unary_stream: Any = _call
+    intercept_stream_unary: Any = _call
+    intercept_stream_stream: Any = _call
+
+
+def _code(call: Any) -> str:
+    if call.code() is grpc.StatusCode.OK:
+        return "ok"
+    told = from_call(call)
+    return call.code().name.lower() if told is None else str(told.code)
