@@ -17,6 +17,7 @@ from client.state import STATE_FILE, RunState, RunStore, Student, load_state
 from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
 from common.plan import Plan
+from common.storage import room_in
 from common.task import Task
 
 LABELS_FILE = "labels.csv"
@@ -46,8 +47,9 @@ class Planner(Protocol):
 def held(folder: Path) -> Iterator[None]:
     """The folder, made if need be, locked against other processes; raises `run.mismatch` if it is in use."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / LOCK_FILE).open("w")
+        with room_in(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = (folder / LOCK_FILE).open("w")
     except OSError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from common.errors import ErrorCode, OstrakaError
+from common.storage import is_full, room_in, storage_full
 
 
 def run(app: typer.Typer) -> None:
@@ -21,6 +22,9 @@ def run(app: typer.Typer) -> None:
     except OstrakaError as error:
         _leave(error.code, error.message, 2)
     except Exception as error:
+        if is_full(error):
+            full = storage_full(getattr(error, "filename", None) or "what this command writes")
+            _leave(full.code, full.message, 2)
         where = traceback.extract_tb(error.__traceback__)[-1]
         problem = f"{type(error).__name__} at {where.filename}:{where.lineno}: {error}"
         _leave(ErrorCode.INTERNAL, f"{problem}. Please report this.", 1)
@@ -35,7 +39,7 @@ def write_json(obj: Any, target: str | None) -> None:
     """Write `obj` as JSON to the file `target`; `-` is standard output, None writes nothing.
 
     Raises:
-        OstrakaError: config.invalid where the file cannot be written.
+        OstrakaError: config.invalid where the file cannot be written, storage.full where there is no room.
     """
     if target is None:
         return
@@ -44,7 +48,8 @@ def write_json(obj: Any, target: str | None) -> None:
         sys.stdout.write(text)
         return
     try:
-        Path(target).write_text(text, encoding="utf-8")
+        with room_in(Path(target).parent):
+            Path(target).write_text(text, encoding="utf-8")
     except OSError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

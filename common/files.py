@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from common.storage import room_in
+
 
 def write_atomic(path: Path, text: str) -> None:
     """Replace a file's text as `replace_durably` does."""
@@ -13,15 +15,18 @@ def replace_durably(path: Path, content: bytes) -> None:
     """Replace a file's content so that it is the old or the new whatever happens, durable on return.
 
     Nothing else is left beside it where it cannot be written.
+
+    Raises:
+        OstrakaError: storage.full; other failures as OSError.
     """
     temporary = path.with_name(path.name + ".tmp")
     try:
-        with temporary.open("wb") as file:
+        with room_in(path.parent), temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
+            os.replace(temporary, path)
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from common.errors import ErrorCode, OstrakaError
-from common.storage import storage_full
+from common.storage import is_used_up, storage_full
 
 VERSION = 3
 _WITH_CHARGES = 2
@@ -174,7 +174,7 @@ def _explained(exc: sqlite3.DatabaseError, path: Path) -> OstrakaError:
             ErrorCode.LEDGER_LOCKED,
             f"The journal {path} is in use by another process: stop that one, then try again.",
         )
-    if exc.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL:
+    if exc.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL or is_used_up(path.parent):
         return storage_full(path.parent)
     return OstrakaError(
         ErrorCode.LEDGER_READ_ONLY,

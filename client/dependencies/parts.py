@@ -18,6 +18,7 @@ from client.switches import Switches
 from common.errors import OstrakaError
 from common.mechanism.narrowing import narrowed
 from common.plan import NONCE_BYTES
+from common.storage import room_in
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ class Part:
 
     def _open(self) -> RunStore:
         pool, folder = self._pool, self._pool.folder / self.name
-        folder.mkdir(exist_ok=True)
+        with room_in(folder.parent):
+            folder.mkdir(exist_ok=True)
         mechanism = narrowed(pool.planner.options.mechanism, len(self._labels))
         options = replace(pool.planner.options, mechanism=mechanism, labels=self._labels)
         planner = replace(pool.planner, options=options)

@@ -22,6 +22,7 @@ from client.students.trainers import Choice, Progress
 from common.datasets import Dataset, save
 from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
+from common.storage import room_in
 from common.task import Task
 
 POOL_FILE = "pool.npz"
@@ -83,7 +84,8 @@ class Learner:
     def _round(self, number: int, ask: Ask) -> Stop | None:
         """Ask what is left to ask in a round, and train on what came."""
         one, folder = self.state.rounds[number - 1], round_folder(self.folder, number)
-        folder.mkdir(exist_ok=True)
+        with room_in(self.folder):
+            folder.mkdir(exist_ok=True)
         rows = np.array(one.rows)
         save(replace(self.data.take(rows), y=None, consent=None), folder / POOL_FILE)
         result = ask(number)

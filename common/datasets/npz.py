@@ -13,6 +13,7 @@ from common.datasets.consent import COLUMN
 from common.datasets.dataset import Dataset, from_arrays
 from common.datasets.label_columns import in_order, with_zeros
 from common.errors import ErrorCode, OstrakaError
+from common.storage import room_in
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -69,7 +70,7 @@ def write(dataset: Dataset, path: Path) -> None:
         arrays["classes"] = np.array(dataset.classes)
     if dataset.consent is not None:
         arrays[COLUMN] = np.array(dataset.consent)
-    with path.open("wb") as file:
+    with room_in(path.parent), path.open("wb") as file:
         np.savez(file, **arrays)
 
 

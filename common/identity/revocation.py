@@ -97,8 +97,8 @@ class Revocations:
         path = self._paths[-1]
         try:
             replace_durably(path, pem)
-        except OSError as error:
-            structlog.get_logger().error("revocations.not_kept", path=str(path), problem=error.strerror)
+        except (OSError, OstrakaError) as error:
+            structlog.get_logger().error("revocations.not_kept", path=str(path), problem=str(error))
 
     def _look(self, path: Path) -> None:
         try:

@@ -14,6 +14,7 @@ from common.rpc.expiry import Reminder
 from common.rpc.handlers import Handler, behaviour_of, maker_of
 from common.rpc.peers import check_peer
 from common.rpc.status import to_status
+from common.storage import is_full, storage_full
 
 
 class Gate(grpc.ServerInterceptor):
@@ -93,6 +94,9 @@ def _public(error: Exception) -> OstrakaError:
         where = ".".join(map(str, first["loc"]))
         problem = f"{where}: {first['msg']}" if where else first["msg"]
         return OstrakaError(ErrorCode.MESSAGE_INVALID, f"The message is invalid ({problem}); correct it.")
+    if is_full(error):
+        structlog.get_logger().error("storage.full", problem=type(error).__name__)
+        return storage_full("this server")
     frames = error.__traceback__
     while frames is not None and frames.tb_next is not None:
         frames = frames.tb_next

@@ -5,6 +5,7 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 
 from common.errors import ErrorCode, OstrakaError
+from common.storage import room_in
 from protos.ostraka.v1 import common_pb2
 
 
@@ -37,9 +38,10 @@ def read_signed(path: Path) -> common_pb2.Signed:
 
 
 def write(path: Path, data: bytes | str) -> None:
-    """Write a file; raises `config.invalid` where that cannot be done."""
+    """Write a file; raises `config.invalid` where that cannot be done, `storage.full` without room."""
     try:
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        with room_in(path.parent):
+            path.write_bytes(data if isinstance(data, bytes) else data.encode())
     except OSError as exc:
         raise unwritable(path, exc) from exc
 

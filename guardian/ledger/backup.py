@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Table, create_engine, insert, select
+from sqlalchemy.exc import OperationalError
 
 from common.errors import ErrorCode, OstrakaError
+from common.storage import is_full, is_used_up, storage_full
 from guardian.ledger.reader import LedgerReader
 from guardian.ledger.schema import metadata, replicas
 
@@ -23,7 +28,7 @@ def backup(ledger: LedgerReader, path: Path) -> None:
 
     Raises:
         OstrakaError: `ledger.exists` where there is a file at `path`, `ledger.read_only` where none can be
-            written; and as any read of the ledger.
+            written, `storage.full` without room; and as any read of the ledger.
     """
     if path.exists():
         raise _exists(path)
@@ -40,7 +45,7 @@ def backup(ledger: LedgerReader, path: Path) -> None:
     except OSError as exc:
         raise _unwritable(path, exc) from exc
     finally:
-        os.unlink(name)
+        _remove(Path(name))
     _sync(path.parent)
 
 
@@ -60,11 +65,22 @@ def _copy(source: Connection, target: Connection, table: Table) -> None:
 def _write(ledger: LedgerReader, path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}", hide_parameters=True)
     try:
-        with ledger.snapshot() as source, engine.begin() as target:
+        with ledger.snapshot() as source, _room_for(path), engine.begin() as target:
             metadata.create_all(target)
             copy_tables(source, target)
     finally:
         engine.dispose()
+
+
+@contextmanager
+def _room_for(path: Path) -> Iterator[None]:
+    """Tell a full disk of the backup apart from trouble of the ledger."""
+    try:
+        yield
+    except OperationalError as exc:
+        if getattr(exc.orig, "sqlite_errorcode", 0) != sqlite3.SQLITE_FULL and not is_used_up(path.parent):
+            raise
+        raise storage_full(path.parent) from exc
 
 
 def _sync(folder: Path) -> None:
@@ -81,8 +97,16 @@ def _exists(path: Path) -> OstrakaError:
     )
 
 
+def _remove(path: Path) -> None:
+    """Remove a file that is written, and what SQLite left beside one that it could not."""
+    for left in (path, path.with_name(path.name + "-journal")):
+        left.unlink(missing_ok=True)
+
+
 def _unwritable(path: Path, error: OSError) -> OstrakaError:
+    if is_full(error):
+        return storage_full(path.parent)
     return OstrakaError(
         ErrorCode.LEDGER_READ_ONLY,
-        f"The backup {path} cannot be written ({error.strerror}); check its folder and the free space.",
+        f"The backup {path} cannot be written ({error.strerror}); check its folder.",
     )

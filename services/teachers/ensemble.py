@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from common.encoders import Encoder, load_encoder
 from common.errors import ErrorCode, OstrakaError
+from common.storage import room_in
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
 from services.teachers.groups import ALL, Clique
@@ -109,16 +110,27 @@ class Ensemble:
             )
 
     def save(self, folder: Path) -> None:
-        """Writes models and manifest into `folder`, in place of whatever ensemble it held."""
+        """Writes models and manifest into `folder`, in place of whatever ensemble it held.
+
+        That one stays, and nothing beside it, where this one cannot be written; raises `storage.full`.
+        """
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True, mode=0o700)
-        self.models.save(partial)
-        if self.thresholds is not None:
-            self.thresholds.save(partial)
-        self.manifest.save(partial)
+        try:
+            with room_in(folder.parent):
+                self._write(partial)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
+
+    def _write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, mode=0o700)
+        self.models.save(folder)
+        if self.thresholds is not None:
+            self.thresholds.save(folder)
+        self.manifest.save(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "Ensemble":

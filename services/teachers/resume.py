@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from common.errors import OstrakaError
+from common.storage import room_in
 from services.teachers.ensemble import Models, load_models
 from services.teachers.manifest import TeachersManifest
 
@@ -50,9 +51,10 @@ class Finished:
             return models
         folder = _group(self._folder, rows)
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, mode=0o700)
-        models.save(folder)
-        self._manifest.save(folder)
+        with room_in(self._folder.parent):
+            folder.mkdir(parents=True, mode=0o700)
+            models.save(folder)
+            self._manifest.save(folder)
         return self._load(folder, len(rows))
 
     def _load(self, folder: Path, teachers: int) -> Models:

@@ -2,7 +2,7 @@
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,10 +65,10 @@ class Whole:
             query.write_text(f"{query.read_text().partition('[parties]')[0]}\n[parties]\n{listed}")
             yield addresses
 
-    def label(self, run: Path, queries: int = QUERIES) -> LabelResult:
+    def label(self, run: Path, on_progress: Callable[[LabelResult], None] = lambda _: None) -> LabelResult:
         """Label the pool into `run`."""
-        options = PlanOptions(GnMax(sigma=4.0), 2, BATCH, queries)
-        return label(self.folder("q"), self.root / "pool.npz", options, run, retry=Retry(1))
+        options, pool = PlanOptions(GnMax(sigma=4.0), 2, BATCH, QUERIES), self.root / "pool.npz"
+        return label(self.folder("q"), pool, options, run, on_progress=on_progress, retry=Retry(1))
 
     def add(self, site: str, role: str, **listening: str) -> Path:
         """A folder with certificates and a `site.toml`."""

@@ -16,6 +16,7 @@ from services.daily import Asked
 from services.journal import Journal
 from services.journal_file import JournalFile
 from services.policy import Policy
+from tests.disk import fill, free, small_disk
 
 CHARGE = Charge(GnMax(sigma=40.0), queries=100, classes=10)
 ASKED = Asked("ostraka://attica/delphi/query", 100)
@@ -278,3 +279,24 @@ def test_the_policy_turns_epsilon_into_a_cap() -> None:
 def test_half_a_cap_is_refused(half: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"epsilon_cap|Extra inputs"):
         Policy.model_validate(half)
+
+
+def test_a_batch_that_finds_no_room_is_not_recorded_and_is_once_there_is(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 200) as disk, Journal(disk / "journal.db") as journal:
+        journal.record("s", 1, [CHARGE], ASKED, 1.0)
+        fill(disk)
+        with pytest.raises(OstrakaError, match=f"no room on the disk of {disk}") as refused:
+            journal.record("s", 2, [CHARGE], ASKED, 1.0)
+        assert refused.value.code is ErrorCode.STORAGE_FULL
+        assert not journal.holds("s", 2)
+        free(disk)
+        journal.record("s", 2, [CHARGE], ASKED, 1.0)
+        assert journal.spent(8.0) == 2 * CHARGE.amount(8.0)
+
+
+def test_a_journal_that_finds_no_room_at_the_start_says_so(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 64) as disk:
+        fill(disk)
+        with pytest.raises(OstrakaError, match=f"no room on the disk of {disk}") as refused:
+            Journal(disk / "journal.db")
+        assert refused.value.code is ErrorCode.STORAGE_FULL

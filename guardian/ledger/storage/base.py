@@ -28,7 +28,7 @@ class Storage(ABC):
         Raises:
             OstrakaError: `ledger.locked` where another transaction is in the way for too long, as
                 `ConflictError` where running it again helps; `ledger.read_only`, `ledger.unreachable`,
-                `ledger.tampered`.
+                `ledger.tampered`; `storage.full` where there is no room.
         """
 
     @abstractmethod

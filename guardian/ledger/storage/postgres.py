@@ -11,6 +11,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from common.errors import ErrorCode, OstrakaError
+from common.storage import storage_full
 from guardian.ledger.storage.base import ConflictError, Storage
 
 _DRIVER = "postgresql+psycopg"
@@ -21,7 +22,8 @@ _HUNG_S = 60.0
 # SQLSTATEs: serialization failure, deadlock, and a row or table that another transaction made first.
 _CONFLICTS = {"40001", "40P01", "23505", "42P07"}
 _LOCK_TIMEOUT = "55P03"
-_READ_ONLY = {"25006", "42501", "53100"}
+_READ_ONLY = {"25006", "42501"}
+_DISK_FULL = "53100"
 _DAMAGED = {"XX001", "XX002", "42P01", "42703"}
 
 
@@ -141,11 +143,12 @@ def _translate(name: str, error: DBAPIError) -> OstrakaError | None:
         return _locked(name)
     if isinstance(error, IntegrityError):
         return None
+    if state == _DISK_FULL:
+        return storage_full(f"the ledger's database {name}")
     if state in _READ_ONLY:
         return OstrakaError(
             ErrorCode.LEDGER_READ_ONLY,
-            f"The ledger {name} cannot be written ({_first_line(error)}); check the rights of its user and"
-            " free space.",
+            f"The ledger {name} cannot be written ({_first_line(error)}); check the rights of its user.",
         )
     if state in _DAMAGED:
         return OstrakaError(

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 from common.errors import ErrorCode, OstrakaError
+from common.storage import is_full, is_used_up, storage_full
 from guardian.ledger.storage.base import Storage
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -22,7 +23,6 @@ _UNWRITABLE = {
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
 }
 _ANY_NUMBER = -1
@@ -102,6 +102,8 @@ class SqliteStorage(Storage):
         try:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as exc:
+            if is_full(exc):
+                raise storage_full(self.path.parent) from exc
             raise _unwritable(self.path, exc.strerror or "error") from exc
 
     def _require(self) -> None:
@@ -134,6 +136,8 @@ def _translate(path: Path, error: BaseException | None) -> OstrakaError | None:
             ErrorCode.LEDGER_LOCKED,
             f"Another process holds the ledger {path}; stop it or wait until it is done, then try again.",
         )
+    if code == sqlite3.SQLITE_FULL or (code in _UNWRITABLE and is_used_up(path.parent)):
+        return storage_full(path.parent)
     if code in _UNWRITABLE:
         return _unwritable(path, str(error))
     if code in _DAMAGED or str(error).startswith("no such "):
@@ -151,5 +155,5 @@ def _damaged(path: Path, reason: object) -> OstrakaError:
 def _unwritable(path: Path, reason: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.LEDGER_READ_ONLY,
-        f"The ledger {path} cannot be written ({reason}); check its owner, permissions and free space.",
+        f"The ledger {path} cannot be written ({reason}); check its owner and permissions.",
     )

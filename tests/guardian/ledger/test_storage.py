@@ -115,9 +115,7 @@ def test_a_full_disk_in_the_middle_of_a_release(path: Path) -> None:
 
         limit(1)
         for _ in range(2):
-            refused(
-                ErrorCode.LEDGER_READ_ONLY, lambda: release(ledger, 2, Charge(ATHENS, 60, 3), answers=long)
-            )
+            refused(ErrorCode.STORAGE_FULL, lambda: release(ledger, 2, Charge(ATHENS, 60, 3), answers=long))
         assert amounts(ledger) == (60, 100)
         limit(10_000)
         assert release(ledger, 2, Charge(ATHENS, 60, 3), answers=long) == long
