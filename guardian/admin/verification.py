@@ -7,6 +7,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from google.protobuf.message import DecodeError
 
+from common.config import load_site
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.identity.credentials import CA_CERT
@@ -37,7 +38,7 @@ def locate(
     if ledger is not None:
         return ledger, ca or ledger.parent / CA_CERT
     if site is not None:
-        return ledger_location(site), ca or site / CA_CERT
+        return ledger_location(site), ca or site / load_site(site).credentials / CA_CERT
     if url is None or ca is None:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "With --url, name the federation's ca.crt by --ca.")
     return url, ca

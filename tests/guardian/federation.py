@@ -80,7 +80,8 @@ class Federation:
     policy: str = 'enforce = "worst_case"\nmin_sigma = 0.5\nmin_quorum = 2\n'
 
     def __post_init__(self) -> None:
-        self.ca = CertificateAuthority.create(FEDERATION, SystemClock())
+        (self.root / "ca").mkdir()
+        self.ca = CertificateAuthority.create(FEDERATION, SystemClock()).save(self.root / "ca")
         self.credentials: dict[tuple[str, Role], Credentials] = {}
         for site, role in (
             *((s, Role.PARTY) for s in PARTIES),
@@ -89,11 +90,7 @@ class Federation:
             ("ops", Role.ADMIN),
             ("guardian", Role.GUARDIAN),
         ):
-            folder = self.root / f"{site}-{role}"
-            folder.mkdir()
-            self.credentials[site, role] = self.ca.issue(
-                Identity(FEDERATION, site, role), folder, SystemClock()
-            )
+            self.issue(site, role, self.root / f"{site}-{role}")
         self.guardian_folder = self.root / "guardian-guardian"
         write_site(
             SiteConfig(
@@ -106,6 +103,17 @@ class Federation:
         )
         with (self.guardian_folder / "site.toml").open("a") as file:
             file.write(f"\n[policy]\n{self.policy}")
+
+    def issue(self, site: str, role: Role, folder: Path) -> None:
+        """Give a member keys and certificates, in a folder that must not exist."""
+        folder.mkdir()
+        identity = Identity(FEDERATION, site, role)
+        self.credentials[site, role] = self.ca.issue(identity, folder, SystemClock())
+
+    def revoke(self, *holders: Credentials) -> bytes:
+        """The CA's next revocation list, which names both certificates of each holder."""
+        serials = [one.serial_number for holder in holders for one in (holder.tls_cert, holder.signing_cert)]
+        return self.ca.revoke(serials, SystemClock())
 
     @contextmanager
     def guardian(self, noise: NoiseSource | None = None) -> Iterator["Calls"]:
@@ -129,6 +137,17 @@ class Calls:
             for key, credentials in federation.credentials.items()
         }
 
+    def renew(self, site: str, role: Role) -> None:
+        """Let a member come back with new keys."""
+        self._federation.issue(site, role, self._federation.root / f"{site}-{role}-again")
+        self._channels[site, role].close()
+        expected = Identity(FEDERATION, "guardian", Role.GUARDIAN)
+        credentials = self._federation.credentials[site, role]
+        self._channels[site, role] = open_channel(credentials, self.address, expected)
+
+    def revoke(self, revocations: bytes, reason: str = "a test") -> admin_pb2.RevokeReply:
+        return self.admin.Revoke(admin_pb2.RevokeRequest(revocations=revocations, reason=reason))
+
     def close(self) -> None:
         for channel in self._channels.values():
             channel.close()
@@ -145,7 +164,12 @@ class Calls:
         return admin_pb2_grpc.AdminStub(self._channels["ops", Role.ADMIN])
 
     def register(
-        self, sender: str, *, kept: common_pb2.AuditHead | None = None, **changes: Any
+        self,
+        sender: str,
+        *,
+        kept: common_pb2.AuditHead | None = None,
+        revocations: int = 0,
+        **changes: Any,
     ) -> guardian_pb2.RegisterReply:
         fields: dict[str, Any] = {
             "site": sender,
@@ -158,7 +182,7 @@ class Calls:
         signed = self._federation.credentials[sender, Role.PARTY].sign(
             MANIFEST_CONTEXT, manifest.SerializeToString()
         )
-        request = guardian_pb2.RegisterRequest(manifest=signed, kept_head=kept)
+        request = guardian_pb2.RegisterRequest(manifest=signed, kept_head=kept, revocations=revocations)
         return self.stub(sender, Role.PARTY).Register(request)
 
     def budget(self, site: str, epsilon: float, **changes: Any) -> admin_pb2.Budget:
