@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test test-compose heavy lint audit chaos protos bench train-mnist test-console clean
+.PHONY: install demo test test-compose heavy lint errors audit chaos protos bench train-mnist test-console clean
 
 install: .venv/installed
 
@@ -45,6 +45,9 @@ chaos: install
 
 protos: install
 	$(PY) -m deploy.protos
+
+errors: install
+	$(PY) -m deploy.error_page
 
 bench: install
 	$(PY) -m benchmarks

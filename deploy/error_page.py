@@ -1,0 +1,11 @@
+"""Writes docs/errors.md from the catalogue of error codes: `python -m deploy.error_page`."""
+
+from pathlib import Path
+
+from common.error_catalogue import page
+from common.files import write_atomic
+
+FILE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
+
+if __name__ == "__main__":
+    write_atomic(FILE, page())
