@@ -49,6 +49,8 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.manifests: list[common_pb2.Signed] = []
         self.submissions: list[tuple[str, int, str, bytes]] = []
         self.kept_heads: list[common_pb2.AuditHead] = []
+        self.revocations = b""
+        self.known_revocations: list[int] = []
         self.receipts: list[common_pb2.Signed] = []
         self.on_receipts: Callable[[], object] = lambda: None
         self.refuses_receipts: OstrakaError | None = None
@@ -95,8 +97,11 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.RegisterReply:
         self.manifests.append(request.manifest)
         self.kept_heads.append(request.kept_head)
+        self.known_revocations.append(request.revocations)
         forgot = self.reconciled_epoch < self.epoch
-        return guardian_pb2.RegisterReply(audit_head=self._head(), epoch=self.epoch, reconcile=forgot)
+        return guardian_pb2.RegisterReply(
+            audit_head=self._head(), epoch=self.epoch, reconcile=forgot, revocations=self.revocations
+        )
 
     def Reconcile(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.ReconcileRequest], context: grpc.ServicerContext
