@@ -1,0 +1,115 @@
+"""A real guardian, three real parties and a querying one on loopback, each with its metrics."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from prometheus_client import CollectorRegistry
+
+from client.labelling import LabelResult, label
+from client.metrics import QueryMetrics
+from client.options import PlanOptions
+from common.config import SiteConfig, write_site
+from common.datasets import digits, save
+from common.mechanism import Confident
+from common.task import infer_task, write_task
+from common.telemetry.registry import new_registry
+from common.telemetry.site import observing
+from guardian.server import running as guardian
+from services.server import running as party
+from services.teachers import TrainingConfig, train
+from tests.client.driving import QUICK
+from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
+from tests.services.wire import Stop
+
+TEACHERS, QUERIES = 4, 8
+POLICY = 'enforce = "worst_case"\nmin_sigma = 0.1\nmin_quorum = 2\n'
+LIMITS = "\n[policy]\nepsilon_cap = 1e9\ndelta = 1e-5\nqueries_per_day = 1000\n"
+MECHANISM = Confident(sigma1=0.5, sigma2=0.5, threshold=8.0)
+"""Passes what all twelve teachers agree on, and nothing of which four are the most."""
+
+Registries = dict[str, CollectorRegistry]
+DISSENTING = {"a": 0, "b": 3, "c": 6}
+"""By how much each party's teachers are off, where no three agree."""
+
+
+def teachers(folder: Path, off: int) -> Path:
+    """A folder with teachers of digits who vote each digit plus `off`, modulo ten."""
+    data = digits().take(slice(0, 400))
+    off_by = replace(data, y=(np.asarray(data.y) + off) % 10)
+    config = TrainingConfig(teachers=TEACHERS, model="logistic_regression")
+    train(off_by, infer_task(digits(), "digits"), config, seed=1).save(folder)
+    return folder
+
+
+class Observed:
+    """The folders of a federation; what they hold of earlier sessions is forgotten with every `serving`."""
+
+    def __init__(self, root: Path) -> None:
+        self.members = Federation(root, policy=POLICY)
+        self.site, self.pool = root / "q-query", root / "pool.npz"
+        task = infer_task(digits(), "digits")
+        for folder in (self.site, *map(self.party, PARTIES)):
+            write_task(task, folder / "task.toml")
+        save(digits().take(slice(400, 400 + QUERIES)), self.pool)
+
+    def party(self, name: str) -> Path:
+        return self.members.root / f"{name}-party"
+
+    @contextmanager
+    def serving(
+        self, ensembles: Mapping[str, Path], metrics: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[Calls, Registries]]:
+        """Fresh servers, whose parties have these teachers, with budgets that hardly shrink.
+
+        `metrics` says by name where a server's metrics are.
+        """
+        self._forget()
+        told = {name: f'\n[telemetry]\nmetrics = "{where}"\n' for name, where in (metrics or {}).items()}
+        with (self.members.guardian_folder / "site.toml").open("a") as file:
+            file.write(told.get("guardian", ""))
+        registries = {name: new_registry() for name in ("guardian", *PARTIES)}
+        with ExitStack() as stack:
+            folder = self.members.guardian_folder
+            address = stack.enter_context(
+                guardian(folder, sleep=lambda _: None, registry=registries["guardian"])
+            )
+            calls = Calls(self.members, address)
+            stack.callback(calls.close)
+            addresses = {}
+            for name in PARTIES:
+                shutil.copytree(ensembles[name], self.party(name) / "teachers", dirs_exist_ok=True)
+                self._write(name, "party", self.party(name), address, listen="127.0.0.1:0")
+                with (self.party(name) / "site.toml").open("a") as file:
+                    file.write(LIMITS + told.get(name, ""))
+                addresses[name] = stack.enter_context(
+                    party(self.party(name), stop=Stop(), again_s=3600, registry=registries[name])
+                )
+                calls.budget(name, 1e9)
+            self._write("q", "query", self.site, address, parties=addresses)
+            yield calls, registries
+
+    def label(self, registries: Registries, **plan: Any) -> LabelResult:
+        """One session over the whole pool, in two batches."""
+        usual: dict[str, Any] = {"mechanism": MECHANISM, "quorum": 2, "batch_size": QUERIES // 2}
+        options = PlanOptions(**usual | plan)
+        with observing(self.site) as registry:
+            registries["query"] = registry
+            run, watch = self.members.root / "run", QueryMetrics(registry)
+            return label(self.site, self.pool, options, run, retry=QUICK, watch=watch)
+
+    def _forget(self) -> None:
+        for folder in (self.members.guardian_folder, *map(self.party, PARTIES)):
+            for file in folder.glob("*.db*"):
+                file.unlink()
+            shutil.rmtree(folder / "teachers", ignore_errors=True)
+        shutil.rmtree(self.members.root / "run", ignore_errors=True)
+
+    def _write(self, name: str, role: Any, folder: Path, address: str, **fields: Any) -> None:
+        write_site(
+            SiteConfig(federation=FEDERATION, site=name, role=role, guardian=address, folder=folder, **fields)
+        )

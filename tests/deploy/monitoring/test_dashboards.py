@@ -1,0 +1,82 @@
+"""Dashboard and alerts name metrics that there are, and queries that Prometheus understands."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.monitoring.observed import Observed
+
+ROOT = Path(__file__).parents[3] / "deploy"
+DASHBOARD = ROOT / "grafana" / "dashboards" / "ostraka.json"
+RULES = ROOT / "prometheus" / "rules.yml"
+ON_A_GPU = {"ostraka_party_gpu_memory_bytes"}
+
+
+def expressions() -> list[str]:
+    """Every query of the dashboard and the alerts."""
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    shown = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    rules = [rule["expr"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+    return shown + rules
+
+
+def named() -> set[str]:
+    return {name for query in expressions() for name in re.findall(r"\bostraka_\w+", query)}
+
+
+@pytest.fixture
+def there(observed: Observed, agreeing: dict[str, Path]) -> set[str]:
+    """Names of every role's samples after a session."""
+    with observed.serving(agreeing) as (_, registries):
+        observed.label(registries)
+        metrics = [metric for registry in registries.values() for metric in registry.collect()]
+        return {sample.name for metric in metrics for sample in metric.samples}
+
+
+def test_every_metric_named_is_there(there: set[str]) -> None:
+    assert named() - ON_A_GPU <= there
+
+
+def test_every_metric_there_is_on_the_dashboard_or_in_the_documentation(there: set[str]) -> None:
+    page = (ROOT.parent / "docs" / "monitoring.md").read_text()
+    own = {
+        re.sub(r"_(bucket|sum|count|total|info|created)$", "", name) for name in there if "ostraka" in name
+    }
+    assert [name for name in sorted(own) if name not in page] == []
+
+
+def test_panels_do_not_overlap_and_have_ids_of_their_own() -> None:
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken = [cell for panel in panels for cell in _cells(panel["gridPos"])]
+    assert len(set(taken)) == len(taken)
+
+
+def test_the_data_source_is_the_one_provisioned() -> None:
+    (source,) = yaml.safe_load((ROOT / "grafana/provisioning/datasources/prometheus.yml").read_text())[
+        "datasources"
+    ]
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    assert {panel["datasource"]["uid"] for panel in panels if panel["type"] != "row"} == {source["uid"]}
+
+
+def test_prometheus_takes_configuration_and_rules() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed: apt-get install prometheus")
+    for what, file in (("config", "prometheus.yml"), ("rules", "rules.yml")):
+        found = subprocess.run([promtool, "check", what, ROOT / "prometheus" / file], capture_output=True)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+
+def _cells(at: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    for x in range(at["x"], at["x"] + at["w"]):
+        for y in range(at["y"], at["y"] + at["h"]):
+            yield x, y

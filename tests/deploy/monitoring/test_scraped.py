@@ -1,0 +1,107 @@
+"""A real Prometheus scrapes real servers, and answers what the dashboard asks."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import pytest
+import yaml
+
+from tests.deploy.monitoring.observed import QUERIES, Observed
+from tests.deploy.monitoring.test_dashboards import RULES, expressions
+from tests.guardian.federation import PARTIES
+
+DEADLINE_S = 120.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def binary() -> str:
+    """Prometheus of Debian's package, installed where it is missing."""
+    if shutil.which("prometheus") is None and shutil.which("apt-get"):
+        subprocess.run(["apt-get", "update"], stdin=subprocess.DEVNULL)
+        install = ["apt-get", "install", "-y", "--no-install-recommends", "prometheus"]
+        subprocess.run(install, stdin=subprocess.DEVNULL)
+    found = shutil.which("prometheus")
+    if found is None:
+        pytest.skip("prometheus is not installed and could not be")
+    return found
+
+
+class Prometheus:
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        with urlopen(f"http://{self._address}/api/v1/query?query={quote(expression)}") as reply:
+            told = json.load(reply)
+        assert told["status"] == "success"
+        result: list[dict[str, Any]] = told["data"]["result"]
+        return result
+
+    def wait_for(self, expression: str, series: int) -> None:
+        """Return once a query has so many series."""
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            try:
+                if len(self.query(expression)) == series:
+                    return
+            except (URLError, ConnectionError):
+                pass
+            time.sleep(0.2)
+        raise AssertionError(f"{expression} has not {series} series: {self.query(expression)}")
+
+
+@contextmanager
+def prometheus(binary: str, folder: Path, targets: dict[str, str]) -> Iterator[Prometheus]:
+    """One that scrapes the targets, by job's name and site, every half second."""
+    jobs = [
+        {"job_name": "guardian", "static_configs": [{"targets": [targets["guardian"]]}]},
+        {"job_name": "party", "static_configs": [{"targets": [targets[name] for name in PARTIES]}]},
+    ]
+    every = {"scrape_interval": "500ms", "evaluation_interval": "500ms"}
+    config = {"global": every, "rule_files": [str(RULES)], "scrape_configs": jobs}
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    address = f"127.0.0.1:{free_port()}"
+    command = [binary, f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen([*command, f"--web.listen-address={address}"], stdout=log, stderr=log)
+        try:
+            yield Prometheus(address)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@pytest.mark.heavy
+def test_prometheus_scrapes_every_server_and_answers_the_dashboard(
+    observed: Observed, agreeing: dict[str, Path], binary: str, tmp_path: Path
+) -> None:
+    targets = {name: f"127.0.0.1:{free_port()}" for name in ("guardian", *PARTIES)}
+    with (
+        observed.serving(agreeing, targets) as (_, registries),
+        prometheus(binary, tmp_path, targets) as scraping,
+    ):
+        scraping.wait_for("up == 1", 4)
+        observed.label(registries)
+        scraping.wait_for(f"sum(ostraka_guardian_queries_total) == {QUERIES}", 1)
+        scraping.wait_for("sum by (instance) (ostraka_party_batches_total) == 2", 3)
+        scraping.wait_for("ostraka_guardian_budget_remaining_ratio", 3)
+        for expression in expressions():
+            scraping.query(expression)
+        assert scraping.query('ALERTS{alertname!="OstrakaCertificateExpires"}') == []
