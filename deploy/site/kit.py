@@ -102,8 +102,8 @@ class Kit:
         self.forget_others(made)
 
     def forget_others(self, made: Path) -> None:
-        """Remove all sets but `made` and the one in use."""
-        for path in self._sets():
+        """Remove all sets but `made` and the one in use, and what a killed process left of others."""
+        for path in (*self._sets(), *self.folder.glob(f".{self.link.name}-*")):
             if path != made and not self._in_use(path):
                 shutil.rmtree(path)
 

@@ -1,0 +1,218 @@
+import os
+import socket
+import sqlite3
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from common.clock import ManualClock, SystemClock
+from common.config import load_site, write_site
+from common.identity import Credentials, Identity, Role
+from common.protocol import PROTOCOL_VERSION
+from deploy.site.checks import certificates, ledger, machine, port, settings, teaching
+from deploy.site.checks.peers import ALLOWED_SKEW_S, Answer, Peer, clocks, revocation_lists, versions
+from guardian.ledger import open_guardian_ledger
+from guardian.ledger.cipher import load_or_create_key
+from protos.ostraka.v1 import site_pb2
+from tests.deploy.provisioning.kits import Sites, make_sites
+from tests.deploy.site.servers import free_ports, serving
+
+DAY_S = 86_400
+GIB = 2**30
+PEER = Peer(Identity("demo", "hub", Role.GUARDIAN), "hub.example:7000")
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Sites:
+    guardian, a = free_ports(2)
+    sites = make_sites(tmp_path, SystemClock(), guardian, a)
+    sites.join("a-party", "hub-guardian")
+    return sites
+
+
+def test_a_ca_is_shown_by_its_fingerprint(sites: Sites) -> None:
+    site = load_site(sites["b-party"])
+    assert sites.made.fingerprint in certificates.anchor(site).sentence
+    (sites["b-party"] / "ca.crt").write_text("nothing")
+    assert certificates.anchor(site).state == "failed"
+    (sites["b-party"] / "ca.crt").unlink()
+    assert certificates.anchor(site).state == "failed"
+
+
+def test_keys_are_for_their_owner_alone(sites: Sites) -> None:
+    site = load_site(sites["a-party"])
+    key = sites["a-party"] / "credentials" / "tls.key"
+    assert certificates.key_files(site).state == "ok"
+    key.chmod(0o640)
+    assert certificates.key_files(site).state == "warning"
+    key.chmod(0o644)
+    found = certificates.key_files(site)
+    assert (found.state, f"chmod 600 {key}" in found.sentence) == ("failed", True)
+
+
+def test_a_site_without_keys_or_certificates_is_told_the_next_step(sites: Sites) -> None:
+    site = load_site(sites["b-party"])
+    assert "ostraka site init" in certificates.key_files(site).sentence
+    sites.request("b-party")
+    found, credentials = certificates.certificates(site, sites.clock)
+    assert (found.state, credentials) == ("failed", None)
+    assert "ostraka site install" in found.sentence
+
+
+@pytest.mark.parametrize(("days", "state"), [(300, "ok"), (336, "warning"), (366, "failed")])
+def test_certificates_expire_with_a_warning(tmp_path: Path, days: int, state: str) -> None:
+    clock = ManualClock(1_800_000_000.0)
+    sites = make_sites(tmp_path, clock)
+    sites.join("a-party")
+    clock.advance(days * DAY_S)
+    found, _ = certificates.certificates(load_site(sites["a-party"]), clock)
+    assert found.state == state
+    assert ("site renew" in found.sentence) == (state == "warning")
+
+
+def test_certificates_of_another_site_are_found(sites: Sites) -> None:
+    site = load_site(sites["a-party"])
+    write_site(site.model_copy(update={"site": "z"}))
+    found, _ = certificates.certificates(load_site(sites["a-party"]), sites.clock)
+    assert (found.state, "ostraka://demo/a/party" in found.sentence) == ("failed", True)
+
+
+def test_a_port_is_free_our_own_or_somebody_elses(sites: Sites) -> None:
+    site = load_site(sites["a-party"])
+    assert port.port(site).state == "ok"
+    with serving(sites["a-party"]):
+        assert "serves at" in port.port(site).sentence
+    with serving(sites["hub-guardian"], listen=site.listen):
+        found = port.port(site)
+        assert (found.state, "Something else listens" in found.sentence) == ("failed", True)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        other = site.model_copy(update={"listen": f"127.0.0.1:{silent.getsockname()[1]}"})
+        assert port.port(other).state == "failed"
+
+
+@pytest.mark.parametrize("listen", ["192.0.2.1:7001", "no-such-host.invalid:7001"])
+def test_an_address_that_is_not_this_machines(sites: Sites, listen: str) -> None:
+    found = port.port(load_site(sites["a-party"]).model_copy(update={"listen": listen}))
+    assert (found.state, "correct `listen`" in found.sentence) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "unsure_s", "state", "words"),
+    [
+        (ALLOWED_SKEW_S, 0.0, "ok", "differ by 60.0 s"),
+        (90.0, 0.5, "failed", "90 s behind"),
+        (-90.0, 0.5, "failed", "90 s ahead of"),
+        (61.0, 2.0, "ok", "give or take 2.0 s"),
+    ],
+)
+def test_clocks_may_differ_by_a_minute(ahead_s: float, unsure_s: float, state: str, words: str) -> None:
+    found = clocks(PEER, Answer(site_pb2.AboutReply(), ahead_s, unsure_s))
+    assert (found.state, words in found.sentence) == (state, True)
+
+
+def test_versions_go_together_unless_their_protocols_differ() -> None:
+    assert versions(PEER, version("ostraka"), PROTOCOL_VERSION).state == "ok"
+    assert versions(PEER, "99.0", PROTOCOL_VERSION).state == "warning"
+    assert versions(PEER, version("ostraka"), "ostraka.v9").state == "failed"
+    assert "no protocol" in versions(PEER, "", "").sentence
+
+
+def test_who_has_the_older_list_is_named() -> None:
+    assert revocation_lists(PEER, 2, 2).state == "ok"
+    assert revocation_lists(PEER, 0, 0).state == "ok"
+    assert "crl.pem" in revocation_lists(PEER, 1, 2).sentence
+    assert "ostraka guardian revoke" in revocation_lists(PEER, 2, 1).sentence
+    assert {revocation_lists(PEER, *numbers).state for numbers in ((1, 2), (2, 1))} == {"warning"}
+
+
+def test_space_and_memory_run_out_with_a_warning(tmp_path: Path) -> None:
+    states = [machine.enough_disk(tmp_path, free).state for free in (10 * GIB, GIB // 2, GIB // 20)]
+    assert states == ["ok", "warning", "failed"]
+    states = [machine.enough_memory(available).state for available in (8 * GIB, GIB // 2, GIB // 20)]
+    assert states == ["ok", "warning", "failed"]
+    assert machine.enough_memory(float("inf")).state == "ok"
+    assert str(tmp_path) in machine.disk(tmp_path).sentence
+    assert "memory" in machine.memory().check
+
+
+def test_a_gpu_is_looked_for_where_one_is_asked_for(sites: Sites) -> None:
+    import torch
+
+    kit = sites["a-party"]
+    assert machine.device(kit).sentence == "No GPU is asked for."
+    with (kit / "site.toml").open("a") as file:
+        file.write('\n[party]\ndevice = "cuda"\n')
+    assert machine.device(kit).state == ("ok" if torch.cuda.is_available() else "failed")
+
+
+def test_tables_of_a_role_are_read(sites: Sites) -> None:
+    for name, table in (("a-party", "[policy]\nmin_parties = 0"), ("hub-guardian", "[policy]\nquorum = 'x'")):
+        role = load_site(sites[name]).role
+        assert settings.tables(sites[name], role).state == "ok"
+        with (sites[name] / "site.toml").open("a") as file:
+            file.write(f"\n{table}\n")
+        found = settings.tables(sites[name], role)
+        assert (found.state, "policy." in found.sentence) == ("failed", True)
+
+
+def test_a_party_needs_a_task_teachers_and_records(sites: Sites) -> None:
+    kit = sites["a-party"]
+    assert teaching.task_file(teaching.party_task(kit)).state == "failed"
+    assert "ostraka party train" in teaching.teachers(kit).sentence
+    (kit / "teachers").mkdir()
+    assert teaching.teachers(kit).state == "failed"
+    assert teaching.records(kit).state == "ok"
+    with (kit / "site.toml").open("a") as file:
+        file.write('\n[training]\ndata = "records.npz"\n')
+    assert teaching.records(kit).state == "failed"
+
+
+def test_a_ledger_is_looked_at_and_not_changed(sites: Sites) -> None:
+    kit = sites["hub-guardian"]
+    assert "made at the first start" in ledger.ledger(kit).sentence
+    assert "made at the first start" in ledger.ledger_key(kit).sentence
+    assert not (kit / "ledger.db").exists()
+    (kit / "ledger.db").write_bytes(b"no ledger" * 1000)
+    assert ledger.ledger(kit).state == "failed"
+    assert "put back the one" in ledger.ledger_key(kit).sentence
+    (kit / "ledger.db").unlink()
+    load_or_create_key(kit)
+    assert "ledger restore" in ledger.ledger(kit).sentence
+    (kit / "ledger.key").chmod(0o644)
+    assert "chmod 600" in ledger.ledger_key(kit).sentence
+
+
+@pytest.mark.parametrize(("schema", "words"), [(1, "ledger migrate"), (10_000, "written by a newer Ostraka")])
+def test_a_ledger_of_another_version_is_named(sites: Sites, schema: int, words: str) -> None:
+    kit = sites["hub-guardian"]
+    open_guardian_ledger(kit, Credentials.of(load_site(kit)), SystemClock()).close()
+    assert ledger.ledger(kit).state == ledger.ledger_key(kit).state == "ok"
+    with closing(sqlite3.connect(kit / "ledger.db")) as connection, connection:
+        connection.execute("UPDATE meta SET schema_version = ?", (schema,))
+    before = (kit / "ledger.db").read_bytes()
+    found = ledger.ledger(kit)
+    assert (found.state, words in found.sentence) == ("failed", True)
+    assert (kit / "ledger.db").read_bytes() == before
+
+
+def name_database(kit: Path, url: str) -> None:
+    site = (kit / "site.toml").read_text().partition("\n[ledger]")[0]
+    (kit / "site.toml").write_text(f'{site}\n[ledger]\nurl_file = "database.url"\n')
+    (kit / "database.url").write_text(url)
+
+
+def test_a_database_is_reached_with_a_password_that_is_not_shown(sites: Sites, postgres_url: str) -> None:
+    kit = sites["hub-guardian"]
+    name_database(kit, postgres_url)
+    assert "made at the first start" in ledger.ledger(kit).sentence
+    (silent,) = free_ports(1)
+    name_database(kit, f"postgresql://ostraka:secret@127.0.0.1:{silent}/ledger")
+    found = ledger.ledger(kit)
+    assert (found.state, f"127.0.0.1:{silent}" in found.sentence) == ("failed", True)
+    assert "secret" not in found.sentence
+    name_database(kit, "nonsense")
+    assert ledger.ledger(kit).state == "failed"
+    os.unlink(kit / "database.url")
+    assert ledger.ledger_key(kit).state == ledger.ledger(kit).state == "failed"

@@ -1,0 +1,88 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from common.clock import SystemClock
+from common.config import load_site
+from common.errors import ErrorCode, OstrakaError
+from deploy.cli import app
+from deploy.site.health import is_serving, own_address
+from tests.deploy.provisioning.kits import Sites, make_sites
+from tests.deploy.site.servers import free_ports, serving
+
+IMPORTED = """
+import sys
+from deploy.cli import main
+try:
+    main()
+except SystemExit as left:
+    heavy = ("torch", "numpy", "sqlalchemy", "services", "guardian", "client", "grpc_health.v1", "matplotlib")
+    print(left.code, *(name for name in heavy if name in sys.modules))
+"""
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Sites:
+    guardian, a = free_ports(2)
+    sites = make_sites(tmp_path, SystemClock(), guardian, a)
+    sites.join("a-party", "hub-guardian")
+    return sites
+
+
+def test_a_server_is_serving_until_it_drains(sites: Sites) -> None:
+    kit = sites["a-party"]
+    assert not is_serving(kit, timeout_s=1.0)
+    with serving(kit) as bound:
+        assert is_serving(kit)
+        bound.health.enter_graceful_shutdown()
+        assert not is_serving(kit)
+    assert not is_serving(kit, timeout_s=1.0)
+
+
+def test_another_sites_server_at_the_same_place_is_not_ours(sites: Sites) -> None:
+    with serving(sites["hub-guardian"], listen=load_site(sites["a-party"]).listen):
+        assert not is_serving(sites["a-party"], timeout_s=1.0)
+
+
+def test_the_command_leaves_with_the_answer(sites: Sites) -> None:
+    kit = sites["a-party"]
+    with serving(kit):
+        result = CliRunner().invoke(app, ["site", "health", str(kit)])
+        assert (result.stdout, result.exit_code) == ("serving\n", 0)
+    result = CliRunner().invoke(app, ["site", "health", str(kit)])
+    assert (result.stdout, result.exit_code) == ("not serving\n", 1)
+
+
+def test_little_is_imported(sites: Sites) -> None:
+    kit = sites["a-party"]
+    with serving(kit):
+        done = subprocess.run(
+            [sys.executable, "-c", IMPORTED, "site", "health", str(kit)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert done.stdout.splitlines() == ["serving", "0"]
+
+
+def test_what_has_no_health_says_so(sites: Sites) -> None:
+    with pytest.raises(OstrakaError, match="ostraka site install"):
+        is_serving(sites["b-party"])
+    sites.join("q-query")
+    with pytest.raises(OstrakaError, match="serves nothing") as refusal:
+        is_serving(sites["q-query"])
+    assert refusal.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_every_interface_is_reached_on_loopback(sites: Sites) -> None:
+    site = load_site(sites["a-party"])
+    found = {
+        listen: own_address(site.model_copy(update={"listen": listen}))
+        for listen in ("0.0.0.0:1", "[::]:2", "10.0.0.1:3", "[::1]:4")
+    }
+    assert list(found.values()) == ["127.0.0.1:1", "[::1]:2", "10.0.0.1:3", "[::1]:4"]
+    with pytest.raises(OstrakaError, match="write a port"):
+        own_address(site.model_copy(update={"listen": "0.0.0.0:0"}))

@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from common.clock import ManualClock, SystemClock
+from common.config import load_site, write_site
+from common.identity import Role
+from deploy.cli import app
+from deploy.provisioning.signing import revoke_site
+from deploy.site.checks.finding import Finding
+from deploy.site.preflight import preflight
+from tests.deploy.provisioning.kits import Sites, make_sites
+from tests.deploy.site.servers import free_ports, serving
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Sites:
+    guardian, a = free_ports(2)
+    sites = make_sites(tmp_path, SystemClock(), guardian, a)
+    sites.join("hub-guardian", "hub-admin", "a-party", "q-query")
+    site = load_site(sites["q-query"])
+    write_site(site.model_copy(update={"parties": {"a": site.parties["a"]}}))
+    return sites
+
+
+def by_name(findings: list[Finding]) -> dict[str, Finding]:
+    assert len({finding.check for finding in findings}) == len(findings)
+    return {finding.check: finding for finding in findings}
+
+
+def test_a_querying_site_calls_the_guardian_and_the_parties(sites: Sites) -> None:
+    counted: list[tuple[int, int]] = []
+    with serving(sites["hub-guardian"]), serving(sites["a-party"]):
+        found = by_name(preflight(sites["q-query"], lambda done, total: counted.append((done, total))))
+    assert [check for check, finding in found.items() if finding.state != "ok"] == ["task"]
+    for server in ("guardian hub", "party a"):
+        assert {
+            f"{server}{what}" for what in ("", ": clock", ": version", ": revocations", ": certificate")
+        } <= set(found)
+    done, total = counted[-1]
+    assert done == total == len(counted)
+
+
+def test_servers_that_do_not_answer_are_named(sites: Sites) -> None:
+    found = by_name(preflight(sites["q-query"]))
+    assert {found[server].state for server in ("guardian hub", "party a")} == {"failed"}
+    assert "does not listen" in found["guardian hub"].sentence
+
+
+def test_another_site_at_the_guardians_address_is_named(sites: Sites) -> None:
+    with serving(sites["a-party"], listen=load_site(sites["hub-guardian"]).listen):
+        found = by_name(preflight(sites["hub-admin"]))
+    assert "is another site or role" in found["guardian hub"].sentence
+
+
+def test_a_guardian_of_another_ca_is_named(sites: Sites, tmp_path: Path) -> None:
+    other = make_sites(tmp_path / "other", SystemClock())
+    other.join("hub-guardian")
+    with serving(other["hub-guardian"], listen=load_site(sites["hub-guardian"]).listen):
+        found = by_name(preflight(sites["hub-admin"]))
+    assert "of another CA" in found["guardian hub"].sentence
+
+
+def test_a_guardian_whose_clock_is_off_is_named(sites: Sites) -> None:
+    with serving(sites["hub-guardian"], clock=ManualClock(SystemClock().now() + 90)):
+        found = by_name(preflight(sites["hub-admin"]))
+    assert "s behind that of the guardian hub" in found["guardian hub: clock"].sentence
+    assert found["guardian hub: clock"].state == "failed"
+
+
+def test_a_site_that_was_revoked_is_told_by_the_guardian(sites: Sites) -> None:
+    revoked = revoke_site("hub", Role.ADMIN, sites.made.ca, sites.clock)
+    (sites["hub-guardian"] / "crl.pem").write_bytes(revoked.list_file.read_bytes())
+    with serving(sites["hub-guardian"]):
+        found = by_name(preflight(sites["hub-admin"]))
+        assert "was revoked" in found["guardian hub"].sentence
+        (sites["hub-admin"] / "crl.pem").write_bytes(revoked.list_file.read_bytes())
+        found = by_name(preflight(sites["hub-admin"]))
+    assert "was revoked" in found["certificates"].sentence
+    assert "was not called" in found["guardian hub"].sentence
+
+
+def test_a_guardian_with_a_newer_list_is_named(sites: Sites) -> None:
+    revoked = revoke_site("q", Role.QUERY, sites.made.ca, sites.clock)
+    (sites["hub-guardian"] / "crl.pem").write_bytes(revoked.list_file.read_bytes())
+    with serving(sites["hub-guardian"]):
+        found = by_name(preflight(sites["hub-admin"]))["guardian hub: revocations"]
+    assert (found.state, "list 2 and this site 1" in found.sentence) == ("warning", True)
+
+
+def test_a_kit_that_is_not_ready_says_what_to_do_next(sites: Sites) -> None:
+    found = by_name(preflight(sites["b-party"]))
+    failed = {check for check, finding in found.items() if finding.state == "failed"}
+    assert failed == {"keys", "certificates", "guardian hub", "task", "teachers"}
+    assert "ostraka site init" in found["keys"].sentence
+
+
+def test_a_folder_that_is_no_kit(tmp_path: Path) -> None:
+    (finding,) = preflight(tmp_path)
+    assert (finding.check, finding.state) == ("site.toml", "failed")
+
+
+def test_a_guardian_looks_at_its_ledger(sites: Sites) -> None:
+    found = by_name(preflight(sites["hub-guardian"]))
+    assert {"ledger", "ledger key", "port"} <= set(found)
+    assert {finding.state for finding in found.values()} <= {"ok", "warning"}
+
+
+def test_the_command_leaves_with_two_if_anything_failed(sites: Sites) -> None:
+    result = CliRunner().invoke(app, ["site", "check", str(sites["b-party"]), "--json", "-"])
+    assert result.exit_code == 2
+    assert {"check", "state", "sentence"} == set(json.loads(result.stdout)[0])
+    result = CliRunner().invoke(app, ["site", "check", str(sites["hub-guardian"])])
+    assert result.exit_code == 0
+    assert "ledger key" in result.stdout
