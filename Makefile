@@ -1,7 +1,7 @@
 PY := .venv/bin/python
 PROTO_DIR := protos/ostraka/v1
 
-.PHONY: install demo test test-compose heavy lint errors audit chaos protos bench train-mnist test-console clean
+.PHONY: install demo test test-compose heavy lint errors audit chaos protos bench train-mnist test-console images locks sbom pip-audit clean
 
 install: .venv/installed
 
@@ -48,6 +48,18 @@ protos: install
 
 errors: install
 	$(PY) -m deploy.error_page
+
+images: install
+	$(PY) -m deploy.images build
+
+locks: install
+	$(PY) -m deploy.images locks
+
+sbom: install
+	$(PY) -m deploy.images sbom
+
+pip-audit: install
+	$(PY) -m deploy.images audit
 
 bench: install
 	$(PY) -m benchmarks
