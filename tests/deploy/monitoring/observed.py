@@ -41,7 +41,7 @@ def teachers(folder: Path, off: int) -> Path:
     """A folder with teachers of digits who vote each digit plus `off`, modulo ten."""
     data = digits().take(slice(0, 400))
     off_by = replace(data, y=(np.asarray(data.y) + off) % 10)
-    config = TrainingConfig(teachers=TEACHERS, model="logistic_regression")
+    config = TrainingConfig(teachers=TEACHERS, head="linear")
     train(off_by, infer_task(digits(), "digits"), config, seed=1).save(folder)
     return folder
 

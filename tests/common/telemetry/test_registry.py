@@ -1,0 +1,110 @@
+import socket
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+import structlog
+from prometheus_client import CollectorRegistry, Counter
+
+from common.config import SiteConfig, write_site
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, Role
+from common.telemetry.registry import FRESH_S, Fresh, serving_metrics
+from common.telemetry.site import DAY_S, observing
+from tests.common.federation import NAME, Federation
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free: int = probe.getsockname()[1]
+    return free
+
+
+def site(folder: Path, telemetry: str = "") -> Path:
+    folder.mkdir(exist_ok=True)
+    write_site(SiteConfig(federation=NAME, site="a", role="query", guardian="127.0.0.1:7000", folder=folder))
+    with (folder / "site.toml").open("a") as file:
+        file.write(f"\n[telemetry]\n{telemetry}\n")
+    return folder
+
+
+def scrape(port: int) -> str:
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+        return str(reply.read().decode())
+
+
+def test_metrics_are_served_within_the_block(tmp_path: Path, port: int) -> None:
+    with serving_metrics(site(tmp_path, f'metrics = "127.0.0.1:{port}"')) as registry:
+        Counter("ostraka_test", "A test.", registry=registry).inc(3)
+        assert "ostraka_test_total 3.0" in scrape(port)
+    with pytest.raises(URLError):
+        scrape(port)
+
+
+def test_nothing_is_served_without_being_asked_for(tmp_path: Path) -> None:
+    own = CollectorRegistry()
+    with serving_metrics(site(tmp_path), own) as registry:
+        assert registry is own
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            pytest.raises(OstrakaError, match=where) as refused,
+            serving_metrics(site(tmp_path, f'metrics = "{where}"')),
+        ):
+            pass
+    assert refused.value.code is ErrorCode.SERVER_PORT_IN_USE
+
+
+@pytest.mark.parametrize("line", ['metrics = "nowhere"', 'metrics = "192.0.2.1:9100"', "metric = 1"])
+def test_what_cannot_be_is_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(OstrakaError) as refused, serving_metrics(site(tmp_path, line)):
+        pass
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
+
+
+def test_a_site_tells_its_version_and_certificates(tmp_path: Path) -> None:
+    federation = Federation(tmp_path / "federation")
+    own = federation.issue(Identity(NAME, "a", Role.QUERY), days=3)
+    with observing(site(own.folder), CollectorRegistry()) as registry:
+        days = registry.get_sample_value("ostraka_certificate_days_left", {"certificate": "tls"})
+        assert days == pytest.approx((own.expires_unix_s - federation.clock.now()) / DAY_S, abs=0.01)
+        assert registry.get_sample_value("ostraka_revocation_list_number") == 0
+        (build,) = (metric for metric in registry.collect() if metric.name == "ostraka_build")
+        assert build.samples[0].labels["role"] == "query"
+        assert registry.get_sample_value("ostraka_disk_free_bytes") is not None
+
+
+def test_a_site_without_certificates_still_tells_the_rest(tmp_path: Path) -> None:
+    with observing(site(tmp_path), CollectorRegistry()) as registry:
+        names = {metric.name for metric in registry.collect()}
+    assert names == {"ostraka_build", "ostraka_disk_bytes", "ostraka_disk_free_bytes"}
+
+
+def test_what_was_read_is_read_again_when_it_is_old() -> None:
+    now, reads = [0.0], []
+
+    def read() -> int:
+        reads.append(now[0])
+        return len(reads)
+
+    fresh = Fresh(read, lambda: now[0])
+    values = []
+    for at in (0.0, FRESH_S - 1, FRESH_S, FRESH_S + 1):
+        now[0] = at
+        values.append(fresh.value())
+    assert values == [1, 1, 2, 2]
+
+
+def test_what_cannot_be_read_is_missing_and_logged_by_code_alone() -> None:
+    def read() -> int:
+        raise OstrakaError(ErrorCode.LEDGER_UNREACHABLE, "The database at db:5432 is away.")
+
+    with structlog.testing.capture_logs() as logs:
+        assert Fresh(read).value() is None
+    assert logs == [{"event": "metrics.unread", "code": "ledger.unreachable", "log_level": "warning"}]
