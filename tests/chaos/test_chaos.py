@@ -12,7 +12,7 @@ from tests.chaos.simulate import simulate
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-@pytest.mark.parametrize(("backend", "schedules"), [("sqlite", 25), ("postgresql", 5)])
+@pytest.mark.parametrize(("backend", "schedules"), [("sqlite", 12), ("postgresql", 3)])
 def test_whatever_goes_wrong_every_unit_spent_what_its_answers_cost(backend: str, schedules: int) -> None:
     answered = 0
     for simulation in simulate(backend, range(schedules)):

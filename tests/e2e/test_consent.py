@@ -14,6 +14,7 @@ from tests.e2e.test_simulate import SMALL
 LEVELS = {"low": 100.0, "high": 400.0}
 WIDE = {"sigma1": 4.0, "sigma2": 4.0, "threshold": 6.0}
 """Noise that is enough for the policy where fewer vote and it is scaled down."""
+OTHERS = ("none", "upsampling", "weighting")
 CONSENT = {
     "consent": {"low": 0.5, "high": 0.5},
     "levels": LEVELS,
@@ -32,7 +33,9 @@ def spent(units: list[Unit]) -> set[float]:
     return {unit.epsilon_worst_case for unit in units}
 
 
-@pytest.mark.parametrize("variant", ["none", "upsampling", "vanishing", "weighting"])
+@pytest.mark.parametrize(
+    "variant", [*(pytest.param(name, marks=pytest.mark.heavy) for name in OTHERS), "vanishing"]
+)
 def test_each_group_pays_for_what_its_records_can_change(tmp_path: Path, variant: str) -> None:
     report = simulated(tmp_path, variant)
     low = [unit for unit in report.units if unit.group == "low"]

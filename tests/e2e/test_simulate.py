@@ -130,6 +130,7 @@ def test_several_labels_are_answered_and_reported_each(tmp_path: Path) -> None:
     assert "label by label" in (tmp_path / "run" / "report.html").read_text()
 
 
+@pytest.mark.heavy
 def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path) -> None:
     options = {"mechanism": "interactive", "threshold": 100.0, "confidence": 0.2}
     settings = Settings.model_validate(SMALL.model_dump() | options)
@@ -139,6 +140,7 @@ def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path) -> None:
     assert all(unit.epsilon_worst_case > 0 for unit in report.units)
 
 
+@pytest.mark.heavy
 def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path) -> None:
     options = {
         "mechanism": "noise_cluster",
@@ -178,7 +180,11 @@ def test_a_task_that_the_data_are_not_starts_nothing(
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
+    [
+        pytest.param(signal.SIGINT, 130, marks=pytest.mark.heavy),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.heavy),
+        (signal.SIGKILL, -signal.SIGKILL),
+    ],
 )
 def test_however_a_simulation_is_stopped_no_process_is_left(
     tmp_path: Path, number: signal.Signals, status: int
@@ -193,6 +199,7 @@ def test_however_a_simulation_is_stopped_no_process_is_left(
     assert all(select.select([child], [], [], 30)[0] for child in children)
 
 
+@pytest.mark.heavy
 def test_a_budget_too_small_for_one_query_says_so(tmp_path: Path) -> None:
     settings = SMALL.model_copy(update={"epsilon": 2.0, "enforce": "worst_case"})
     assert refused(settings, tmp_path) == ErrorCode.BUDGET_TOO_SMALL

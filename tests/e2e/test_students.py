@@ -62,6 +62,7 @@ def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path) -> None:
     assert verify_ledger(folder / "guardian/ledger.db", folder / "guardian/ca.crt", [])
 
 
+@pytest.mark.heavy
 def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path) -> None:
     report = simulated(tmp_path / "run", label_rounds=2, queries=40)
     assert [one.mechanism for one in report.rounds] == ["confident", "interactive"]
@@ -72,6 +73,7 @@ def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path) -> None:
     assert report.quality.after.accuracy == report.rounds[-1].accuracy
 
 
+@pytest.mark.heavy
 def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: Path) -> None:
     report = simulated(tmp_path / "run", dependencies=True, **several_labels(tmp_path))
     assert report.implied > 0
