@@ -1,0 +1,41 @@
+"""A hospital's keys are stolen in the middle of a run: it is cut off, and the others' labels stay right."""
+
+from client.labelling import LabelResult
+from common.clock import SystemClock
+from common.identity import CertificateAuthority, Identity, Role
+from deploy.provisioning.provision import CA_FOLDER
+from deploy.simulation.federation import ADMIN, GUARDIAN
+from guardian.admin.client import admin_call
+from guardian.admin.verification import verify_ledger
+from protos.ostraka.v1 import admin_pb2
+from tests.e2e.sites import SETTINGS, Sites
+from tests.e2e.test_parties_down import require_right_sums
+
+FIRST, *OTHERS = SETTINGS.sites
+
+
+def revoke(sites: Sites, site: str) -> None:
+    """Revoke what a party holds, and give the list to the guardian."""
+    authority = CertificateAuthority.load(sites.folder / CA_FOLDER)
+    party = Identity(authority.federation, site, Role.PARTY)
+    pem = authority.revoke([one.serial for one in authority.issued() if one.identity == party], SystemClock())
+    request = admin_pb2.RevokeRequest(revocations=pem, reason="stolen")
+    assert admin_call(sites.folder / ADMIN, lambda stub: stub.Revoke(request)).revoked == 2
+
+
+def test_a_party_revoked_in_a_run_is_asked_no_more(sites: Sites) -> None:
+    sites.start()
+
+    def steal(result: LabelResult) -> None:
+        if result.asked == SETTINGS.batch_size:
+            revoke(sites, FIRST)
+
+    result = sites.label(quorum=2, on_progress=steal)
+    assert result.asked == result.answered == SETTINGS.queries
+    assert [set(batch.parties) for batch in sites.state.batches] == [set(SETTINGS.sites), set(OTHERS)]
+    require_right_sums(sites)
+    charged = sites.charged()
+    assert 0 < charged[FIRST] < charged[OTHERS[0]]
+    assert charged[OTHERS[0]] == charged[OTHERS[1]]
+    folder = sites.folder / GUARDIAN
+    verify_ledger(folder / "ledger.db", folder / "ca.crt", [])
