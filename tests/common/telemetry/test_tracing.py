@@ -20,7 +20,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collected]:
     came: Collected = []
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             came.append(ExportTraceServiceRequest.FromString(body))
             self.send_response(200)
