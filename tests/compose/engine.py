@@ -153,7 +153,9 @@ def _start_engine() -> None:
     log = ROOT / "build" / "dockerd.log"
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as file:
-        daemon = subprocess.Popen(["dockerd"], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        daemon = subprocess.Popen(
+            ["dockerd"], stdin=subprocess.DEVNULL, stdout=file, stderr=file, process_group=0
+        )
     atexit.register(_stop, daemon)
     deadline = time.monotonic() + START_S
     while not _answers("docker", "info"):

@@ -21,14 +21,15 @@ for top in {packages}:
         if not module.name.endswith(("__main__", "migrations.env")) and module.name not in {left_out}:
             importlib.import_module(module.name)
 """
+SITES = ("protos", "deploy.site", "deploy.provisioning")
 CODE = {
-    "guardian": ("protos", "common.identity", "common.rpc", "common.telemetry", "guardian", "deploy"),
-    "party": ("protos", "common", "services", "deploy"),
-    "client": ("protos", "common", "services", "client", "deploy"),
+    "guardian": (*SITES, "common.identity", "common.rpc", "common.telemetry", "guardian"),
+    "party": (*SITES, "common", "services"),
+    "client": (*SITES, "common", "services", "client", "deploy.compose"),
 }
 """What of ours each image is to import; code of the others is not there, or not used."""
 
-LEFT_OUT = ("deploy.protos", "services.teachers.on_ray")
+LEFT_OUT = ("services.teachers.on_ray",)
 """What needs packages that no image has."""
 
 INSTALLED = """
