@@ -86,17 +86,19 @@ def sign_request(
 def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
     """Revoke every certificate that a site holds in a role, with the next revocation list.
 
+    A list is made also where all of them were revoked before, to replace one that is overdue.
+
     Raises:
-        OstrakaError: config.invalid for a CA that cannot be read, or where nothing is left to revoke.
+        OstrakaError: config.invalid for a CA that cannot be read, or where it never signed for the site.
     """
     authority = CertificateAuthority.load(ca)
     identity = Identity(authority.federation, site, role)
-    valid = _valid(authority, identity, clock)
-    if not valid:
+    if not any(issued.identity == identity for issued in authority.issued()):
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"{identity.uri} has no valid certificate of this CA; check the site's name and --role.",
+            f"{identity.uri} never had a certificate of this CA; check the site's name and --role.",
         )
+    valid = _valid(authority, identity, clock)
     authority.revoke([issued.serial for issued in valid], clock)
     return Revoked(identity, len(valid), ca / CRL)
 
