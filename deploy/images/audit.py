@@ -32,12 +32,11 @@ def audit(lock: Path) -> Audit:
         RuntimeError: the look-up failed in another way.
     """
     with TemporaryDirectory() as folder:
-        public = Path(folder, lock.name)
-        text = re.sub(r"^(\S+==[^+\s]+)\+\S+", r"\1", lock.read_text(encoding="utf-8"), flags=re.M)
-        public.write_text(text, encoding="utf-8")
+        asked_about = Path(folder, lock.name)
+        asked_about.write_text(public(lock.read_text(encoding="utf-8")), encoding="utf-8")
         options = ["--disable-pip", "--no-deps", "--format", "json", "--progress-spinner", "off"]
         asked = subprocess.run(
-            [sys.executable, "-m", "pip_audit", "--requirement", str(public), *options],
+            [sys.executable, "-m", "pip_audit", "--requirement", str(asked_about), *options],
             capture_output=True,
             text=True,
             check=False,
@@ -47,6 +46,11 @@ def audit(lock: Path) -> Audit:
             return Audit(0, (), ())
         raise RuntimeError(f"pip-audit failed on {lock.name}: {asked.stderr.strip()}")
     return read(asked.stdout)
+
+
+def public(text: str) -> str:
+    """A lock file's text with the versions that PyPI knows builds for one device by."""
+    return re.sub(r"^(\S+==[^+\s]+)\+\S+", r"\1", text, flags=re.M)
 
 
 def read(answer: str) -> Audit:

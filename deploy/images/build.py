@@ -39,7 +39,7 @@ def build(roles: Iterable[str], *, device: str = "cpu", options: Sequence[str] =
     Raises:
         subprocess.CalledProcessError: the build failed; it has said why.
     """
-    digest = _digest(options)
+    digest = inputs(options)
     built = []
     for role in roles:
         image = tag(role, device)
@@ -78,7 +78,7 @@ def _label(image: str) -> str | None:
     return (json.loads(shown.stdout) or {}).get(INPUTS) if shown.returncode == 0 else None
 
 
-def _digest(options: Sequence[str]) -> str:
+def inputs(options: Sequence[str]) -> str:
     """SHA-256 of the build's options and of every file that can reach an image, in hex."""
     digest = hashlib.sha256("\0".join(options).encode())
     for file in _files():
