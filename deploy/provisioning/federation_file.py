@@ -155,7 +155,7 @@ def load_federation(path: Path) -> FederationFile:
             f"Cannot read {path}: {error.strerror}; examples/federation.toml shows what it holds.",
         ) from error
     except ValidationError as error:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {_first(error)}; correct it.") from error
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {_first(error)}.") from error
     except ValueError as error:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
 
@@ -192,4 +192,4 @@ def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+    return f"{where}: {message}; correct it" if where else message
