@@ -1,5 +1,6 @@
 """What every storage backend of the ledger must do; a backend's tests say how it is opened."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -416,6 +417,19 @@ class LedgerSuite(ABC):
         ledger.register("corinth", b"m3", b"signed m3")
         assert ledger.manifests(["athens"])["athens"].signed == b"signed m2"
         assert set(ledger.manifests()) == {"athens", "corinth"}
+
+    def test_the_revocation_list_applied_last_is_found_after_what_was_read(self, ledger: Ledger) -> None:
+        assert ledger.revocations_after().number == 0
+        for number in (1, 2, 2):
+            ledger.apply_revocations(f"list {number}", number=number, revoked=2, reason="stolen")
+        applied = ledger.revocations_after()
+        assert (applied.number, applied.pem) == (2, b"list 2")
+        assert applied.row == ledger.head().sequence
+        kinds = [json.loads(row.payload)["kind"] for row in ledger.audit_rows()]
+        assert kinds.count("revocations_applied") == 2
+        ledger.set_party("athens", "added", reason='"kind":"revocations_applied"')
+        assert ledger.revocations_after(applied.row).number == 0
+        assert ledger.revocations_after(applied.row - 1).number == 2
 
     def test_charges_are_kept_by_batch(self, ledger: Ledger) -> None:
         for batch_id in (1, 2):
