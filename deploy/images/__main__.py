@@ -1,9 +1,12 @@
 """`python -m deploy.images`: build the images, renew their lock files, and say what is in them."""
 
+import subprocess
+import sys
 from typing import Annotated
 
 import typer
 
+from common.telemetry import progress
 from deploy.images import audit, build, locks, sbom
 from deploy.images.roles import ROLES
 
@@ -37,7 +40,9 @@ def write_sboms() -> None:
 @app.command("audit")
 def audit_locks() -> None:
     """Look all locked packages up among known vulnerabilities; exit 1 on a finding."""
-    results = {lock: audit.audit(locks.FOLDER / lock) for lock in locks.files()}
+    with progress() as bar:
+        names = bar.track(list(locks.files()), description="Looking up")
+        results = {lock: audit.audit(locks.FOLDER / lock) for lock in names}
     if not any(result.looked_up for result in results.values()):
         typer.echo("Skipped: the database of vulnerabilities at pypi.org cannot be reached from here.")
         return
@@ -49,5 +54,14 @@ def audit_locks() -> None:
         raise typer.Exit(1)
 
 
+def main() -> None:
+    """Run the command line; exit 2 with one sentence where a tool is missing or has failed."""
+    try:
+        app()
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+
+
 if __name__ == "__main__":
-    app()
+    main()
