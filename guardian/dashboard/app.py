@@ -23,6 +23,7 @@ STATIC = Path(__file__).with_name("static")
 _STATUS = {
     ErrorCode.BUDGET_MISSING: 404,
     ErrorCode.PARTY_UNKNOWN: 404,
+    ErrorCode.POLICY_REFUSED: 403,
     ErrorCode.SESSION_UNKNOWN: 404,
     ErrorCode.MESSAGE_TOO_LARGE: 413,
     ErrorCode.SERVER_UNREACHABLE: 502,

@@ -37,9 +37,21 @@ def percent(part: float, whole: float) -> float:
 
 
 def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
-    """What an audit row says beside its kind and its reason, long values shortened."""
+    """What an audit row says beside its kind and its reason, long values shortened; its hash last."""
     said = json.loads(row.payload)
-    return {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
+    details = {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
+    return details | {"hash": row.hash.hex()}
+
+
+def audit_about(row: admin_pb2.AuditRow) -> str:
+    """The unit, site, session or version that an audit row is about; empty for the whole ledger."""
+    said = json.loads(row.payload)
+    if "unit" in said:
+        party, group, adjacency = said["unit"]
+        return f"{party}/{group} ({NOTIONS[adjacency]})"
+    if "session" in said:
+        return f"session {said['session']}" + (f" batch {said['batch']}" if "batch" in said else "")
+    return str(said.get("site", ""))
 
 
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
@@ -62,5 +74,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "minute": minute,
     "notion": NOTIONS.__getitem__,
     "details": audit_details,
+    "about": audit_about,
     "field": audit_field,
 }

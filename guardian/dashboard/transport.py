@@ -25,6 +25,7 @@ HEADERS_MAX = 16 << 10
 def bind(listen: str) -> socket.socket:
     """A socket that holds `listen` (host:port); raises `server.port_in_use`."""
     host, port = split_address(listen)
+    taken: socket.socket | None = None
     try:
         family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         taken = socket.socket(family, socket.SOCK_STREAM)
@@ -32,6 +33,8 @@ def bind(listen: str) -> socket.socket:
         taken.bind(where)
         taken.listen()
     except OSError as error:
+        if taken is not None:
+            taken.close()
         raise OstrakaError(
             ErrorCode.SERVER_PORT_IN_USE,
             f"Cannot listen on {listen}: {error.strerror}; stop what holds the port, or choose another with"

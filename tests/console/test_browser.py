@@ -1,9 +1,10 @@
-"""The console in a real browser: what administrators do there; nothing is blocked, or loaded from elsewhere."""
+"""The console in a real browser: what administrators do there, and that it loads nothing from elsewhere."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.console
 PICTURES = os.environ.get("OSTRAKA_CONSOLE_PICTURES", "")
 """Where to write screenshots; nowhere if empty."""
 
-UNIT = {"site": "athens-general", "group": "all", "adjacency": "record"}
+UNIT: dict[str, Any] = {"site": "athens-general", "group": "all", "adjacency": "record"}
 
 
 @contextmanager
@@ -69,7 +70,6 @@ def picture(page: Page, name: str) -> None:
 def test_tables_are_sorted_by_any_column(chromium: Browser, hospitals: Scene) -> None:
     with opened(chromium, hospitals, allow_changes=False) as page:
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        picture(page, "overview")
         page.get_by_role("link", name="Sessions").click()
         picture(page, "sessions")
         asked = page.locator("tbody tr td:nth-of-type(4)")
@@ -113,6 +113,9 @@ def test_a_budget_is_lowered_and_a_signed_raise_applied(chromium: Browser, hospi
         picture(page, "audit")
         page.get_by_role("button", name="Verify the log").click()
         expect(page.get_by_role("status")).to_contain_text("The audit log is intact")
+        page.get_by_role("link", name="Overview").click()
+        expect(page.locator(".warnings")).to_contain_text("no longer covers its lifetime")
+        picture(page, "overview")
 
 
 def test_everything_works_without_script(chromium: Browser, hospitals: Scene) -> None:
