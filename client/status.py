@@ -12,6 +12,7 @@ from rich.text import Text
 from client.run_status import RunStatus, run_statuses
 from client.site import load_query_site
 from common.clock import Clock, SystemClock
+from common.identity import Credentials
 from common.status import shown
 from common.status.certificates import Certificates, certificates_of
 from common.status.problem import Problem
@@ -62,14 +63,14 @@ def query_status(folder: Path, run: Path | None = None, *, clock: Clock | None =
     clock = clock or SystemClock()
     runs = [] if run is None else run_statuses(run)
     site = load_query_site(folder)
-    own = certificates_of(site, clock)
-    replicas = guardians(site, clock)
-    told = standing(site, replicas, clock)
+    own = Credentials.of(site)
+    replicas = guardians(site, own, clock)
+    told = standing(site, own, replicas, clock)
     known = guardian_pb2.StandingReply() if isinstance(told, Problem) else told
     return QueryStatus(
-        own,
+        certificates_of(own, clock),
         replicas,
-        parties(site, clock),
+        parties(site, own, clock),
         [_session(session) for session in known.sessions],
         known.queries_left if known.HasField("queries_left") else None,
         told if isinstance(told, Problem) else None,
@@ -93,7 +94,7 @@ def _parts(status: QueryStatus) -> Iterable[RenderableType]:
     yield shown.servers("Guardian", status.guardians)
     yield shown.servers("Parties", status.parties)
     if status.unknown is not None:
-        yield Text("The guardian is away: nothing is known of this site's sessions.", style="yellow")
+        yield Text(f"Nothing is known of this site's sessions: {status.unknown}", style="yellow")
     else:
         yield _sessions(status.sessions)
         limit = "as many as it likes" if status.queries_left is None else f"{status.queries_left} more"

@@ -12,6 +12,7 @@ from rich.text import Text
 from common.clock import Clock, SystemClock
 from common.config import load_section, load_site
 from common.errors import ErrorCode, OstrakaError
+from common.identity import Credentials
 from common.notions import NOTIONS
 from common.privacy import propose_order
 from common.status import shown
@@ -97,14 +98,14 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
             ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a party."
         )
     policy = load_section(folder, "policy", Policy)
-    terms, own = _terms(policy), certificates_of(site, clock)
+    terms, own = _terms(policy), Credentials.of(site)
     journal = read_journal(folder / "journal.db", terms, clock)
-    replicas = guardians(site, clock)
-    told = standing(site, replicas, clock)
+    replicas = guardians(site, own, clock)
+    told = standing(site, own, replicas, clock)
     known = guardian_pb2.StandingReply() if isinstance(told, Problem) else told
     hosted, no_teachers = _hosted(folder / TEACHERS)
     return PartyStatus(
-        own,
+        certificates_of(own, clock),
         replicas,
         known.state,
         [_unit(unit) for unit in known.units],
@@ -169,7 +170,7 @@ def _parts(status: PartyStatus) -> Iterable[RenderableType]:
     yield _teachers(status)
     yield shown.servers("Guardian", status.guardians)
     if status.unknown is not None:
-        yield Text("The guardian is away: nothing is known of this party's budgets.", style="yellow")
+        yield Text(f"Nothing is known of this party's budgets: {status.unknown}", style="yellow")
     else:
         yield Text(f"The guardian has this party as {status.state or 'unknown: it has not registered'}.")
         yield _units(status.units)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from common.clock import Clock
-from common.config import SiteConfig
 from common.errors import OstrakaError
 from common.identity import Credentials
 from common.status.problem import Problem
@@ -30,13 +29,8 @@ class Certificates:
     problem: Problem | None
 
 
-def certificates_of(site: SiteConfig, clock: Clock) -> Certificates:
-    """Read them from where the site keeps them.
-
-    Raises:
-        OstrakaError: config.invalid where they cannot be read.
-    """
-    credentials = Credentials.of(site)
+def certificates_of(credentials: Credentials, clock: Clock) -> Certificates:
+    """What a site's credentials say of themselves."""
     return Certificates(
         credentials.identity.uri,
         int(credentials.expires_unix_s),

@@ -43,20 +43,20 @@ class Server:
     problem: Problem | None = None
 
 
-def guardians(site: SiteConfig, clock: Clock) -> list[Server]:
+def guardians(site: SiteConfig, own: Credentials, clock: Clock) -> list[Server]:
     """Every replica of the guardian, in the order of the site's `site.toml`."""
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
-    return _ask_all(site, [(address, expected) for address in split_addresses(site.guardian)], clock)
+    return _ask_all(own, [(address, expected) for address in split_addresses(site.guardian)], clock)
 
 
-def parties(site: SiteConfig, clock: Clock) -> list[Server]:
+def parties(site: SiteConfig, own: Credentials, clock: Clock) -> list[Server]:
     """Every party that the site's `site.toml` names."""
     named = [(at, Identity(site.federation, name, Role.PARTY)) for name, at in site.parties.items()]
-    return _ask_all(site, named, clock)
+    return _ask_all(own, named, clock)
 
 
 def standing(
-    site: SiteConfig, servers: Sequence[Server], clock: Clock
+    site: SiteConfig, own: Credentials, servers: Sequence[Server], clock: Clock
 ) -> guardian_pb2.StandingReply | Problem:
     """What the first of the guardian's replicas that answered says of this site, else why none says it."""
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
@@ -64,29 +64,29 @@ def standing(
     if answered.problem is not None:
         return answered.problem
     try:
-        return _call(site, answered.address, expected, clock, _standing)
+        return _call(own, answered.address, expected, clock, _standing)
     except OstrakaError as error:
         return Problem.of(error)
 
 
-def _ask_all(site: SiteConfig, named: Sequence[tuple[str, Identity]], clock: Clock) -> list[Server]:
+def _ask_all(own: Credentials, named: Sequence[tuple[str, Identity]], clock: Clock) -> list[Server]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda one: _ask(site, one[0], one[1], clock), named))
+        return list(pool.map(lambda one: _ask(own, one[0], one[1], clock), named))
 
 
-def _ask(site: SiteConfig, address: str, expected: Identity, clock: Clock) -> Server:
+def _ask(own: Credentials, address: str, expected: Identity, clock: Clock) -> Server:
     try:
-        about = _call(site, address, expected, clock, _about)
+        about = _call(own, address, expected, clock, _about)
     except OstrakaError as error:
         return Server(expected.site, address, problem=Problem.of(error))
     ahead = about.time_unix_ms / 1000 - clock.now()
-    return Server(expected.site, address, about.version, round(ahead, 1), about.revocations)
+    return Server(expected.site, address, about.version, round(ahead, 1) + 0.0, about.revocations)
 
 
 def _call(
-    site: SiteConfig, address: str, expected: Identity, clock: Clock, call: Callable[[grpc.Channel], T]
+    own: Credentials, address: str, expected: Identity, clock: Clock, call: Callable[[grpc.Channel], T]
 ) -> T:
-    with open_channel(Credentials.of(site), address, expected, clock=clock) as channel:
+    with open_channel(own, address, expected, clock=clock) as channel:
         try:
             return call(channel)
         except grpc.RpcError as exc:

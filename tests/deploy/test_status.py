@@ -98,8 +98,8 @@ def test_both_say_what_is_here_while_the_guardian_is_away(whole: Whole, tmp_path
     assert asked["unknown"]["code"] == answered["unknown"]["code"] == "server.unreachable"
     assert asked["sessions"] == answered["units"] == []
     assert answered["journal"]["batches"] >= 2
-    assert "The guardian is away" in query(whole).stdout
-    assert "The guardian is away" in party(whole).stdout
+    assert "Nothing is known of this site's sessions: [server.unreachable]" in query(whole).stdout
+    assert "Nothing is known of this party's budgets: [server.unreachable]" in party(whole).stdout
 
 
 def test_a_run_that_met_a_limit_says_so(served: Whole, tmp_path: Path) -> None:
