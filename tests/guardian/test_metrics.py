@@ -1,5 +1,6 @@
 """What the guardian's metrics tell of its ledger."""
 
+import threading
 from typing import Any, cast
 
 import pytest
@@ -7,8 +8,12 @@ from prometheus_client import CollectorRegistry
 
 from common.clock import ManualClock
 from common.errors import ErrorCode, OstrakaError
+from guardian.heartbeat import beating
 from guardian.ledger import Budget, Ledger, UnitKey
 from guardian.metrics import UNITS, GuardianMetrics, remaining
+
+
+LOST = OstrakaError(ErrorCode.LEDGER_FENCED, "Another guardian took over.")
 
 
 def unit(number: int = 0, **amounts: int) -> Budget:
@@ -60,6 +65,24 @@ def test_the_units_with_the_least_left_are_told() -> None:
     assert len(told.samples) == UNITS
     assert told.samples[0].labels["group"] == "g0000"
     assert registry.get_sample_value("ostraka_guardian_units", {"state": "active"}) == UNITS + 1
+
+
+def test_the_lease_is_held_as_long_as_it_is_renewed() -> None:
+    registry, renewals = CollectorRegistry(), iter((None, LOST))
+    metrics, seen = GuardianMetrics(registry, ManualClock(0.0)), []
+    lost = threading.Event()
+
+    class Replica:
+        def renew_lease(self) -> None:
+            seen.append(registry.get_sample_value("ostraka_guardian_lease_held"))
+            error = next(renewals)
+            if error is not None:
+                raise error
+
+    with beating(cast(Ledger, Replica()), lost.set, interval_s=1e-3, told=metrics.lease):
+        assert lost.wait(30)
+    assert seen == [1, 1]
+    assert registry.get_sample_value("ostraka_guardian_lease_held") == 0
 
 
 def test_a_scrape_succeeds_while_the_database_is_away() -> None:

@@ -31,9 +31,10 @@ def named() -> set[str]:
     return {name for query in expressions() for name in re.findall(r"\bostraka_\w+", query)}
 
 
-@pytest.fixture
-def there(observed: Observed, agreeing: dict[str, Path]) -> set[str]:
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory, agreeing: dict[str, Path]) -> set[str]:
     """Names of every role's samples after a session."""
+    observed = Observed(tmp_path_factory.mktemp("there"))
     with observed.serving(agreeing) as (_, registries):
         observed.label(registries)
         metrics = [metric for registry in registries.values() for metric in registry.collect()]

@@ -36,7 +36,8 @@ def numbers(registry: CollectorRegistry) -> Iterator[tuple[str, float]]:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "tally"), [("plain", "aggregate"), ("plain", "blind"), ("ckks", "blind")]
+    ("encoding", "tally"),
+    [("plain", "aggregate"), ("plain", "blind"), pytest.param("ckks", "blind", marks=pytest.mark.heavy)],
 )
 def test_opposite_votes_leave_the_same_metrics(
     observed: Observed,

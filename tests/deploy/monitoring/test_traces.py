@@ -14,9 +14,9 @@ from tests.guardian.federation import PARTIES
 ATTRIBUTES = {"session", "batch", "queries", "code", "received", "sent"}
 
 
-@pytest.fixture
-def spans(observed: Observed, agreeing: dict[str, Path]) -> list[ReadableSpan]:
-    exporter = InMemorySpanExporter()
+@pytest.fixture(scope="module")
+def spans(tmp_path_factory: pytest.TempPathFactory, agreeing: dict[str, Path]) -> list[ReadableSpan]:
+    observed, exporter = Observed(tmp_path_factory.mktemp("traced")), InMemorySpanExporter()
     with tracing("test", "all", exporter), observed.serving(agreeing) as (_, registries):
         observed.label(registries)
     return list(exporter.get_finished_spans())
