@@ -44,7 +44,8 @@ class Calls:
         self._begin(certificate, context)
         if not context.add_callback(lambda: self._end(certificate, context)):
             self._end(certificate, context)
-        self._revocations.check(certificate, f"The certificate of {identity_of(certificate).uri}")
+        if self._revocations.revokes(certificate):
+            self._revocations.check(certificate, f"The certificate of {identity_of(certificate).uri}")
 
     def cut(self) -> None:
         """Cancel every call of a certificate that is revoked by now."""
