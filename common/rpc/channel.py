@@ -6,6 +6,7 @@ from common.clock import Clock, SystemClock
 from common.config import is_loopback
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
+from common.rpc import keepalive
 from common.rpc.peers import CLAIM
 from common.rpc.traced import Traced
 from common.rpc.watcher import Target, Watcher
@@ -67,6 +68,7 @@ def _options(address: str) -> list[tuple[str, str | int]]:
         ("grpc.initial_reconnect_backoff_ms", first),
         ("grpc.min_reconnect_backoff_ms", first),
         ("grpc.max_reconnect_backoff_ms", longest),
+        *keepalive.calling(),
     ]
 
 

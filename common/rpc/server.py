@@ -15,6 +15,7 @@ from common.clock import Clock
 from common.config import is_loopback, split_address
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Role
+from common.rpc import keepalive
 from common.rpc.about import ABOUT_SERVICE, About
 from common.rpc.calls import CUT_EVERY_S, Calls
 from common.rpc.expiry import Reminder
@@ -81,7 +82,7 @@ def make_server(
     server = grpc.server(
         ThreadPoolExecutor(THREADS),
         interceptors=[Metered(metrics), _gate(credentials, secured, roles, clock, cut_every_s)],
-        options=[("grpc.so_reuseport", 0)],
+        options=[("grpc.so_reuseport", 0), *keepalive.serving()],
     )
     for add in servicers:
         add(server)

@@ -6,17 +6,17 @@ pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
 
 CASES = [
     ("alpha", "rm site.toml", "config.invalid", "site.toml"),
-    ("alpha", "rm tls.key", "identity.invalid", "tls.key"),
+    ("alpha", "rm tls.key", "config.invalid", "tls.key"),
     ("alpha", "rm -r teachers", "model", "teachers"),
-    ("guardian", "rm signing.key", "identity.invalid", "signing.key"),
+    ("guardian", "rm signing.key", "config.invalid", "signing.key"),
     ("guardian", "rm database.url", "config.invalid", "database.url"),
     ("guardian", "sed -i s/:[^:@]*@/:wrong@/ database.url", "ledger.unreachable", "database"),
-    ("delta", "rm ca.crt", "identity.invalid", "ca.crt"),
+    ("delta", "rm ca.crt", "config.invalid", "ca.crt"),
 ]
 COMMANDS = {
     "alpha": "party serve",
     "guardian": "guardian serve",
-    "delta": "query label --pool pool.npz --out /tmp/run",
+    "delta": "query label --mechanism gnmax --sigma 9 --pool pool.npz --out /tmp/run",
 }
 
 
