@@ -66,7 +66,7 @@ def traced() -> bool:
 def span(
     name: str, kind: Kind = "internal", came: Pairs | None = None, **attributes: str | int
 ) -> Iterator[Callable[..., None]]:
-    """A span over the block, which gets what sets further attributes; an error's code is noted on it.
+    """A span over the block, which gets what sets further attributes; it notes an error by its code or type.
 
     Args:
         name: of the span.
@@ -81,12 +81,18 @@ def span(
 
     begun = begin_span(name, kind, came)
     with trace.use_span(begun, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-        _note(begun, attributes)
+        noted: dict[str, str | int] = {}
+
+        def note(**more: str | int) -> None:
+            noted.update(more)
+            _note(begun, more)
+
+        note(**attributes)
         try:
-            yield lambda **more: _note(begun, more)
+            yield note
         except BaseException as error:
             code = error.code if isinstance(error, OstrakaError) else type(error).__name__
-            _fail(begun, str(code))
+            _fail(begun, str(noted.get("code", code)))
             raise
 
 

@@ -6,11 +6,14 @@ from typing import Any
 import grpc
 import pytest
 import structlog
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind
 from prometheus_client import CollectorRegistry
 
 from common.clock import SystemClock
 from common.rpc import make_server, open_channel
 from common.telemetry.rpc import RpcMetrics
+from common.telemetry.tracing import tracing
 from protos.ostraka.v1 import common_pb2
 from protos.ostraka.v1 import guardian_pb2 as pb
 from protos.ostraka.v1 import guardian_pb2_grpc as stubs
@@ -93,6 +96,23 @@ def test_refusals_are_counted_by_code(served: Served, make: Any, method: str, co
     served.call(make)
     assert served.value("ostraka_rpc_calls_total", method=f"Guardian/{method}", code=code) == 1
     assert served.value("ostraka_rpc_calls_total", method=f"Guardian/{method}", code="ok") is None
+
+
+def test_both_sides_of_a_refused_call_trace_its_code(served: Served) -> None:
+    exporter = InMemorySpanExporter()
+    with tracing("guardian", "guardian", exporter):
+        served.call(lambda stub: stub.Prepare(pb.PrepareRequest(session_id=SESSION, batch_id=7)))
+    server, client = exporter.get_finished_spans()
+    assert server.context.trace_id == client.context.trace_id
+    assert [span.kind for span in (server, client)] == [SpanKind.SERVER, SpanKind.CLIENT]
+    assert [span.status.description for span in (server, client)] == ["quorum.lost"] * 2
+    assert server.attributes == {
+        "ostraka.session": SESSION,
+        "ostraka.batch": 7,
+        "ostraka.code": "quorum.lost",
+        "ostraka.received": pb.PrepareRequest(session_id=SESSION, batch_id=7).ByteSize(),
+        "ostraka.sent": 0,
+    }
 
 
 def test_the_size_of_answers_is_not_counted(served: Served) -> None:
