@@ -36,7 +36,8 @@ class Calls:
         """Raise identity.revoked for a revoked caller; any other's call counts as under way until it ends.
 
         It is counted first and checked then: whichever list comes into force in between, one of the two
-        finds it. Callers without TLS have no certificate to revoke.
+        finds it. One that is refused is not counted, so that its caller is told why and not cut off. Callers
+        without TLS have no certificate to revoke.
         """
         certificate = peer_certificate(context)
         if certificate is None:
@@ -45,6 +46,7 @@ class Calls:
         if not context.add_callback(lambda: self._end(certificate, context)):
             self._end(certificate, context)
         if self._revocations.revokes(certificate):
+            self._end(certificate, context)
             self._revocations.check(certificate, f"The certificate of {identity_of(certificate).uri}")
 
     def cut(self) -> None:
