@@ -1,11 +1,15 @@
 """Fixtures for all tests."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from tests.postgres import Server, running_server
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+"""Threads that wait for each other leave the cores to the other test processes; read when torch is imported."""
 
 settings.register_profile("ostraka", deadline=None)
 settings.load_profile("ostraka")
