@@ -9,7 +9,7 @@ from hypothesis import settings
 from tests.postgres import Server, running_server
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-"""Threads that wait for each other leave the cores to the other test processes; read when torch is imported."""
+"""Threads that wait for each other leave the cores to other processes; read when torch is imported."""
 
 settings.register_profile("ostraka", deadline=None)
 settings.load_profile("ostraka")
