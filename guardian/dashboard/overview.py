@@ -12,7 +12,7 @@ from guardian.dashboard.history import Plot, draw
 from guardian.dashboard.log import policies
 from guardian.dashboard.warnings import warnings
 from guardian.policy import parse_policy
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class History:
 def overview(request: Request) -> Response:
     """Every party with its budgets, and what somebody should look at."""
     console = console_of(request)
-    parties, budgets, policy = console.ask(_read)
+    parties, budgets, policy, head = console.ask(_read)
     standings = [Standing(info, [b for b in budgets if b.party == info.site]) for info in parties]
     unregistered = [b for b in budgets if b.party not in {info.site for info in parties}]
-    found = warnings(console.credentials, console.clock, parties, budgets)
+    found = warnings(console.credentials, head, console.clock, parties, budgets)
     return page(
         request,
         "overview.html",
@@ -83,11 +83,14 @@ def policy(request: Request) -> Response:
 
 def _read(
     stub: admin_pb2_grpc.AdminStub,
-) -> tuple[Sequence[admin_pb2.PartyInfo], Sequence[admin_pb2.Budget], admin_pb2.PolicyReply]:
+) -> tuple[
+    Sequence[admin_pb2.PartyInfo], Sequence[admin_pb2.Budget], admin_pb2.PolicyReply, common_pb2.AuditHead
+]:
     return (
         stub.ListParties(admin_pb2.ListPartiesRequest()).parties,
         stub.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets,
         stub.ShowPolicy(admin_pb2.ShowPolicyRequest()),
+        stub.Head(admin_pb2.HeadRequest()),
     )
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from cryptography import x509
+
 from common.clock import Clock
-from common.identity import Credentials
+from common.identity import Credentials, Identity
+from common.identity.identity import identity_of
 from guardian.admin.times import day
 from guardian.dashboard.filters import left, unit
-from protos.ostraka.v1 import admin_pb2
+from protos.ostraka.v1 import admin_pb2, common_pb2
 
 EXPIRY_DAYS = 30
 """Days before a certificate's end from which on it is worth a warning."""
@@ -17,21 +20,27 @@ LOW = 0.1
 
 def warnings(
     credentials: Credentials,
+    head: common_pb2.AuditHead,
     clock: Clock,
     parties: Sequence[admin_pb2.PartyInfo],
     budgets: Sequence[admin_pb2.Budget],
 ) -> list[str]:
-    """Every warning, the console's own certificate first."""
-    return [*_expiry(credentials, clock), *_parties(parties, budgets), *_budgets(budgets)]
+    """Every warning, certificates first: the console's own, and the guardian's, which signed `head`."""
+    guardian = x509.load_der_x509_certificate(head.signed.certificate_der)
+    return [
+        *_expiry(credentials.identity, credentials.expires_unix_s, clock),
+        *_expiry(identity_of(guardian), guardian.not_valid_after_utc.timestamp(), clock),
+        *_parties(parties, budgets),
+        *_budgets(budgets),
+    ]
 
 
-def _expiry(credentials: Credentials, clock: Clock) -> Iterator[str]:
-    end = credentials.expires_unix_s
+def _expiry(whose: Identity, end: float, clock: Clock) -> Iterator[str]:
     days = int((end - clock.now()) // 86400)
     if days < EXPIRY_DAYS:
         yield (
-            f"The certificate of this console, {credentials.identity.uri}, expires in {days} days, on"
-            f" {day(int(end))}; have the federation's CA sign a new one."
+            f"The certificate of {whose.uri} expires in {days} days, on {day(int(end))}; make a new request"
+            " there with `ostraka site renew` and have the federation's CA sign it."
         )
 
 

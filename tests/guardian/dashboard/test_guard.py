@@ -98,7 +98,7 @@ def test_no_page_has_inline_script_or_style(editor: Browser) -> None:
 def test_what_people_write_is_escaped_everywhere(editor: Browser, guardian: Calls) -> None:
     guardian.budget("a", 7, group=HOSTILE, reason=HOSTILE)
     guardian.register("a", training=HOSTILE)
-    unit = {"party": "a", "group": HOSTILE, "adjacency": "record"}
+    unit: dict[str, Any] = {"party": "a", "group": HOSTILE, "adjacency": "record"}
     form = editor.client.get("/change/freeze", params=unit).text
     shown = editor.post("/change/freeze", reason=HOSTILE, **unit).text
     refused = editor.post("/change/budget", 400, reason=HOSTILE, epsilon=HOSTILE, **unit).text

@@ -6,6 +6,7 @@ import pytest
 
 from common.clock import ManualClock, SystemClock
 from common.identity import Role
+from common.protocol import AUDIT_CONTEXT
 from guardian.admin.confidential import totals
 from guardian.dashboard.warnings import warnings
 from protos.ostraka.v1 import admin_pb2, common_pb2
@@ -24,7 +25,9 @@ def federation(tmp_path: Path) -> Federation:
 def told(federation: Federation, *budgets: admin_pb2.Budget, days: float = 0, **info: object) -> list[str]:
     credentials = federation.credentials["ops", Role.ADMIN]
     party = admin_pb2.PartyInfo(site="a", **info)  # type: ignore[arg-type]
-    return warnings(credentials, ManualClock(SystemClock().now() + days * DAY_S), [party], budgets)
+    guardian = federation.credentials["guardian", Role.GUARDIAN]
+    head = common_pb2.AuditHead(signed=guardian.sign(AUDIT_CONTEXT, b""))
+    return warnings(credentials, head, ManualClock(SystemClock().now() + days * DAY_S), [party], budgets)
 
 
 def budget(**fields: object) -> admin_pb2.Budget:
@@ -37,8 +40,9 @@ def test_nothing_is_said_where_all_is_well(federation: Federation) -> None:
 
 
 def test_a_certificate_that_ends_soon(federation: Federation) -> None:
-    (sentence,) = told(federation, days=340)
-    assert "ostraka://test/ops/admin, expires in 24 days" in sentence
+    own, guardians = told(federation, days=340)
+    assert "ostraka://test/ops/admin expires in 24 days" in own
+    assert "ostraka://test/guardian/guardian expires in 24 days" in guardians
 
 
 def test_parties_without_receipts_guarantee_or_budget(federation: Federation) -> None:
