@@ -1,4 +1,4 @@
-"""How both ends notice that a connection leads nowhere, where nothing refuses it: a cable, a firewall, a crash."""
+"""How both ends notice that a connection leads nowhere although nobody refuses it, as behind a cut cable."""
 
 EVERY_S = 15.0
 """A caller that waits for a reply asks so often whether the other end is there."""

@@ -62,7 +62,7 @@ def cable(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> Iterator[Cable]:
 def watching(federation: Federation, cable: Cable) -> Iterator[health_pb2.HealthCheckResponse]:
     """A call that is answered once and then waits for as long as its server's health stays as it is."""
     channel = open_channel(federation.issue(QUERIER), cable.address, GUARDIAN)
-    watch = health_pb2_grpc.HealthStub(channel).Watch
+    watch = health_pb2_grpc.HealthStub(channel).Watch  # type: ignore[attr-defined, unused-ignore]
     return iter(watch(health_pb2.HealthCheckRequest(), timeout=30))
 
 
@@ -79,7 +79,7 @@ def test_a_call_over_a_connection_that_went_silent_ends_as_unavailable(
 
 def test_a_call_that_waits_for_long_is_left_alone(federation: Federation, cable: Cable) -> None:
     channel = open_channel(federation.issue(QUERIER), cable.address, GUARDIAN)
-    watch = health_pb2_grpc.HealthStub(channel).Watch
+    watch = health_pb2_grpc.HealthStub(channel).Watch  # type: ignore[attr-defined, unused-ignore]
     replies = watch(health_pb2.HealthCheckRequest(), timeout=16 * SHORT_S)
     next(replies)
     with pytest.raises(grpc.RpcError) as caught:
