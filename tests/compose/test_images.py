@@ -32,6 +32,22 @@ CODE = {
 LEFT_OUT = ("services.teachers.on_ray",)
 """What needs packages that no image has."""
 
+HELP = """
+import importlib, typer
+from typer.testing import CliRunner
+def paths(command, path=()):
+    yield path
+    for name, inner in getattr(command, "commands", {{}}).items():
+        yield from paths(inner, (*path, name))
+for module in {modules}:
+    app = importlib.import_module(module).app
+    for path in paths(typer.main.get_command(app)):
+        shown = CliRunner().invoke(app, [*path, "--help"])
+        assert shown.exit_code == 0, (module, path, shown.exception)
+        print(module, *path)
+"""
+COMMANDS = {"guardian": "guardian.cli", "party": "services.cli", "client": "client.cli"}
+
 INSTALLED = """
 import importlib.metadata, json
 print(json.dumps({d.name: d.version for d in importlib.metadata.distributions()}))
@@ -56,6 +72,14 @@ def test_every_module_of_a_role_can_be_imported(role: str) -> None:
     code = IMPORT_ALL.format(packages=CODE[role], left_out=LEFT_OUT)
     imported = run(role, "-W", "error::ImportWarning", "-c", code)
     assert imported.returncode == 0, imported.stderr
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_command_of_a_role_is_there(role: str) -> None:
+    modules = (COMMANDS[role], "deploy.site.cli", "deploy.provisioning.cli")
+    shown = run(role, "-c", HELP.format(modules=modules))
+    assert shown.returncode == 0, shown.stderr
+    assert f"{COMMANDS[role]}\n" in shown.stdout
 
 
 @pytest.mark.parametrize("role", ROLES)
