@@ -194,6 +194,9 @@ class FakeGuardian(Tallying):
     def Reconcile(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
+    def Standing(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 

@@ -12,7 +12,6 @@ from guardian.heartbeat import beating
 from guardian.ledger import Budget, Ledger, UnitKey
 from guardian.metrics import UNITS, GuardianMetrics, remaining
 
-
 LOST = OstrakaError(ErrorCode.LEDGER_FENCED, "Another guardian took over.")
 
 

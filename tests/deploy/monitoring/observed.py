@@ -33,15 +33,19 @@ MECHANISM = Confident(sigma1=0.5, sigma2=0.5, threshold=8.0)
 """Passes what all twelve teachers agree on, and nothing of which four are the most."""
 
 Registries = dict[str, CollectorRegistry]
-DISSENTING = {"a": 0, "b": 3, "c": 6}
-"""By how much each party's teachers are off, where no three agree."""
+AGREEING, DISSENTING = dict.fromkeys(PARTIES, 0), dict(zip(PARTIES, (0, 3, 6), strict=True))
+"""By how much each party's teachers are off."""
 
 
-def teachers(folder: Path, off: int) -> Path:
-    """A folder with teachers of digits who vote each digit plus `off`, modulo ten."""
+def teachers(folder: Path, off: int, *, encrypted: bool = False) -> Path:
+    """A folder with teachers of digits who vote each digit plus `off`, modulo ten.
+
+    They are networks where they are to be evaluated on encrypted queries, which take longer to train.
+    """
     data = digits().take(slice(0, 400))
     off_by = replace(data, y=(np.asarray(data.y) + off) % 10)
-    config = TrainingConfig(teachers=TEACHERS, head="linear")
+    kind: dict[str, Any] = {"head": "linear"} if encrypted else {"model": "logistic_regression"}
+    config = TrainingConfig(teachers=TEACHERS, **kind)
     train(off_by, infer_task(digits(), "digits"), config, seed=1).save(folder)
     return folder
 
@@ -50,6 +54,7 @@ class Observed:
     """The folders of a federation; what they hold of earlier sessions is forgotten with every `serving`."""
 
     def __init__(self, root: Path) -> None:
+        root.mkdir(exist_ok=True)
         self.members = Federation(root, policy=POLICY)
         self.site, self.pool = root / "q-query", root / "pool.npz"
         task = infer_task(digits(), "digits")

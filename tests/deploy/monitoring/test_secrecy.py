@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from prometheus_client import CollectorRegistry
 
-from tests.deploy.monitoring.observed import QUERIES, Observed
+from tests.deploy.monitoring.observed import AGREEING, DISSENTING, QUERIES, Observed, teachers
 
 TIMES = (
     *("_seconds_sum", "_seconds_bucket", "_seconds_total", "timestamp_seconds"),
@@ -41,14 +41,15 @@ def numbers(registry: CollectorRegistry) -> Iterator[tuple[str, float]]:
 )
 def test_opposite_votes_leave_the_same_metrics(
     observed: Observed,
-    agreeing: dict[str, Path],
-    dissenting: dict[str, Path],
+    tmp_path: Path,
     encoding: Literal["plain", "ckks"],
     tally: Literal["aggregate", "blind"],
 ) -> None:
-    seen, answered = [], []
-    for ensembles in (agreeing, dissenting):
-        with observed.serving(ensembles) as (_, registries):
+    encrypted, seen, answered = encoding == "ckks", [], []
+    trained = {by: teachers(tmp_path / f"{by}", by, encrypted=encrypted) for by in DISSENTING.values()}
+    for off in (AGREEING, DISSENTING):
+        made = {party: trained[by] for party, by in off.items()}
+        with observed.serving(made) as (_, registries):
             result = observed.label(registries, encoding=encoding, tally=tally)
             answered.append(result.answered)
             seen.append({role: dict(numbers(registry)) for role, registry in registries.items()})
