@@ -58,7 +58,8 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
     ]
     if isinstance(door, Tokens):
         routes += [Route("/enter", enter), Route("/leave", leave, methods=["POST"])]
-    app = Starlette(routes=routes, exception_handlers={OstrakaError: _refused, HTTPException: _no_page})
+    handlers = {OstrakaError: _refused, HTTPException: _no_page, Exception: _failed}
+    app = Starlette(routes=routes, exception_handlers=handlers)
     app.state.console, app.state.door = console, door
     return Guard(app, door, origins, refusal)
 
@@ -67,6 +68,11 @@ def _refused(request: Request, error: Any) -> Response:
     """The page of what the guardian, or the console, refused."""
     group = str(error.code).partition(".")[0]
     return refusal(request, _STATUS.get(error.code, 403 if group == "identity" else 400), error.message)
+
+
+def _failed(request: Request, error: Any) -> Response:
+    """The page of a mistake of the console's own, which its guard logs."""
+    return refusal(request, 500, "The console met an error of its own; its log names it.")
 
 
 def _no_page(request: Request, error: Any) -> Response:

@@ -52,21 +52,17 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
+        answering = _with_headers(send)
         request = Request(scope)
         refusal = self._refusal(request)
         try:
             if refusal is None:
-                await self._app(scope, _limited(receive), answer.send)
+                await self._app(scope, _limited(receive), answering)
             else:
-                await refusal(scope, receive, answer.send)
+                await refusal(scope, receive, answering)
         except Exception as error:
-            structlog.get_logger().error(
-                "console.internal", error=type(error).__name__, path=request.url.path
-            )
-            if not answer.begun:
-                sentence = "The console met an error of its own; its log names it."
-                await self._refuse(request, 500, sentence)(scope, receive, answer.send)
+            log = structlog.get_logger()
+            log.error("console.internal", error=type(error).__name__, path=request.url.path)
 
     def _refusal(self, request: Request) -> Response | None:
         """What a request is refused with before any page sees it."""
@@ -111,20 +107,17 @@ def check_form(request: Request, csrf: object) -> None:
         )
 
 
-class _Answer:
-    """Sends an answer with the headers that every one has."""
+def _with_headers(send: Send) -> Send:
+    """Answers with the headers that every one has."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.begun = False
-
-    async def send(self, message: Message) -> None:
+    async def answering(message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
-        await self._send(message)
+        await send(message)
+
+    return answering
 
 
 def _limited(receive: Receive) -> Receive:

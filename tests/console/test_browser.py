@@ -128,7 +128,6 @@ def test_everything_works_without_script(chromium: Browser, hospitals: Scene) ->
         page.get_by_role("button", name="Thaw a unit").click()
         expect(page.get_by_role("status")).to_contain_text("The unit was thawed.")
         page.get_by_role("link", name="Consent and policy").click()
-        picture(page, "policy")
 
 
 def test_open_sessions_are_read_again(chromium: Browser, hospitals: Scene) -> None:

@@ -1,10 +1,13 @@
 """What the console's pages show."""
 
 import pytest
+import structlog
 
+from common.config import SiteConfig, write_site
+from guardian.dashboard import log
 from tests.guardian.admin.support import label
-from tests.guardian.dashboard.browsing import Browser
-from tests.guardian.federation import Calls
+from tests.guardian.dashboard.browsing import Browser, browsing, problem
+from tests.guardian.federation import FEDERATION, Calls, Federation
 
 
 def test_the_overview_shows_parties_budgets_and_what_they_protect(reader: Browser, guardian: Calls) -> None:
@@ -19,3 +22,24 @@ def test_every_page(reader: Browser, guardian: Calls, path: str) -> None:
     session = label(guardian)
     assert "Every epsilon here is a worst case" in reader.text(path)
     assert session in reader.text(f"/session/{session}")
+
+
+def test_a_guardian_that_cannot_be_reached_is_named_in_a_sentence(federation: Federation) -> None:
+    folder = federation.root / "ops-admin"
+    write_site(
+        SiteConfig(federation=FEDERATION, site="ops", role="admin", guardian="127.0.0.1:1", folder=folder)
+    )
+    with browsing(folder, entered=False) as browser:
+        shown = browser.enter()
+    assert shown.status_code == 502
+    assert "127.0.0.1:1" in problem(shown.text)
+
+
+def test_a_page_that_meets_an_error_of_its_own_says_so_and_logs_no_details(
+    reader: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "PAGE", "secret")
+    with structlog.testing.capture_logs() as logged:
+        assert "an error of its own" in problem(reader.text("/audit", 500))
+    assert [(entry["event"], entry["error"]) for entry in logged] == [("console.internal", "TypeError")]
+    assert "secret" not in str(logged)
