@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 FILLER = "filler"
+PAGE = 4096
 
 
 @contextmanager
@@ -27,11 +28,13 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def fill(folder: Path) -> None:
-    """Leave no room on a folder's disk."""
-    with (folder / FILLER).open("ab", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(bytes(4096))
+def fill(folder: Path, but_for: int = 0) -> None:
+    """Leave no room on a folder's disk but for so many pages of 4 KiB."""
+    with (folder / FILLER).open("ab", buffering=0) as file:
+        with suppress(OSError):
+            while True:
+                file.write(bytes(PAGE))
+        file.truncate(max(0, file.tell() - but_for * PAGE))
 
 
 def free(folder: Path) -> None:

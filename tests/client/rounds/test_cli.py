@@ -9,6 +9,7 @@ from client.cli import app
 from client.rounds.state import load_rounds, runs
 from common.errors import ErrorCode, OstrakaError
 from tests.client.federation import Federation
+from tests.disk import fill, free, small_disk
 
 
 def learn(federation: Federation, *more: object) -> Result:
@@ -65,3 +66,23 @@ def test_every_round_is_charged_to_labels_where_that_is_asked(federation: Federa
     folder = federation.root / "rounds"
     assert [run.parsed_plan().adjacency for run in runs(folder, load_rounds(folder))] == ["label", "label"]
     assert isinstance(learn(federation, "--rounds", 3).exception, OstrakaError)
+
+
+def test_a_full_disk_anywhere_in_the_rounds_is_named_and_they_go_on(federation: Federation) -> None:
+    """With each further page of room they come a little further, and nothing is asked twice."""
+    own = federation.root / "own.csv"
+    own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
+    given = ("--rounds", 2, "--labelled", own, "--test", own)
+    with small_disk(federation.root / "rounds", 400) as disk:
+        for pages in (0, 1, 3, 6, 9):
+            fill(disk, but_for=pages)
+            refused = learn(federation, *given).exception
+            assert isinstance(refused, OstrakaError), pages
+            assert refused.code is ErrorCode.STORAGE_FULL, refused.message
+            assert str(disk) in refused.message
+            free(disk)
+        told = learn(federation, *given, "--json", "-")
+        assert told.exit_code == 0
+        assert [one["answered"] for one in json.loads(told.stdout)["rounds"]] == [4, 4]
+    answered = [len(answers) for answers in federation.guardian.answers.values()]
+    assert sum(answered) == 8
