@@ -78,8 +78,8 @@ def grant(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
                 ("epsilon", f"{kept.epsilon:g}", f"{agreed.epsilon:g}"),
                 ("agreements used", str(kept.agreements), str(agreed.number + 1)),
             ),
-            f"{agreed.site} signed this raise. From then on the unit is marked: its budget no longer covers"
-            " its lifetime.",
+            f"The guardian takes it only if {agreed.site} signed it. From then on the unit is marked: its"
+            " budget no longer covers its lifetime.",
             _page(kept.party),
         )
     return Proposal(
@@ -88,7 +88,7 @@ def grant(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
             ("state", kept.state, "active"),
             ("agreements used", str(kept.agreements), str(agreed.number + 1)),
         ),
-        f"{agreed.site} signed that it consents again.",
+        f"The guardian takes it only if {agreed.site} signed it. The unit may then take part again.",
         _page(kept.party),
     )
 
