@@ -18,6 +18,7 @@ LASTING = frozenset(
         ErrorCode.IDENTITY_FOREIGN,
         ErrorCode.IDENTITY_INVALID,
         ErrorCode.IDENTITY_NOT_YET_VALID,
+        ErrorCode.IDENTITY_REVOKED,
         ErrorCode.IDENTITY_WRONG_ROLE,
         ErrorCode.IDENTITY_WRONG_SERVER,
         ErrorCode.MODEL_INVALID,
