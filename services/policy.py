@@ -24,7 +24,7 @@ class PartySection(BaseModel):
     max_votes_per_person: Annotated[int, Field(ge=1)] = 1
     """Votes that one person's records can change in one query; charges grow with its square."""
     device: Literal["cpu", "cuda"] | None = None
-    """What its operator expects teachers to vote on: `ostraka site check` fails where there is no such one."""
+    """What its operator expects teachers to vote on: `ostraka site check` fails where there is none."""
 
 
 class Policy(BaseModel):

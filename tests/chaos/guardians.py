@@ -214,6 +214,6 @@ class _TurnBatches(OpenBatches):
         super().__init__()
         self._turns = turns
 
-    def add(self, session_id: str, batch_id: int, batch: Batch) -> None:
+    def add(self, session_id: str, batch_id: int, batch: Batch) -> bool:
         batch.lock = cast(Any, TurnLock(self._turns))
-        super().add(session_id, batch_id, batch)
+        return super().add(session_id, batch_id, batch)
