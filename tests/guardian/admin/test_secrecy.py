@@ -43,6 +43,7 @@ def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, 
         "ListSessions": admin.ListSessions(admin_pb2.ListSessionsRequest()),
         "ShowSession": admin.ShowSession(admin_pb2.ShowSessionRequest(session_id=session)),
         "CancelSession": admin.CancelSession(admin_pb2.CancelSessionRequest(session_id=session, **because)),
+        "Revoke": guardian.revoke(federation.revoke()),
         "Head": admin.Head(admin_pb2.HeadRequest()),
     }
     streams: dict[str, list[Message]] = {
