@@ -21,11 +21,14 @@ def replace_durably(path: Path, content: bytes) -> None:
     """
     temporary = path.with_name(path.name + ".tmp")
     try:
-        with room_in(path.parent), temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(temporary, path)
+        with room_in(path.parent):
+            temporary.unlink(missing_ok=True)
+            # A new file: never through a link that somebody left under this name.
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

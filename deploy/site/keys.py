@@ -12,7 +12,9 @@ from deploy.site.kit import Kit
 
 
 def init(folder: Path, ca_fingerprint: str) -> str:
-    """Check a new kit's CA, make its first keys unless they wait already, and write `request.pem`.
+    """Check a new kit's CA, make its first keys and write `request.pem`.
+
+    Keys that wait are replaced: whoever had the kit before may have put them there, and would know them.
 
     Args:
         folder: the kit.
@@ -31,7 +33,7 @@ def init(folder: Path, ca_fingerprint: str) -> str:
             ErrorCode.CONFIG_INVALID,
             f"{folder} has keys and certificates already; `ostraka site renew` makes new ones.",
         )
-    return _requested(kit, kit.waiting or kit.make_set())
+    return _requested(kit, kit.make_set())
 
 
 def renew(folder: Path) -> str:

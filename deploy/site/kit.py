@@ -104,7 +104,11 @@ class Kit:
     def forget_others(self, made: Path) -> None:
         """Remove all sets but `made` and the one in use, and what a killed process left of others."""
         for path in (*self._sets(), *self.folder.glob(f".{self.link.name}-*")):
-            if path != made and not self._in_use(path):
+            if path == made or self._in_use(path):
+                continue
+            if path.is_symlink():
+                path.unlink()
+            else:
                 shutil.rmtree(path)
 
     def _sets(self) -> list[Path]:

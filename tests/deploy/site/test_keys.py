@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from common.clock import ManualClock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity, Role
-from common.identity.requests import fingerprint, read_request
+from common.identity.requests import fingerprint, make_keys, read_request
 from deploy.cli import app
 from deploy.provisioning import provision
 from deploy.site.keys import init, renew
@@ -50,11 +50,25 @@ def test_a_kit_whose_ca_is_of_another_federation_is_refused(sites: Sites) -> Non
     assert refusal.value.code is ErrorCode.IDENTITY_FOREIGN
 
 
-def test_keys_that_wait_are_not_made_again(sites: Sites) -> None:
-    first = init(sites["a-party"], sites.made.fingerprint)
-    (sites["a-party"] / "request.pem").unlink()
-    assert init(sites["a-party"], sites.made.fingerprint) == first
-    assert (sites["a-party"] / "request.pem").exists()
+def test_keys_that_came_with_a_kit_are_not_used(sites: Sites) -> None:
+    kit = sites["a-party"]
+    planted = kit / "credentials.1"
+    planted.mkdir()
+    known = fingerprint(make_keys(Identity("demo", "a", Role.PARTY), planted))
+    before = set(contents(planted).values())
+    assert init(kit, sites.made.fingerprint) != known
+    assert not before & set(contents(kit).values())
+
+
+def test_a_link_that_came_with_a_kit_leads_nowhere_else(sites: Sites, tmp_path: Path) -> None:
+    kit, outside = sites["a-party"], tmp_path / "outside"
+    outside.mkdir()
+    (outside / "letter").write_text("mine")
+    (kit / "credentials.1").symlink_to(outside)
+    (kit / "request.pem.tmp").symlink_to(outside / "letter")
+    init(kit, sites.made.fingerprint)
+    assert contents(outside) == {str(outside / "letter"): b"mine"}
+    assert not (kit / "credentials.1").exists()
 
 
 def test_keys_in_use_are_left_to_renew(sites: Sites) -> None:
