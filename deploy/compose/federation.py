@@ -43,14 +43,19 @@ def addressed(site: SiteConfig) -> SiteConfig:
     return site.model_copy(update=update)
 
 
-def site_tables(role: str) -> Tables:
-    """The tables of a role's site.toml: those of a simulation, metrics, and the guardian's database."""
-    served: Mapping[str, Any] = {"telemetry": {"metrics": f"0.0.0.0:{METRICS_PORT}"}}
+def site_tables(site: str, role: str) -> Tables:
+    """The tables of a site's site.toml: those of a simulation, metrics, and the guardian's database.
+
+    A server's metrics are served in the network that it shares with Prometheus alone. The querying party's are
+    in all of its networks: `docker compose run` gives a container no name in one of them, and they tell nothing
+    of budgets.
+    """
+    metrics = f"{'0.0.0.0' if role == 'query' else f'metrics.{site}'}:{METRICS_PORT}"
     ledger = {"url_file": URL_FILE, "address": f"{GUARDIAN}:{GUARDIAN_PORT}"}
     return {
         **tables(role, SETTINGS),
         **({"ledger": ledger} if role == "guardian" else {}),
-        **(served if role != "admin" else {}),
+        **({"telemetry": {"metrics": metrics}} if role != "admin" else {}),
     }
 
 

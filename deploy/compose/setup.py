@@ -77,7 +77,7 @@ def configure(site: Path) -> None:
     config = addressed(load_site(site))
     write_site(config)
     with (site / SITE_FILE).open("a", encoding="utf-8") as file:
-        for name, table in site_tables(config.role).items():
+        for name, table in site_tables(config.site, config.role).items():
             file.write(f"\n[{name}]\n" + "".join(f"{key} = {json.dumps(table[key])}\n" for key in table))
 
 

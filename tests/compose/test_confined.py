@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deploy.compose.federation import GUARDIAN_PORT, HOSPITALS
+from deploy.compose.federation import GUARDIAN_PORT, HOSPITALS, METRICS_PORT
 from tests.compose.project import NAME, Project, docker, inspect
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
@@ -40,6 +40,15 @@ def places(project: Project) -> dict[str, list[tuple[str, int]]]:
         networks = json.loads(inspect(project.container(service), "json .NetworkSettings.Networks"))
         found[service] = [(service, port), *((one["IPAddress"], port) for one in networks.values())]
     return found
+
+
+@pytest.mark.parametrize("asking", HOSPITALS)
+def test_no_hospital_reads_the_metrics_of_others(project: Project, asking: str) -> None:
+    others = [service for service in ("guardian", *HOSPITALS) if service != asking]
+    metrics = {(place[0], METRICS_PORT) for other in others for place in places(project)[other]}
+    assert len(metrics) > 2 * len(others)
+    assert reached(project, asking, sorted(metrics)) == []
+    assert reached(project, asking, [(f"metrics.{asking}", METRICS_PORT)])
 
 
 @pytest.mark.parametrize("hospital", HOSPITALS)

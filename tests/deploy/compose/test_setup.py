@@ -3,12 +3,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from common.config import load_section, load_site
 from common.datasets import load
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials
 from common.task import load_task
+from common.telemetry.registry import TelemetrySection
 from deploy.compose import setup
 from deploy.compose.federation import ADMIN, GUARDIAN, HOSPITALS, QUERY
 from guardian.ledger.site import LedgerSettings, ledger_location
@@ -45,6 +47,27 @@ def test_every_site_can_be_loaded_and_is_reached_at_its_service(filled: Path) ->
     asked = dict(sites[QUERY].parties)
     assert asked == {name: f"{name}:{sites[name].listen.rpartition(':')[2]}" for name in HOSPITALS}
     assert load_section(filled / GUARDIAN, "ledger", LedgerSettings).address == "guardian:7000"
+
+
+@pytest.mark.parametrize("server", [GUARDIAN, *HOSPITALS])
+def test_metrics_are_served_where_prometheus_alone_reads_them(filled: Path, server: str) -> None:
+    host, _, port = str(load_section(filled / server, "telemetry", TelemetrySection).metrics).rpartition(":")
+    services = yaml.safe_load(Path("docker-compose.yml").read_text())["services"]
+    named = [name for name, found in services[server]["networks"].items() if host in found.get("aliases", ())]
+    assert [name for name in services if set(named) & set(services[name].get("networks", ()))] == [
+        server,
+        "prometheus",
+    ]
+    scraped = yaml.safe_load(Path("deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
+    assert f"{host}:{port}" in [place for job in scraped for place in job["static_configs"][0]["targets"]]
+
+
+def test_prometheus_answers_in_no_network_of_a_server() -> None:
+    prometheus = yaml.safe_load(Path("docker-compose.yml").read_text())["services"]["prometheus"]
+    (listen,) = [one.partition("=")[2] for one in prometheus["command"] if "listen-address" in one]
+    networks = prometheus["networks"]
+    named = [name for name in networks if listen.rpartition(":")[0] in networks[name].get("aliases", ())]
+    assert named == ["monitoring"]
 
 
 def test_hospitals_hold_different_digits_of_one_task(filled: Path) -> None:
