@@ -11,6 +11,7 @@ from cryptography import x509
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import ErrorCode, OstrakaError
+from common.files import replace_durably
 from common.identity.identity import Identity
 
 ISSUED = "issued.jsonl"
@@ -51,7 +52,10 @@ def record(
     certificates: Iterable[tuple[Literal["tls", "signing"], x509.Certificate]],
     now: float,
 ) -> None:
-    """Append certificates to a CA's record, durable on return."""
+    """Append certificates to a CA's record, durable on return.
+
+    A line that a crash cut short is dropped: nobody ever had its certificate.
+    """
     lines = [
         _Line(
             identity=identity.uri,
@@ -62,8 +66,11 @@ def record(
         )
         for use, certificate in certificates
     ]
-    with (folder / ISSUED).open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(line.model_dump()) + "\n" for line in lines)
+    path = folder / ISSUED
+    if path.exists() and path.read_bytes() != _whole(path):
+        replace_durably(path, _whole(path))
+    with path.open("ab") as file:
+        file.writelines(json.dumps(line.model_dump()).encode() + b"\n" for line in lines)
         file.flush()
         os.fsync(file.fileno())
 
@@ -78,7 +85,7 @@ def read_issued(folder: Path) -> list[Issued]:
     if not path.exists():
         return []
     try:
-        lines = [_Line.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [_Line.model_validate_json(line) for line in _whole(path).splitlines()]
         return [
             Issued(
                 Identity.parse(line.identity),
@@ -93,3 +100,14 @@ def read_issued(folder: Path) -> list[Issued]:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"{path} cannot be read as a CA wrote it; restore it from a copy."
         ) from error
+
+
+def _whole(path: Path) -> bytes:
+    """A record's lines, each with its end; without the last where a crash cut it short."""
+    *lines, last = path.read_bytes().split(b"\n")
+    try:
+        _Line.model_validate_json(last)
+        lines.append(last)
+    except ValidationError:
+        pass
+    return b"".join(line + b"\n" for line in lines)

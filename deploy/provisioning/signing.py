@@ -1,6 +1,9 @@
 """What the CA's keeper does: sign requests of sites, and revoke what was signed."""
 
-from collections.abc import Collection
+import fcntl
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,21 +69,11 @@ def sign_request(
     federation = load_federation(ca / FEDERATION_FILE)
     _check_fingerprint(request, expected)
     _check_named(request.identity, federation)
-    valid = _valid(authority, request.identity, clock)
-    if valid and not again:
-        when = datetime.fromtimestamp(valid[-1].issued_unix_s, UTC)
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"{request.identity.uri} has certificates since {when:%Y-%m-%d %H:%M} UTC; sign with --again if"
-            " it renews its keys, or revoke the old ones first.",
-        )
-    certificates = authority.sign(request, clock, days=federation.days)
-    return Signed(
-        request.identity,
-        fingerprint(request),
-        certificates + revocation_list(authority, clock),
-        federation.days,
-    )
+    with _alone(ca):
+        _check_first(_valid(authority, request.identity, clock), again=again)
+        certificates = authority.sign(request, clock, days=federation.days)
+        certificates += revocation_list(authority, clock)
+    return Signed(request.identity, fingerprint(request), certificates, federation.days)
 
 
 def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
@@ -98,8 +91,9 @@ def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
             ErrorCode.CONFIG_INVALID,
             f"{identity.uri} never had a certificate of this CA; check the site's name and --role.",
         )
-    valid = _valid(authority, identity, clock)
-    authority.revoke([issued.serial for issued in valid], clock)
+    with _alone(ca):
+        valid = _valid(authority, identity, clock)
+        authority.revoke([issued.serial for issued in valid], clock)
     return Revoked(identity, len(valid), ca / CRL)
 
 
@@ -126,6 +120,27 @@ def _check_fingerprint(request: SigningRequest, expected: str | None) -> None:
             f"The request's fingerprint is {fingerprint(request)}, not the expected one; ask the site for its"
             " request.pem again, by another way.",
         )
+
+
+def _check_first(valid: Sequence[Issued], *, again: bool) -> None:
+    if valid and not again:
+        when = datetime.fromtimestamp(valid[-1].issued_unix_s, UTC)
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{valid[-1].identity.uri} has certificates since {when:%Y-%m-%d %H:%M} UTC; sign with --again if"
+            " it renews its keys, or revoke the old ones first.",
+        )
+
+
+@contextmanager
+def _alone(ca: Path) -> Iterator[None]:
+    """Wait for others that sign or revoke with the same CA: two lists with one number would contradict."""
+    folder = os.open(ca, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _check_named(identity: Identity, federation: FederationFile) -> None:

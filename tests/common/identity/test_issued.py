@@ -81,3 +81,22 @@ def test_a_list_of_another_ca_or_none_at_all_is_refused(ca: CertificateAuthority
         with pytest.raises(OstrakaError) as refusal:
             read_crl(pem, ca_pem(ca))
         assert refusal.value.code is code
+
+
+def test_a_record_that_a_crash_cut_short_goes_on(
+    ca: CertificateAuthority, tmp_path: Path, clock: ManualClock
+) -> None:
+    assert ca.folder is not None
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    ca.issue(PARTY, tmp_path / "a", clock)
+    record = ca.folder / ISSUED
+    whole, first = record.read_bytes(), ca.issued()
+    record.write_bytes(whole + b'{"identity": "ostr')
+    assert ca.issued() == first
+    ca.issue(PARTY, tmp_path / "b", clock)
+    assert record.read_bytes().startswith(whole)
+    assert len(ca.issued()) == 4
+
+    record.write_bytes(whole.rstrip())
+    assert ca.issued() == first

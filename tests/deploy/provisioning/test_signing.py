@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from typer.testing import CliRunner
 from common.clock import ManualClock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Identity, Role
-from common.identity.crl import read_crl
+from common.identity.crl import CRL, read_crl
 from common.identity.requests import fingerprint, make_keys, read_request
 from deploy.cli import app
 from deploy.provisioning.signing import revoke_site, same_fingerprint, sign_request
@@ -111,6 +112,30 @@ def test_all_certificates_of_a_site_in_a_role_are_revoked(sites: Sites) -> None:
     assert (again.number, again.serials) == (3, found.serials)
     with pytest.raises(OstrakaError, match="never had a certificate"):
         revoke_site("b", Role.QUERY, sites.made.ca, sites.clock)
+
+
+def test_who_sign_and_revoke_at_once_wait_for_each_other(sites: Sites) -> None:
+    sites.join("a-party", "b-party")
+    request = sites.request_again("a-party")
+
+    def act(turn: int) -> bool:
+        if turn % 2:
+            revoke_site("ab"[turn // 2 % 2], Role.PARTY, sites.made.ca, sites.clock)
+            return False
+        try:
+            sign_request(request, sites.made.ca, sites.clock)
+        except OstrakaError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        signed = sum(pool.map(act, range(16)))
+    authority = CertificateAuthority.load(sites.made.ca)
+    found = read_crl((sites.made.ca / CRL).read_bytes(), (sites.made.ca / "ca.crt").read_bytes())
+    assert found.number == 1 + 8
+    assert len(authority.issued()) == 4 + 2 * signed
+    issued_to_b = {one.serial for one in authority.issued() if one.identity.site == "b"}
+    assert issued_to_b <= found.serials
 
 
 def test_the_commands(sites: Sites, tmp_path: Path) -> None:
