@@ -25,11 +25,17 @@ class Follower:
         self._row = 0
 
     def follow(self) -> None:
-        """Take the newest list; one that is older than what is in force changes nothing."""
+        """Take every list that is new there; one that is older, or of a CA before this one, changes nothing."""
         applied = self._ledger.revocations_after(self._row)
-        if applied.number > self._revocations.number:
-            self._revocations.accept(applied.pem)
+        for pem in applied.pems:
+            self._take(pem)
         self._row = applied.row
+
+    def _take(self, pem: bytes) -> None:
+        try:
+            self._revocations.accept(pem)
+        except OstrakaError as exc:
+            structlog.get_logger().info("guardian.revocations_passed_over", code=exc.code)
 
 
 @contextmanager

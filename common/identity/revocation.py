@@ -81,12 +81,12 @@ class Revocations:
             The list in force, which is the given one unless that has the same number.
 
         Raises:
-            OstrakaError: identity.foreign, identity.invalid for what is no list or an older one.
+            OstrakaError: identity.foreign, identity.invalid for what is no list, an older one, or another one
+                of the same number.
         """
-        found = read_crl(pem, self._ca_pem)
+        found, _ = read_crl(pem, self._ca_pem), self.current
         with self._lock:
-            if found.number < self.number:
-                raise self._older(found)
+            self._check_order(found)
             if found.number > self._current.number:
                 self._current = found
                 self._keep(pem)
@@ -120,14 +120,20 @@ class Revocations:
             self._current = found
             log = structlog.get_logger()
             log.info("revocations.in_force", number=found.number, revoked=len(found.serials))
-        elif found.number < self._current.number and path == self._paths[-1]:
-            raise self._older(found)
+        elif path == self._paths[-1]:
+            self._check_order(found)
 
-    def _older(self, found: RevocationList) -> OstrakaError:
-        return OstrakaError(
+    def _check_order(self, found: RevocationList) -> None:
+        """Raise for a list that is older than the one in force, or contradicts it."""
+        if found.number < self._current.number:
+            problem = f"is older than list {self._current.number}, which is in force"
+        elif found.number == self._current.number and found.serials != self._current.serials:
+            problem = "is another than the one in force: the CA's folder was set back or was copied"
+        else:
+            return
+        raise OstrakaError(
             ErrorCode.IDENTITY_INVALID,
-            f"Revocation list {found.number} is older than list {self._current.number}, which is in force;"
-            " give the newest crl.pem of the CA's folder.",
+            f"Revocation list {found.number} {problem}; give the newest crl.pem of the CA's folder.",
         )
 
 

@@ -136,7 +136,7 @@ class LedgerReader:
             return policies.in_force(connection)
 
     def revocations_after(self, row: int = 0) -> AppliedRevocations:
-        """The revocation list that was applied last in the audit log after `row`."""
+        """The revocation lists that were applied in the audit log after `row`."""
         with self._read() as connection:
             return revocations.after(connection, row)
 

@@ -149,11 +149,13 @@ class StoredPolicy:
 
 @dataclass(frozen=True)
 class AppliedRevocations:
-    """The revocation list (`pem`) that the audit log holds up to its row `row`; `number` 0 for none."""
+    """The revocation lists (PEM) that the audit log holds up to its row `row`, in its order.
+
+    It is not the order of their numbers: of two lists that reached two guardians, the older may be recorded last.
+    """
 
     row: int
-    number: int
-    pem: bytes
+    pems: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)

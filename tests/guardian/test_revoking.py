@@ -20,7 +20,7 @@ from common.sharing.fixed_point import encode
 from common.sharing.ring import RingArray
 from common.sharing.shares import add
 from common.sharing.shares import split as split_shares
-from guardian.ledger import LedgerReader, verify
+from guardian.ledger import LedgerReader, open_guardian_ledger, verify
 from guardian.revoking import Follower
 from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
@@ -207,6 +207,23 @@ def test_other_replicas_find_the_list_in_the_ledger(calls: Calls, federation: Fe
         calls.register("b")
         follower.follow()
         assert other.number == 2
+
+
+def test_an_older_list_that_another_replica_took_last_hides_no_newer_one(
+    federation: Federation,
+) -> None:
+    older = federation.revoke(federation.credentials[Q])
+    newer = federation.revoke(federation.credentials["ops", Role.ADMIN])
+    foreign = CertificateAuthority.create(FEDERATION, SystemClock()).revoke([1], SystemClock())
+    guardian = federation.credentials["guardian", Role.GUARDIAN]
+    folder = federation.guardian_folder
+    with closing(open_guardian_ledger(folder, guardian, federation.clock)) as ledger:
+        for number, pem in ((2, newer), (1, older), (7, foreign)):
+            ledger.apply_revocations(pem.decode(), number=number, revoked=0, reason="at two replicas at once")
+        late = federation.credentials["other", Role.QUERY].revocations
+        late.accept(older)
+        Follower(ledger, late).follow()
+        assert late.number == 2
 
 
 def test_a_guardian_takes_the_list_of_its_ledger_when_it_starts(federation: Federation) -> None:

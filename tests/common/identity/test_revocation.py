@@ -178,3 +178,22 @@ def test_a_site_that_knows_it_is_revoked_does_not_start(
     with pytest.raises(OstrakaError) as refusal:
         party.check_valid(clock)
     assert refusal.value.code is ErrorCode.IDENTITY_REVOKED
+
+
+def test_two_lists_of_one_number_contradict_each_other(
+    revocations: Revocations, party: Credentials, federation: Federation, file: Path, ticking: Ticking
+) -> None:
+    first = federation.revoke(party)
+    assert federation.ca.folder is not None
+    (federation.ca.folder / CRL).unlink()
+    other = federation.revoke(federation.issue(QUERIER))
+    revocations.accept(first)
+    assert revocations.accept(first).number == 1
+    with pytest.raises(OstrakaError, match="is another than the one in force") as refusal:
+        revocations.accept(other)
+    assert refusal.value.code is ErrorCode.IDENTITY_INVALID
+    ticking.now += 5
+    file.write_bytes(other)
+    with capture_logs() as logs:
+        assert revocations.revokes(party.tls_cert)
+    assert [entry["event"] for entry in logs] == ["revocations.refused"]
