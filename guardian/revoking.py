@@ -25,7 +25,7 @@ class Follower:
         self._row = 0
 
     def follow(self) -> None:
-        """Take every list that is new there; one that is older, or of a CA before this one, changes nothing."""
+        """Take every list that is new there; one that is older, or of a former CA, changes nothing."""
         applied = self._ledger.revocations_after(self._row)
         for pem in applied.pems:
             self._take(pem)

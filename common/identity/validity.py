@@ -23,17 +23,21 @@ def check_certificate(
         OstrakaError: identity.foreign, identity.expired or identity.not_yet_valid.
     """
     _check_issuer(certificate, ca, whose)
-    now = clock.now()
-    if now - skew_s > certificate.not_valid_after_utc.timestamp():
+    check_not_expired(certificate, clock, whose=whose, skew_s=skew_s)
+    if clock.now() + skew_s < certificate.not_valid_before_utc.timestamp():
+        raise OstrakaError(
+            ErrorCode.IDENTITY_NOT_YET_VALID,
+            f"{whose} begins at {certificate.not_valid_before_utc:%Y-%m-%d %H:%M} UTC; correct the clock.",
+        )
+
+
+def check_not_expired(certificate: x509.Certificate, clock: Clock, *, whose: str, skew_s: float = 0) -> None:
+    """Refuse a certificate that expired more than `skew_s` seconds ago; raises identity.expired."""
+    if clock.now() - skew_s > certificate.not_valid_after_utc.timestamp():
         raise OstrakaError(
             ErrorCode.IDENTITY_EXPIRED,
             f"{whose} expired at {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC; have the federation's"
             " CA issue a new one, or correct the clock.",
-        )
-    if now + skew_s < certificate.not_valid_before_utc.timestamp():
-        raise OstrakaError(
-            ErrorCode.IDENTITY_NOT_YET_VALID,
-            f"{whose} begins at {certificate.not_valid_before_utc:%Y-%m-%d %H:%M} UTC; correct the clock.",
         )
 
 

@@ -10,8 +10,11 @@ import grpc
 import structlog
 from cryptography import x509
 
+from common.clock import Clock
+from common.errors import OstrakaError
 from common.identity.identity import identity_of
 from common.identity.revocation import Revocations
+from common.identity.validity import check_not_expired
 
 CUT_EVERY_S = 2.0
 """Seconds after which calls under way are held against the list again."""
@@ -24,20 +27,25 @@ class Calls:
     A thread holds them against the revocation list for as long as there are any.
     """
 
-    def __init__(self, revocations: Revocations, *, cut_every_s: float = CUT_EVERY_S) -> None:
-        """Take which certificates are revoked, and how often (seconds) to look after calls under way."""
+    def __init__(self, revocations: Revocations, clock: Clock, *, cut_every_s: float = CUT_EVERY_S) -> None:
+        """Take which certificates are revoked, and the clock by which they expire.
+
+        Calls under way are held against the list every `cut_every_s` seconds.
+        """
         self._revocations = revocations
+        self._clock = clock
         self._cut_every_s = cut_every_s
         self._lock = threading.Lock()
         self._under_way: dict[x509.Certificate, set[grpc.ServicerContext]] = defaultdict(set)
         self._watched = False
 
     def admit(self, context: grpc.ServicerContext) -> None:
-        """Raise identity.revoked for a revoked caller; any other's call counts as under way until it ends.
+        """Raise identity.revoked or identity.expired; any other's call counts as under way until it ends.
 
-        It is counted first and checked then: whichever list comes into force in between, one of the two
-        finds it. One that is refused is not counted, so that its caller is told why and not cut off. Callers
-        without TLS have no certificate to revoke.
+        TLS looked at the certificate when the connection began, which may be long ago. A call is counted
+        first and checked then: whichever list comes into force in between, one of the two finds it. One that is
+        refused is not counted, so that its caller is told why and not cut off. Callers without TLS have no
+        certificate.
         """
         certificate = peer_certificate(context)
         if certificate is None:
@@ -45,9 +53,13 @@ class Calls:
         self._begin(certificate, context)
         if not context.add_callback(lambda: self._end(certificate, context)):
             self._end(certificate, context)
-        if self._revocations.revokes(certificate):
+        whose = f"The certificate of {identity_of(certificate).uri}"
+        try:
+            self._revocations.check(certificate, whose)
+            check_not_expired(certificate, self._clock, whose=whose)
+        except OstrakaError:
             self._end(certificate, context)
-            self._revocations.check(certificate, f"The certificate of {identity_of(certificate).uri}")
+            raise
 
     def cut(self) -> None:
         """Cancel every call of a certificate that is revoked by now."""

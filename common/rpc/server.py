@@ -105,7 +105,7 @@ def _gate(
     federation = credentials.identity.federation if credentials else None
     if secured is None:
         return Gate(roles, federation)
-    calls = Calls(secured.revocations, cut_every_s=cut_every_s)
+    calls = Calls(secured.revocations, clock, cut_every_s=cut_every_s)
     return Gate(roles, federation, calls, Reminder(secured, clock))
 
 

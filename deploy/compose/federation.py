@@ -1,6 +1,5 @@
 """The federation of docker-compose.yml: who is in it, where each is reached, and what each site.toml says."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from common.config import SiteConfig
@@ -46,16 +45,16 @@ def addressed(site: SiteConfig) -> SiteConfig:
 def site_tables(site: str, role: str) -> Tables:
     """The tables of a site's site.toml: those of a simulation, metrics, and the guardian's database.
 
-    A server's metrics are served in the network that it shares with Prometheus alone. The querying party's are
-    in all of its networks: `docker compose run` gives a container no name in one of them, and they tell nothing
-    of budgets.
+    A server's metrics are served in the network that it shares with Prometheus alone. The querying party's
+    are in all of its networks: `docker compose run` gives a container no name in any of them. They tell
+    nothing of budgets.
     """
-    metrics = f"{'0.0.0.0' if role == 'query' else f'metrics.{site}'}:{METRICS_PORT}"
+    host = "0.0.0.0" if role == "query" else f"metrics.{site}"  # noqa: S104
     ledger = {"url_file": URL_FILE, "address": f"{GUARDIAN}:{GUARDIAN_PORT}"}
     return {
         **tables(role, SETTINGS),
         **({"ledger": ledger} if role == "guardian" else {}),
-        **({"telemetry": {"metrics": metrics}} if role != "admin" else {}),
+        **({"telemetry": {"metrics": f"{host}:{METRICS_PORT}"}} if role != "admin" else {}),
     }
 
 

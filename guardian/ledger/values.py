@@ -151,7 +151,7 @@ class StoredPolicy:
 class AppliedRevocations:
     """The revocation lists (PEM) that the audit log holds up to its row `row`, in its order.
 
-    It is not the order of their numbers: of two lists that reached two guardians, the older may be recorded last.
+    It is not the order of their numbers: of lists that reached two guardians, the older may come last.
     """
 
     row: int

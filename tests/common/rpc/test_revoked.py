@@ -170,3 +170,20 @@ def test_a_list_that_is_overdue_stays_in_force_with_a_warning(federation: Federa
         Reminder(guardian, ManualClock(SystemClock().now() + (CRL_DAYS + 1) * DAY_S))
     assert [entry["event"] for entry in logs] == ["revocations.overdue"]
     assert guardian.revocations.revokes(party.tls_cert)
+
+
+def test_a_connection_outlives_no_certificate(guardian: Credentials, federation: Federation) -> None:
+    def add(server: grpc.Server) -> None:
+        guardian_pb2_grpc.add_GuardianServicer_to_server(Guardian(), server)  # type: ignore[abstract]
+
+    clock, caller = ManualClock(SystemClock().now()), federation.issue(QUERIER, days=1)
+    bound = make_server(guardian, "127.0.0.1:0", [add], ROLES, clock)
+    bound.server.start()
+    with closing(open_channel(caller, bound.address, GUARDIAN)) as channel:
+        stub = guardian_pb2_grpc.GuardianStub(channel)
+        stub.CloseSession(pb.CloseSessionRequest())
+        clock.advance(DAY_S + 60)
+        with pytest.raises(grpc.RpcError) as failed:
+            stub.CloseSession(pb.CloseSessionRequest())
+    bound.server.stop(None).wait()
+    assert call_error(failed.value).code is ErrorCode.IDENTITY_EXPIRED
