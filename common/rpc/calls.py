@@ -43,8 +43,8 @@ class Calls:
         """Raise identity.revoked or identity.expired; any other's call counts as under way until it ends.
 
         TLS looked at the certificate when the connection began, which may be long ago. A call is counted
-        first and checked then: whichever list comes into force in between, one of the two finds it. One that is
-        refused is not counted, so that its caller is told why and not cut off. Callers without TLS have no
+        first and checked then: whichever list comes into force in between, one of the two finds it. One that
+        is refused is not counted, so that its caller is told why and not cut off. Callers without TLS have no
         certificate.
         """
         certificate = peer_certificate(context)

@@ -29,11 +29,13 @@ class Visitor:
 
     Attributes:
         name: for people.
+        uri: of the certificate that was shown; empty where the console's own certificate speaks for them.
         csrf: what every form of theirs carries, and nobody else can know.
     """
 
     name: str
     csrf: str = field(repr=False)
+    uri: str = ""
 
 
 class Door(Protocol):
@@ -119,7 +121,8 @@ class Certificates:
         certificate = x509.load_pem_x509_certificate(pem[0].encode())
         self._check(certificate)
         fingerprint = certificate.fingerprint(hashes.SHA256())
-        return Visitor(identity_of(certificate).uri, self._forms.csrf(fingerprint))
+        uri = identity_of(certificate).uri
+        return Visitor(uri, self._forms.csrf(fingerprint), uri)
 
     def _check(self, certificate: x509.Certificate) -> None:
         own, whose = self._credentials, "The browser's certificate"

@@ -86,12 +86,20 @@ def _apply(request: Request, change: Change, values: Values, reason: str, seen: 
         if seen != _digest(proposal):
             changed = "It changed meanwhile. This is what would happen now."
             return _confirmation(request, change, values, said, proposal, changed)
-        console.ask(lambda stub: change.apply(stub, values, said))
+        kept = requests.reason(_attributed(request, said))
+        console.ask(lambda stub: change.apply(stub, values, kept))
     except OstrakaError as error:
         return _form(request, change, {**values, "reason": reason}, error.message)
     name = request.path_params["name"]
     structlog.get_logger().info("console.changed", change=name, visitor=request.scope["visitor"].name)
     return RedirectResponse(f"{proposal.back}?done={name}", status_code=303)
+
+
+def _attributed(request: Request, reason: str) -> str:
+    """The reason with whose it is, where that is not the administrator as whom the console calls."""
+    uri = request.scope["visitor"].uri
+    own = console_of(request).credentials.identity.uri
+    return reason if uri in ("", own) else f"{reason} ({uri})"
 
 
 def _proposed(console: Console, change: Change, values: Values, reason: str) -> tuple[str, Proposal]:

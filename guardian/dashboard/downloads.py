@@ -17,6 +17,8 @@ from guardian.admin.report import read_report
 from guardian.dashboard.console import Console, console_of, page
 from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
+_FIRST, _LAST = date(1970, 1, 1), date(9998, 12, 31)
+
 Write = Callable[[admin_pb2_grpc.AdminStub, IO[str]], object]
 
 
@@ -100,11 +102,12 @@ def _span(request: Request) -> tuple[int, int]:
 
 def _day(text: str) -> date | None:
     try:
-        return date.fromisoformat(text) if text else None
+        day = date.fromisoformat(text) if text else None
+        if day is None or _FIRST <= day <= _LAST:
+            return day
     except ValueError:
-        raise OstrakaError(
-            ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31."
-        ) from None
+        pass
+    raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31.")
 
 
 def _unix_ms(day: date | None) -> int:

@@ -15,6 +15,7 @@ from common.clock import ManualClock, SystemClock
 from common.errors import OstrakaError
 from common.identity import CertificateAuthority, Role
 from common.identity.crl import CRL
+from common.mechanism import Confident
 from common.protocol import AGREEMENT_CONTEXT
 from common.sharing.fixed_point import encode
 from common.sharing.ring import RingArray
@@ -123,7 +124,8 @@ def test_parties_are_handed_the_list_that_they_lack(calls: Calls, federation: Fe
 def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     calls: Calls, federation: Federation, clock: ManualClock
 ) -> None:
-    session = calls.open().session_id
+    easy = plan(mechanism=Confident(sigma1=2.0, sigma2=1.0, threshold=5.0))
+    session = calls.open(easy).session_id
     assert sites(calls.ticket(session, 1, 20)) == list(PARTIES)
     votes = unanimous(20)
     stream = HeldBack(ballots(session, split_shares(votes[0], bytes(32), RING)))

@@ -57,8 +57,8 @@ def test_the_log_and_a_head_that_it_is_held_to(
 
 
 def test_what_is_no_day(reader: Browser) -> None:
-    for day in ("yesterday", "2020-13-01", "<b>"):
-        refused = reader.client.get("/downloads/report.html", params={"from": day})
+    for day in ("yesterday", "2020-13-01", "<b>", "9999-12-31", "0001-01-01"):
+        refused = reader.client.get("/downloads/report.html", params={"to": day})
         assert refused.status_code == 400
         assert "is no day" in problem(refused.text)
 

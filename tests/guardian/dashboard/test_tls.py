@@ -1,5 +1,6 @@
 """The console by TLS: who shows an administrator's certificate of the federation, and nobody else."""
 
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,9 @@ from common.identity import CertificateAuthority, Credentials, Identity, Role
 from common.identity.credentials import TLS_CERT, TLS_KEY
 from common.identity.crl import CRL
 from guardian.dashboard.server import running
+from protos.ostraka.v1 import admin_pb2
 from tests.guardian.dashboard.browsing import Browser
-from tests.guardian.federation import FEDERATION, Federation
+from tests.guardian.federation import FEDERATION, Calls, Federation
 
 OPS = ("ops", Role.ADMIN)
 
@@ -88,3 +90,17 @@ def test_a_revoked_certificate_is_refused(folder: Path, federation: Federation) 
             assert "was revoked" in browser.text("/", 403)
         with client(address, federation, federation.credentials[OPS]) as browser:
             browser.text("/downloads")
+
+
+def test_a_change_by_another_administrator_bears_their_name(
+    folder: Path, federation: Federation, guardian: Calls
+) -> None:
+    other = issued(federation, federation.ca, Identity(FEDERATION, "ops2", Role.ADMIN))
+    unit = {"party": "a", "group": "all", "adjacency": "record"}
+    with running(folder, "127.0.0.1:0", tls=True, allow_changes=True, tell=print) as address:
+        with client(address, federation, other) as browser:
+            browser.change("freeze", "a complaint", **unit)
+        with client(address, federation, federation.credentials[OPS]) as browser:
+            browser.change("thaw", "settled", **unit)
+    rows = [json.loads(row.payload) for row in guardian.admin.ExportAudit(admin_pb2.ExportAuditRequest())]
+    assert [row["reason"] for row in rows[-2:]] == ["a complaint (ostraka://test/ops2/admin)", "settled"]
