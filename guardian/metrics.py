@@ -15,7 +15,7 @@ from guardian.ledger import Budget, Ledger
 UNITS = 1000
 """Units whose budget is told; those with the least left, where there are more."""
 STEPS = 100
-"""What is left is told in whole hundredths, rounded down, so that no batch's own charge can be read off."""
+"""What is left is told in whole hundredths, rounded down: a charge of less than one mostly does not show."""
 
 
 class GuardianMetrics:
