@@ -153,12 +153,14 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"Cannot read {path}: {error.strerror}; name a site folder made by `ostraka provision`.",
+            f"Cannot read {path}: {error.strerror}; name a site's folder, with keys and certificates from"
+            " `ostraka site init` and `install`.",
         ) from error
 
 
 def _unfit(folder: Path, problem: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
-        f"The credentials in {folder} {problem}; copy the folder again as `ostraka provision` made it.",
+        f"The credentials in {folder} {problem}; put back a copy of it, or make new keys with"
+        " `ostraka site renew`.",
     )

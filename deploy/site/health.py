@@ -50,7 +50,10 @@ def own_address(site: SiteConfig) -> str:
         OstrakaError: config.invalid.
     """
     if not site.listen:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"A {site.role} site serves nothing; it has no health.")
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{site.site} is {site.role} and serves nothing; ask a guardian's or a party's folder.",
+        )
     host, port = split_address(site.listen)
     if not port:
         raise OstrakaError(

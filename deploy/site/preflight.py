@@ -1,8 +1,9 @@
 """`ostraka site check`: every check of a site, those that wait at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from common.clock import Clock, SystemClock
@@ -41,19 +42,24 @@ def preflight(
         certificates.anchor(site),
         certificates.key_files(site),
         certified,
+        *(certificates.revocation_lists(credentials) if credentials else ()),
     ]
-    return first + _run(list(_checks(Place(folder, site, credentials, clock))), told)
+    place = Place(folder, site, credentials, clock)
+    return first + _run(list(_waiting(place)), list(_computing(place)), told)
 
 
-def _checks(place: Place) -> Iterator[Check]:
-    folder, role = place.folder, place.site.role
-    yield partial(settings.tables, folder, role)
+def _waiting(place: Place) -> Iterator[Check]:
+    """Checks that wait for servers; they import nothing, which threads at once could deadlock over."""
     if place.site.listen:
         yield partial(port.port, place.site)
     for peer in peers.peers(place):
         yield partial(peers.peer, place, peer)
-    for path in _kept(place):
-        yield partial(machine.disk, path)
+
+
+def _computing(place: Place) -> Iterator[Check]:
+    folder, role = place.folder, place.site.role
+    yield partial(settings.tables, folder, role)
+    yield partial(machine.disk, folder)
     yield machine.memory
     if role == "party":
         yield partial(machine.device, folder)
@@ -67,24 +73,28 @@ def _checks(place: Place) -> Iterator[Check]:
         yield partial(ledger.ledger_key, folder)
 
 
-def _kept(place: Place) -> Iterator[Path]:
-    """Folders in which a site keeps what it must not lose."""
-    yield place.folder
-    if place.site.role != "guardian":
-        return
-    from guardian.ledger.site import ledger_location
-
-    where = ledger_location(place.folder)
-    if isinstance(where, Path) and where.parent != place.folder:
-        yield where.parent
-
-
-def _run(checks: Sequence[Check], told: Callable[[int, int], None]) -> list[Finding]:
+def _run(
+    waiting: Sequence[Check], computing: Sequence[Check], told: Callable[[int, int], None]
+) -> list[Finding]:
+    everything = len(waiting) + len(computing)
     with ThreadPoolExecutor(THREADS) as pool:
-        futures = [pool.submit(_found, check) for check in checks]
-        for done, _ in enumerate(as_completed(futures), 1):
-            told(done, len(checks))
-    return [finding for future in futures for finding in future.result()]
+        futures = [pool.submit(_found, check) for check in waiting]
+        computed = []
+        for done, check in enumerate(computing, 1):
+            computed.append(_found(check))
+            told(done, everything)
+        for done, _ in enumerate(as_completed(futures), len(computing) + 1):
+            told(done, everything)
+    tables, *others = computed
+    return _once(chain(tables, *(future.result() for future in futures), *others))
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    """Without the mistakes that another check named before."""
+    kept: dict[object, Finding] = {}
+    for finding in findings:
+        kept.setdefault(finding.sentence if finding.state == FAILED else finding, finding)
+    return list(kept.values())
 
 
 def _found(check: Check) -> Sequence[Finding]:

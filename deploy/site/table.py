@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from rich.table import Table
+from rich.text import Text
 
 from deploy.site.checks.finding import Finding
 
@@ -14,5 +15,6 @@ def findings_table(findings: Iterable[Finding]) -> Table:
     table = Table("check", "")
     table.add_column("what was found, and how to put it right", overflow="fold")
     for finding in findings:
-        table.add_row(finding.check, f"[{STYLES[finding.state]}]{finding.state}", finding.sentence)
+        state = Text(finding.state, style=STYLES[finding.state])
+        table.add_row(Text(finding.check), state, Text(finding.sentence))
     return table

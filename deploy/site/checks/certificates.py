@@ -10,6 +10,7 @@ from common.config import SiteConfig
 from common.errors import OstrakaError
 from common.identity import Credentials
 from common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
+from common.identity.crl import CRL, read_crl
 from common.identity.requests import REQUEST, fingerprint
 from deploy.site.checks.finding import Finding, failed, ok, warning
 
@@ -63,6 +64,24 @@ def certificates(site: SiteConfig, clock: Clock) -> tuple[Finding, Credentials |
     ), credentials
 
 
+def revocation_lists(credentials: Credentials) -> list[Finding]:
+    """The files of a revocation list that no server would believe: without one, nobody is revoked."""
+    found = []
+    for path in dict.fromkeys(folder / CRL for folder in credentials.lists):
+        try:
+            if path.exists():
+                read_crl(path.read_bytes(), credentials.ca_pem)
+        except OSError as error:
+            found.append(
+                failed(
+                    f"revocations: {path}", f"Cannot read {path}: {error.strerror}; let the server read it."
+                )
+            )
+        except OstrakaError as error:
+            found.append(failed(f"revocations: {path}", f"{path}: {error.message}"))
+    return found
+
+
 def expiry(check: str, whose: str, expires_unix_s: float, clock: Clock) -> Finding:
     """Whether certificates last; `whose` begins the sentence, like "The guardian is"."""
     until = f"{whose} certified until {datetime.fromtimestamp(expires_unix_s, UTC):%Y-%m-%d}"
@@ -73,6 +92,8 @@ def expiry(check: str, whose: str, expires_unix_s: float, clock: Clock) -> Findi
 
 
 def _no_keys(site: SiteConfig) -> str:
+    if (site.folder / site.credentials).is_symlink():
+        return "The keys in use are gone; make new ones with `ostraka site renew`."
     if (site.folder / REQUEST).exists():
         return f"Certificates are missing; send {_request(site.folder)}, then run `ostraka site install`."
     return "There are no keys yet; make them with `ostraka site init`."

@@ -115,3 +115,40 @@ def test_the_command_leaves_with_two_if_anything_failed(sites: Sites) -> None:
     result = CliRunner().invoke(app, ["site", "check", str(sites["hub-guardian"])])
     assert result.exit_code == 0
     assert "ledger key" in result.stdout
+
+
+def test_a_url_file_that_is_not_there_is_one_finding_among_the_others(sites: Sites) -> None:
+    write_toml(sites["hub-guardian"], 'url_file = "database.url"\n')
+    found = by_name(preflight(sites["hub-guardian"]))
+    assert "check url_file" in found["site.toml tables"].sentence
+    assert {"port", "memory"} <= set(found)
+
+
+def test_a_mistake_in_a_table_is_told_once(sites: Sites) -> None:
+    write_toml(sites["a-party"], '[party]\ndevice = "tpu"\n')
+    told = [finding.check for finding in preflight(sites["a-party"]) if "party.device" in finding.sentence]
+    assert told == ["site.toml tables"]
+
+
+@pytest.mark.parametrize("kit", ["hub-guardian", "a-party", "q-query"])
+def test_a_key_of_the_telemetry_table_that_nobody_knows_is_named(sites: Sites, kit: str) -> None:
+    write_toml(sites[kit], '[telemetry]\nmetrix = "127.0.0.1:9100"\n')
+    found = by_name(preflight(sites[kit]))["site.toml tables"]
+    assert (found.state, "telemetry.metrix: there is no such key" in found.sentence) == ("failed", True)
+
+
+def test_a_revocation_list_that_no_server_would_believe_is_found(sites: Sites) -> None:
+    path = sites["a-party"] / "crl.pem"
+    path.write_text("nothing")
+    assert by_name(preflight(sites["a-party"]))[f"revocations: {path}"].state == "failed"
+
+
+def test_people_are_shown_sentences_whole(sites: Sites) -> None:
+    write_toml(sites["a-party"], '[party]\ndevice = "cuda"\n')
+    shown = CliRunner().invoke(app, ["site", "check", str(sites["a-party"])])
+    assert '"cuda" in [party]' in " ".join(shown.stdout.replace("│", " ").split())
+
+
+def write_toml(folder: Path, table: str) -> None:
+    with (folder / "site.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\n{table}")
