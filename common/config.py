@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import DnsLabel
+from common.validation import first_problem
 
 SITE_FILE = "site.toml"
 # Tables that are read by their owners with `load_section`.
@@ -155,9 +156,7 @@ def _validate(model: type[Model], table: Any, folder: Path, section: str | None 
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in ((section,) if section else ()) + first["loc"])
+        problem = first_problem(error, section or "")
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"{folder / SITE_FILE}: {where}: {first['msg']}; correct it.".replace(": : ", ": "),
+            ErrorCode.CONFIG_INVALID, f"{folder / SITE_FILE}: {problem}; correct it."
         ) from error

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from common.config import Address, Addresses, split_address, split_addresses
 from common.errors import ErrorCode, OstrakaError
 from common.identity import DnsLabel, Identity, Role
+from common.validation import first_problem
 
 FEDERATION_FILE = "federation.toml"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
@@ -155,7 +156,9 @@ def load_federation(path: Path) -> FederationFile:
             f"Cannot read {path}: {error.strerror}; examples/federation.toml shows what it holds.",
         ) from error
     except ValidationError as error:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {_first(error)}.") from error
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, f"{path}: {first_problem(error)}; correct it."
+        ) from error
     except ValueError as error:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
 
@@ -186,10 +189,3 @@ def _check_apart(one: Endpoint, other: Endpoint) -> None:
             f"the {one.name} and the {other.name} share port {port} on {one.host}: give one of them"
             " another port"
         )
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}; correct it" if where else message

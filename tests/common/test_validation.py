@@ -1,0 +1,38 @@
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from common.validation import first_problem
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    port: Annotated[int, Field(ge=1)] = 1
+    names: tuple[int, ...] = ()
+
+    @field_validator("port")
+    @classmethod
+    def _even(cls, port: int) -> int:
+        if port % 2 == 0:
+            raise ValueError("write an odd port.")
+        return port
+
+
+@pytest.mark.parametrize(
+    ("values", "table", "told"),
+    [
+        ({"prot": 1}, "", "prot: there is no such key"),
+        ({"prot": 1}, "party", "party.prot: there is no such key"),
+        ({"port": 2}, "", "port: write an odd port"),
+        ({"names": [1, "x"]}, "", "names.2: Input should be a valid integer"),
+    ],
+)
+def test_the_first_problem_is_told_in_the_words_of_people(
+    values: dict[str, object], table: str, told: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(values)
+    assert first_problem(caught.value, table).startswith(told)
+    assert not first_problem(caught.value, table).endswith(".")
