@@ -50,9 +50,12 @@ class Revocations:
         """The list in force; files are looked at again where that is due."""
         if self._monotonic() >= self._due:
             with self._lock:
+                first, before = self._due == float("-inf"), self._current
                 self._due = self._monotonic() + self._look_every_s
                 for path in self._paths:
                     self._look(path)
+                if not first and self._current is not before:
+                    self._tell()
         return self._current
 
     @property
@@ -89,6 +92,7 @@ class Revocations:
             self._check_order(found)
             if found.number > self._current.number:
                 self._current = found
+                self._tell()
                 self._keep(pem)
             return self._current
 
@@ -118,10 +122,13 @@ class Revocations:
         found = read_crl(path.read_bytes(), self._ca_pem)
         if found.number > self._current.number:
             self._current = found
-            log = structlog.get_logger()
-            log.info("revocations.in_force", number=found.number, revoked=len(found.serials))
         elif path == self._paths[-1]:
             self._check_order(found)
+
+    def _tell(self) -> None:
+        """Log that another list is in force; which one a process begins with is no news."""
+        found = self._current
+        structlog.get_logger().info("revocations.in_force", number=found.number, revoked=len(found.serials))
 
     def _check_order(self, found: RevocationList) -> None:
         """Raise for a list that is older than the one in force, or contradicts it."""

@@ -74,6 +74,20 @@ def test_a_list_comes_into_force_when_its_file_is_looked_at_again(
     assert not revocations.revokes(federation.issue(PARTY).tls_cert)
 
 
+def test_a_list_that_comes_into_force_is_logged_and_the_first_one_is_not(
+    revocations: Revocations, party: Credentials, federation: Federation, file: Path, ticking: Ticking
+) -> None:
+    file.write_bytes(federation.revoke())
+    with capture_logs() as logs:
+        assert revocations.number == 1
+        file.write_bytes(federation.revoke(party))
+        ticking.now += 5.0
+        assert revocations.number == 2
+        revocations.accept(federation.revoke())
+    told = [(entry["event"], entry["number"], entry["revoked"]) for entry in logs]
+    assert told == [("revocations.in_force", 2, 2), ("revocations.in_force", 3, 2)]
+
+
 @pytest.mark.parametrize("bad", ["foreign", "older", "unreadable", "gone"])
 def test_a_worse_list_is_refused_once_and_the_one_in_force_stays(
     bad: str,
@@ -127,7 +141,7 @@ def test_a_list_that_cannot_be_kept_is_in_force_all_the_same(
     with capture_logs() as logs:
         nowhere.accept(federation.revoke(party))
     assert nowhere.revokes(party.tls_cert)
-    assert [entry["event"] for entry in logs] == ["revocations.not_kept"]
+    assert [entry["event"] for entry in logs] == ["revocations.in_force", "revocations.not_kept"]
 
 
 def test_the_newest_of_several_files_counts_and_the_last_is_written(
