@@ -1,6 +1,9 @@
 """Files that are there whole, the old one or the new, whatever happens."""
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from common.storage import room_in
@@ -37,3 +40,18 @@ def replace_durably(path: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block with this folder; one that dies leaves it, too.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)

@@ -1,19 +1,18 @@
 """What the CA's keeper does: sign requests of sites, and revoke what was signed."""
 
-import fcntl
-import os
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
+from common.files import one_at_a_time
 from common.identity import CertificateAuthority, Identity, Role
 from common.identity.crl import CRL
 from common.identity.issued import Issued
 from common.identity.requests import SigningRequest, fingerprint, read_request
+from common.storage import room_in
 from deploy.provisioning.federation_file import FEDERATION_FILE, FederationFile, load_federation
 
 
@@ -69,8 +68,9 @@ def sign_request(
     federation = load_federation(ca / FEDERATION_FILE)
     _check_fingerprint(request, expected)
     _check_named(request.identity, federation)
-    with _alone(ca):
-        _check_first(_valid(authority, request.identity, clock), again=again)
+    with one_at_a_time(ca), room_in(ca):
+        if not again:
+            _check_new(request.identity, _valid(authority, request.identity, clock))
         certificates = authority.sign(request, clock, days=federation.days)
         certificates += revocation_list(authority, clock)
     return Signed(request.identity, fingerprint(request), certificates, federation.days)
@@ -91,7 +91,7 @@ def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
             ErrorCode.CONFIG_INVALID,
             f"{identity.uri} never had a certificate of this CA; check the site's name and --role.",
         )
-    with _alone(ca):
+    with one_at_a_time(ca), room_in(ca):
         valid = _valid(authority, identity, clock)
         authority.revoke([issued.serial for issued in valid], clock)
     return Revoked(identity, len(valid), ca / CRL)
@@ -122,25 +122,14 @@ def _check_fingerprint(request: SigningRequest, expected: str | None) -> None:
         )
 
 
-def _check_first(valid: Sequence[Issued], *, again: bool) -> None:
-    if valid and not again:
+def _check_new(identity: Identity, valid: list[Issued]) -> None:
+    if valid:
         when = datetime.fromtimestamp(valid[-1].issued_unix_s, UTC)
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"{valid[-1].identity.uri} has certificates since {when:%Y-%m-%d %H:%M} UTC; sign with --again if"
-            " it renews its keys, or revoke the old ones first.",
+            f"{identity.uri} has certificates since {when:%Y-%m-%d %H:%M} UTC; sign with --again if it renews"
+            " its keys, or revoke the old ones first.",
         )
-
-
-@contextmanager
-def _alone(ca: Path) -> Iterator[None]:
-    """Wait for others that sign or revoke with the same CA: two lists with one number would contradict."""
-    folder = os.open(ca, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
 
 
 def _check_named(identity: Identity, federation: FederationFile) -> None:

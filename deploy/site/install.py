@@ -8,13 +8,14 @@ from cryptography.hazmat.primitives import serialization
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
+from common.files import one_at_a_time, replace_durably
 from common.identity import Credentials, Identity
 from common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
 from common.identity.crl import CRL, read_crl
 from common.identity.identity import identity_of
 from common.identity.requests import REQUEST
 from common.identity.validity import check_certificate
+from common.storage import room_in
 from deploy.site.kit import Kit
 
 CRL_BEGIN = b"-----BEGIN X509 CRL-----"
@@ -49,11 +50,16 @@ def install(folder: Path, pem: bytes, clock: Clock) -> Installed:
             certificates of another federation, site or role, or that nobody would accept.
     """
     kit = Kit.load(folder)
+    with one_at_a_time(folder), room_in(folder):
+        return _install(kit, pem, clock)
+
+
+def _install(kit: Kit, pem: bytes, clock: Clock) -> Installed:
     keys, renewed = kit.waiting, kit.installed
     if keys is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
-            f"No keys in {folder} wait for certificates; make some with `ostraka site"
+            f"No keys in {kit.folder} wait for certificates; make some with `ostraka site"
             f" {'renew' if renewed else 'init'}`.",
         )
     tls, signing = _certificates(kit, pem)
@@ -70,7 +76,7 @@ def install(folder: Path, pem: bytes, clock: Clock) -> Installed:
             replace_durably(keys / name, content)
     expires = Credentials.load(keys).expires_unix_s
     kit.use(keys)
-    (folder / REQUEST).unlink(missing_ok=True)
+    (kit.folder / REQUEST).unlink(missing_ok=True)
     return Installed(kit.identity, expires, renewed)
 
 

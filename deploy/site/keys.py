@@ -5,8 +5,9 @@ from pathlib import Path
 from cryptography.x509.oid import NameOID
 
 from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
+from common.files import one_at_a_time, replace_durably
 from common.identity.requests import REQUEST, fingerprint, read_request
+from common.storage import room_in
 from deploy.provisioning.signing import same_fingerprint
 from deploy.site.kit import Kit
 
@@ -28,12 +29,13 @@ def init(folder: Path, ca_fingerprint: str) -> str:
     """
     kit = Kit.load(folder)
     _check_anchor(kit, ca_fingerprint)
-    if kit.installed:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"{folder} has keys and certificates already; `ostraka site renew` makes new ones.",
-        )
-    return _requested(kit, kit.make_set())
+    with one_at_a_time(folder), room_in(folder):
+        if kit.installed:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"{folder} has keys and certificates already; `ostraka site renew` makes new ones.",
+            )
+        return _requested(kit, kit.make_set())
 
 
 def renew(folder: Path) -> str:
@@ -46,11 +48,12 @@ def renew(folder: Path) -> str:
         OstrakaError: config.invalid for a kit without keys.
     """
     kit = Kit.load(folder)
-    if not kit.installed and kit.waiting is None:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{folder} has no keys yet; make them with `ostraka site init`."
-        )
-    return _requested(kit, kit.make_set())
+    with one_at_a_time(folder), room_in(folder):
+        if not kit.installed and kit.waiting is None:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID, f"{folder} has no keys yet; make them with `ostraka site init`."
+            )
+        return _requested(kit, kit.make_set())
 
 
 def _requested(kit: Kit, keys: Path) -> str:

@@ -149,3 +149,12 @@ def test_the_commands(sites: Sites, tmp_path: Path) -> None:
     assert "Revoked 2 certificates" in result.stdout
     nowhere = ["provision", "sign", request, "--ca", ca, "--out", str(tmp_path / "none" / "c.pem")]
     assert isinstance(CliRunner().invoke(app, nowhere).exception, OstrakaError)
+
+
+def test_sites_that_are_revoked_at_once_are_all_on_the_list(sites: Sites) -> None:
+    sites.join("a-party", "b-party", "hub-guardian", "q-query")
+    revoked = (("a", Role.PARTY), ("b", Role.PARTY), ("hub", Role.GUARDIAN), ("q", Role.QUERY))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda one: revoke_site(one[0], one[1], sites.made.ca, sites.clock), revoked))
+    authority = CertificateAuthority.load(sites.made.ca)
+    assert authority.revoked() == {issued.serial for issued in authority.issued()}

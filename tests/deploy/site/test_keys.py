@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,11 @@ def test_the_commands_say_what_to_send_and_what_to_read_out(sites: Sites, tmp_pa
     assert CliRunner().invoke(app, ["site", "renew", str(kit)]).exit_code == 0
     missing = CliRunner().invoke(app, ["site", "install", str(kit), str(tmp_path / "none.pem")])
     assert isinstance(missing.exception, OstrakaError)
+
+
+def test_who_makes_keys_at_once_leaves_one_set_and_its_request(sites: Sites) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        shown = list(pool.map(lambda _: init(sites["a-party"], sites.made.fingerprint), range(8)))
+    request = (sites["a-party"] / "request.pem").read_bytes()
+    assert fingerprint(read_request(request)) in shown
+    assert [path.read_bytes() for path in sites["a-party"].glob("credentials.*/request.pem")] == [request]
