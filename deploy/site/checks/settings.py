@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from common.config import load_section
-from common.errors import OstrakaError
+from common.config import load_section, load_site, split_address
+from common.errors import ErrorCode, OstrakaError
 from common.telemetry.registry import TelemetrySection
 from deploy.site.checks.finding import Finding, failed, ok
 
@@ -13,7 +13,7 @@ TABLES = "site.toml tables"
 def tables(folder: Path, role: str) -> Finding:
     """Whether the tables that a server of this role reads are valid."""
     try:
-        load_section(folder, "telemetry", TelemetrySection)
+        _apart(load_site(folder).listen, load_section(folder, "telemetry", TelemetrySection).metrics)
         if role == "guardian":
             from guardian.ledger.site import ledger_location
             from guardian.policy import load_policy
@@ -32,3 +32,15 @@ def tables(folder: Path, role: str) -> Finding:
     except OstrakaError as error:
         return failed(TABLES, error.message)
     return ok(TABLES, "Its tables are valid.")
+
+
+def _apart(listen: str, metrics: str | None) -> None:
+    """Raise config.invalid where a server and its metrics share a port."""
+    if not listen or not metrics:
+        return
+    if split_address(listen)[1] == split_address(metrics)[1] != 0:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"`listen` and `metrics` in site.toml share port {split_address(listen)[1]}; give one of them"
+            " another.",
+        )

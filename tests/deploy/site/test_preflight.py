@@ -137,6 +137,12 @@ def test_a_key_of_the_telemetry_table_that_nobody_knows_is_named(sites: Sites, k
     assert (found.state, "telemetry.metrix: there is no such key" in found.sentence) == ("failed", True)
 
 
+def test_metrics_on_the_servers_own_port_are_found(sites: Sites) -> None:
+    port = load_site(sites["a-party"]).listen.rpartition(":")[2]
+    write_toml(sites["a-party"], f'[telemetry]\nmetrics = "127.0.0.1:{port}"\n')
+    assert f"share port {port}" in by_name(preflight(sites["a-party"]))["site.toml tables"].sentence
+
+
 def test_a_revocation_list_that_no_server_would_believe_is_found(sites: Sites) -> None:
     path = sites["a-party"] / "crl.pem"
     path.write_text("nothing")
