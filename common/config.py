@@ -157,6 +157,4 @@ def _validate(model: type[Model], table: Any, folder: Path, section: str | None 
         return model.model_validate(table)
     except ValidationError as error:
         problem = first_problem(error, section or "")
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{folder / SITE_FILE}: {problem}; correct it."
-        ) from error
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{folder / SITE_FILE}: {problem}.") from error

@@ -4,7 +4,9 @@ from pydantic import ValidationError
 
 
 def first_problem(error: ValidationError, table: str = "") -> str:
-    """The first problem as `key: what is wrong`, without a full stop; entries of lists are counted from 1.
+    """The first problem and what to do about it, as the end of a sentence without its full stop.
+
+    Entries of lists are counted from 1.
 
     Args:
         error: what pydantic raised.
@@ -15,4 +17,4 @@ def first_problem(error: ValidationError, table: str = "") -> str:
     where = ".".join([table, *key] if table else key)
     unknown = first["type"] == "extra_forbidden"
     message = "there is no such key" if unknown else first["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{where}: {message}" if where else message
+    return f"{where}: {message}; correct it" if where else message

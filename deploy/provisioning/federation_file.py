@@ -156,9 +156,7 @@ def load_federation(path: Path) -> FederationFile:
             f"Cannot read {path}: {error.strerror}; examples/federation.toml shows what it holds.",
         ) from error
     except ValidationError as error:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{path}: {first_problem(error)}; correct it."
-        ) from error
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {first_problem(error)}.") from error
     except ValueError as error:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
 

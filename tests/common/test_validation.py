@@ -23,9 +23,9 @@ class Settings(BaseModel):
 @pytest.mark.parametrize(
     ("values", "table", "told"),
     [
-        ({"prot": 1}, "", "prot: there is no such key"),
+        ({"prot": 1}, "", "prot: there is no such key; correct it"),
         ({"prot": 1}, "party", "party.prot: there is no such key"),
-        ({"port": 2}, "", "port: write an odd port"),
+        ({"port": 2}, "", "port: write an odd port; correct it"),
         ({"names": [1, "x"]}, "", "names.2: Input should be a valid integer"),
     ],
 )
