@@ -131,12 +131,14 @@ class Credentials:
         """Refuse own certificates that nobody would accept now.
 
         Raises:
-            OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid or identity.revoked.
+            OstrakaError: identity.foreign, identity.expired, identity.not_yet_valid, identity.revoked, or as
+                `Revocations.require_readable`.
         """
         ca, whose = x509.load_pem_x509_certificate(self.ca_pem), f"The certificate in {self.folder}"
         for certificate in (self.tls_cert, self.signing_cert):
             check_certificate(certificate, ca, clock, whose=whose)
             self.revocations.check(certificate, whose)
+        self.revocations.require_readable()
 
     def sign(self, context: bytes, payload: bytes) -> common_pb2.Signed:
         """Sign `payload` for one use, named by `context`: Ed25519 over context, a zero byte, payload."""

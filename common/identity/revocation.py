@@ -96,6 +96,26 @@ class Revocations:
                 self._keep(pem)
             return self._current
 
+    def require_readable(self) -> None:
+        """Refuse to go on where a list lies here, none is in force, and nobody can tell whom it names.
+
+        Raises:
+            OstrakaError: identity.foreign or identity.invalid.
+        """
+        if self.number:
+            return
+        for path in self._paths:
+            try:
+                read_crl(path.read_bytes(), self._ca_pem)
+            except FileNotFoundError:
+                continue
+            except (OSError, OstrakaError) as error:
+                raise OstrakaError(
+                    error.code if isinstance(error, OstrakaError) else ErrorCode.IDENTITY_INVALID,
+                    f"{path} is no revocation list of this federation's CA, or cannot be read, so that nobody"
+                    " knows who is revoked; put the CA's newest crl.pem there.",
+                ) from error
+
     def _keep(self, pem: bytes) -> None:
         """A list that cannot be written is in force all the same, and is fetched again after a restart."""
         path = self._paths[-1]

@@ -7,6 +7,7 @@ from common.errors import ErrorCode, OstrakaError
 from guardian.admin import requests
 from guardian.admin.base import AdminPart
 from guardian.ledger import StoredManifest, StoredParty
+from guardian.sessions.revoked import revoked_sites
 from protos.ostraka.v1 import admin_pb2, common_pb2
 
 STATES = ("added", "suspended", "active", "removed")
@@ -28,7 +29,7 @@ class Parties(AdminPart):
             )
         manifests = self._ledger.manifests(None if site is None else [site])
         return admin_pb2.ListPartiesReply(
-            parties=[_message(party, manifests.get(party.site)) for party in found]
+            parties=[self._message(party, manifests.get(party.site)) for party in found]
         )
 
     def SetParty(
@@ -39,19 +40,24 @@ class Parties(AdminPart):
         if request.state not in STATES:
             raise requests.invalid(f"A party's state must be one of {', '.join(STATES)}")
         party = self._ledger.set_party(site, request.state, reason=reason)
-        return admin_pb2.SetPartyReply(party=_message(party, self._ledger.manifests([site]).get(site)))
+        return admin_pb2.SetPartyReply(party=self._message(party, self._ledger.manifests([site]).get(site)))
 
+    def _message(self, party: StoredParty, stored: StoredManifest | None) -> admin_pb2.PartyInfo:
+        manifest = common_pb2.Manifest.FromString(stored.manifest) if stored else common_pb2.Manifest()
+        return admin_pb2.PartyInfo(
+            site=party.site,
+            state=self._state(party, stored),
+            groups=manifest.groups,
+            mixed=manifest.mixed,
+            max_votes_per_person=manifest.max_votes_per_person,
+            training=manifest.training,
+            together=manifest.together,
+            shared_features=manifest.shared_features,
+            since_unix_s=party.since_unix_ms // 1000,
+        )
 
-def _message(party: StoredParty, stored: StoredManifest | None) -> admin_pb2.PartyInfo:
-    manifest = common_pb2.Manifest.FromString(stored.manifest) if stored else common_pb2.Manifest()
-    return admin_pb2.PartyInfo(
-        site=party.site,
-        state=party.shown_state,
-        groups=manifest.groups,
-        mixed=manifest.mixed,
-        max_votes_per_person=manifest.max_votes_per_person,
-        training=manifest.training,
-        together=manifest.together,
-        shared_features=manifest.shared_features,
-        since_unix_s=party.since_unix_ms // 1000,
-    )
+    def _state(self, party: StoredParty, stored: StoredManifest | None) -> str:
+        kept = {} if stored is None else {party.site: stored}
+        if party.shown_state == "active" and revoked_sites(kept, self._credentials.revocations):
+            return "revoked"
+        return party.shown_state

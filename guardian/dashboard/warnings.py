@@ -52,6 +52,11 @@ def _parties(parties: Sequence[admin_pb2.PartyInfo], budgets: Sequence[admin_pb2
                 f"{info.site} has not sent its receipts since the ledger was restored; it votes again once"
                 " it has."
             )
+        if info.state == "revoked":
+            yield (
+                f"The certificate that {info.site} registered with was revoked; it votes again once it has"
+                " a new one."
+            )
         if info.together == "ttac":
             yield (
                 f"{info.site}'s teachers learned by ttac, which leaves their votes without a formal"

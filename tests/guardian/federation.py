@@ -145,6 +145,10 @@ class Calls:
         credentials = self._federation.credentials[site, role]
         self._channels[site, role] = open_channel(credentials, self.address, expected)
 
+    def states(self) -> dict[str, str]:
+        """Every party's state as administrators see it."""
+        return {p.site: p.state for p in self.admin.ListParties(admin_pb2.ListPartiesRequest()).parties}
+
     def revoke(self, revocations: bytes, reason: str = "a test") -> admin_pb2.RevokeReply:
         return self.admin.Revoke(admin_pb2.RevokeRequest(revocations=revocations, reason=reason))
 

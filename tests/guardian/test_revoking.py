@@ -147,11 +147,13 @@ def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     assert calls.spent("a") == 0
     assert calls.spent("b") == calls.spent("c") > 0
     assert sites(calls.ticket(session, 2, 10)) == ["b", "c"]
+    assert calls.states() == {"a": "revoked", "b": "active", "c": "active"}
     assert refusal(lambda: calls.open(plan(nonce=b"m" * 16))) == "party.suspended"
 
     calls.renew(*A)
     calls.register("a")
     assert sites(calls.ticket(session, 3, 10)) == list(PARTIES)
+    assert set(calls.states().values()) == {"active"}
 
 
 def test_a_querying_party_cut_in_its_release_is_charged_once(calls: Calls, federation: Federation) -> None:

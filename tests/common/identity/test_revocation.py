@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 from common.clock import ManualClock
 from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, verify_signed
+from common.identity import CertificateAuthority, Credentials, verify_signed
 from common.identity.crl import CRL
 from common.identity.revocation import Revocations
 from common.protocol import GRANT_CONTEXT
@@ -211,3 +211,19 @@ def test_two_lists_of_one_number_contradict_each_other(
     with capture_logs() as logs:
         assert revocations.revokes(party.tls_cert)
     assert [entry["event"] for entry in logs] == ["revocations.refused"]
+
+
+def test_nobody_goes_on_beside_a_list_that_nobody_can_read(
+    revocations: Revocations, party: Credentials, federation: Federation, file: Path
+) -> None:
+    revocations.require_readable()
+    good = federation.revoke(party)
+    foreign = CertificateAuthority.create(NAME, ManualClock(NOW)).revoke((), ManualClock(NOW))
+    for bad, code in ((b"torn", "invalid"), (foreign, "foreign")):
+        file.write_bytes(bad)
+        with pytest.raises(OstrakaError, match="nobody knows who is revoked") as refusal:
+            revocations.require_readable()
+        assert refusal.value.code == f"identity.{code}"
+        assert str(file) in refusal.value.message
+    revocations.accept(good)
+    revocations.require_readable()
