@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from typer.testing import CliRunner, Result
 
 from common.config import SiteConfig, write_site
@@ -50,9 +51,12 @@ def federation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Federation:
 
 @pytest.fixture
 def admin(federation: Federation) -> Iterator[Admin]:
-    """An administrator of a guardian with which every party registered and has a budget."""
+    """An administrator of a guardian with which every party registered and has a budget.
+
+    The guardian is in the same process, and what it logs is none of its administrator's output.
+    """
     site = federation.root / "ops-admin"
-    with federation.guardian() as calls:
+    with capture_logs(), federation.guardian() as calls:
         write_site(
             SiteConfig(federation=FEDERATION, site="ops", role="admin", guardian=calls.address, folder=site)
         )
