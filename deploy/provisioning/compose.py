@@ -49,7 +49,7 @@ COMMANDS = {
 
 
 def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> str:
-    """The compose file of a site's kit, for the images `ostraka-ROLE:VERSION`.
+    """The compose file of a site's kit, for images `ostraka-ROLE:VERSION`, or `VERSION-cuda` with a GPU.
 
     Args:
         site: what the kit's site.toml says.
@@ -59,7 +59,7 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
     text = HEAD.format(
         role=site.role,
         image=IMAGES[site.role],
-        version=version,
+        version=f"{version}-cuda" if gpu else version,
         command=COMMANDS[site.role],
         user=USER,
         stop_s=STOP_S,

@@ -81,6 +81,8 @@ def test_a_compose_fragment_takes_every_right_that_it_does_not_need(tmp_path: Pa
         assert ("healthcheck" in found) == name.endswith(("-guardian", "-party"))
     assert service(made.kits["alpha-party"])["ports"] == ["7001:7001"]
     assert service(made.kits["alpha-party"])["image"].startswith("ostraka-party:")
+    assert not service(made.kits["alpha-party"])["image"].endswith("-cuda")
+    assert service(made.kits["gamma-party"])["image"].endswith("-cuda")
     assert "deploy" in service(made.kits["gamma-party"])
     assert "deploy" not in service(made.kits["alpha-party"])
 
