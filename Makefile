@@ -1,5 +1,4 @@
 PY := .venv/bin/python
-PROTO_DIR := protos/ostraka/v1
 
 .PHONY: install demo test test-compose heavy lint errors audit chaos protos bench train-mnist test-console images locks sbom pip-audit clean
 

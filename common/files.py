@@ -1,4 +1,4 @@
-"""Files that are there whole, the old one or the new, whatever happens."""
+"""Files that people name, and files that are there whole, the old one or the new, whatever happens."""
 
 import fcntl
 import os
@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from common.errors import ErrorCode, OstrakaError
 from common.storage import room_in
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's bytes; raises `data.missing` where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, f"{path} cannot be read ({exc.strerror}); check its path."
+        ) from exc
 
 
 def write_atomic(path: Path, text: str) -> None:

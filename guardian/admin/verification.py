@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 
 from common.config import load_site
 from common.errors import ErrorCode, OstrakaError
+from common.files import read_bytes
 from common.identity import Credentials
 from common.identity.credentials import CA_CERT
 from guardian import ledger
@@ -55,8 +56,8 @@ def verify_ledger(where: Path | str, ca: Path, heads: Sequence[Path]) -> dict[st
     Raises:
         OstrakaError: `ledger.*`; `data.missing` for a file that is not there.
     """
-    ca_pem = _read(ca)
-    kept = [read_head(_read(path), str(path)) for path in heads]
+    ca_pem = read_bytes(ca)
+    kept = [read_head(read_bytes(path), str(path)) for path in heads]
     head = ledger.verify(where, ca_pem=ca_pem, federation=_federation(ca_pem, ca), heads=kept)
     return {"entries": head.sequence, "head": head.hash.hex(), "heads_checked": len(kept)}
 
@@ -106,13 +107,4 @@ def _federation(ca_pem: bytes, path: Path) -> str:
     except (ValueError, IndexError) as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{path} is no federation's CA certificate; name ca.crt with --ca."
-        ) from exc
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as exc:
-        raise OstrakaError(
-            ErrorCode.DATA_MISSING, f"{path} cannot be read ({exc.strerror}); check its path."
         ) from exc

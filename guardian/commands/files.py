@@ -5,18 +5,9 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 
 from common.errors import ErrorCode, OstrakaError
+from common.files import read_bytes
 from common.storage import room_in
 from protos.ostraka.v1 import common_pb2
-
-
-def read_bytes(path: Path) -> bytes:
-    """A file's bytes; raises `data.missing` where it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as exc:
-        raise OstrakaError(
-            ErrorCode.DATA_MISSING, f"{path} cannot be read ({exc.strerror}); check its path."
-        ) from exc
 
 
 def read_text(path: Path) -> str:
