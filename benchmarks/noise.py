@@ -5,19 +5,17 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from benchmarks.timing import best
 from guardian.noise import Ahead, Draw, OpenDpNoise
 
 SIGMA = 40.0
-DRAWS, LARGEST = 20_000, 500
+DRAWS = 20_000
 WHILE_TEACHERS_VOTE_S = 1.0
 BATCH = [Draw("gaussian", SIGMA, (256,)), Draw("gaussian", SIGMA, (256, 10))]
 
 
 def main() -> None:
-    """Prints draws a second, milliseconds a largest draw, and what a release waits for prepared noise."""
+    """Prints draws a second, and what a release waits for prepared noise."""
     noise = OpenDpNoise()
     for name, sampler in (("Gaussians", noise.gaussian), ("Laplace draws", noise.laplace)):
         draw = partial(sampler, SIGMA, (DRAWS,))
@@ -26,10 +24,6 @@ def main() -> None:
             f"noise, scale {SIGMA:g}: {DRAWS / one:,.0f} exact discrete {name}/s, "
             f"{2 * one / two:.2f} times as many on two threads"
         )
-    for bits in (1, 10, 40, 60):
-        counts = np.full(LARGEST, 2**bits)
-        each = best(partial(noise.largest_gaussian, SIGMA, counts)) / LARGEST
-        print(f"noise, largest of 2^{bits} Gaussians of sigma {SIGMA:g}: {each * 1e3:.3f} ms a draw")
     live = best(lambda: [draw.of(noise) for draw in BATCH])
     print(f"noise of 256 Confident queries: {live * 1e3:.1f} ms live, {_prepared() * 1e3:.2f} ms prepared")
 

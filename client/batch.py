@@ -48,7 +48,7 @@ class Queries:
     def take(self, rows: Sequence[int]) -> "Queries":
         """The queries at these rows, in that order; clusters are all asked at once."""
         if self.clusters is not None:
-            return self
+            return Queries(self.features, self.scores, self.clusters.arranged(rows))
         at = list(rows)
         return Queries(self.features[at], None if self.scores is None else self.scores[at])
 

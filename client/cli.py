@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from client import check as checking
 from client import labelling, planning_cli, report, retraining_cli, tables
@@ -39,6 +38,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.mechanism import invalid_plan
 from common.mechanism.arguments import make_mechanism
 from common.planning import options as given
+from common.screen import Screen
 from common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
@@ -167,7 +167,7 @@ def report_command(
 ) -> None:
     """Show what a run, or learning in rounds, asked, got and cost at worst."""
     figures = report.report(run, delta=delta)
-    tables.show(figures, Console(stderr=json == "-"))
+    tables.show(figures, Screen(stderr=json == "-"))
     if html is not None:
         write_page(figures, html)
     write_json(figures, json)
@@ -183,7 +183,7 @@ def status_command(
     from client import status
 
     found = status.query_status(site, run)
-    status.show(found, Console(stderr=json == "-"))
+    status.show(found, Screen(stderr=json == "-"))
     write_json(status.as_json(found), json)
 
 

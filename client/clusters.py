@@ -1,5 +1,6 @@
 """Records that are asked about by the cluster that each is in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,3 +13,9 @@ class Clusters:
 
     count: int
     of: NDArray[np.int32] = field(repr=False)
+
+    def arranged(self, order: Sequence[int]) -> "Clusters":
+        """The same clusters, all of them, numbered by their place in `order`."""
+        places = np.empty(self.count, np.int32)
+        places[list(order)] = np.arange(self.count)
+        return Clusters(self.count, places[self.of])

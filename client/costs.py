@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from client.answers import answered_mask
 from client.state import Batch, Clique, Party, RunState
 from common.errors import ErrorCode, OstrakaError
-from common.notions import NOTIONS
+from common.notions import NO_GUARANTEE, NOTIONS
 from common.plan import Plan
 from common.privacy import ORDERS, epsilon, worst_case
 
@@ -56,7 +56,10 @@ class GroupCost:
 
 
 def notion(states: Sequence[RunState]) -> str:
-    """What the epsilons of these runs promise; raises `run.mismatch` where they do not promise the same."""
+    """What the epsilons of these runs promise; raises `run.mismatch` where they do not promise the same.
+
+    Nothing, where teachers of any party learned by ttac.
+    """
     promised = {state.parsed_plan().adjacency for state in states}
     if len(promised) > 1:
         raise OstrakaError(
@@ -64,7 +67,7 @@ def notion(states: Sequence[RunState]) -> str:
             "Runs charged under label-DP and runs charged under DP for records do not add up: "
             "report each by itself.",
         )
-    return NOTIONS[promised.pop()]
+    return NO_GUARANTEE if any(state.unguaranteed for state in states) else NOTIONS[promised.pop()]
 
 
 def party_costs(states: Sequence[RunState], delta: float) -> list[dict[str, Any]]:

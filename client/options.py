@@ -69,7 +69,12 @@ class TallyName(StrEnum):
 
 
 Encoding = Annotated[
-    EncodingName, typer.Option("--encoding", help="Send queries as they are, or encrypted: ckks.")
+    EncodingName,
+    typer.Option(
+        "--encoding",
+        help="Send queries as they are, or encrypted: ckks, where the guardian's policy and every party's"
+        " name that in encodings.",
+    ),
 ]
 Tally = Annotated[
     TallyName, typer.Option("--tally", help="The guardian sees counts, or computes without: blind.")

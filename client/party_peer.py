@@ -15,13 +15,13 @@ from client.clusters import Clusters
 from client.retry import Retry
 from client.step_calls import StepCall
 from common.errors import ErrorCode, OstrakaError
-from common.rpc import call_error
 from common.rpc.chunks import split
 from common.sharing.expansion import SEED_BYTES
 from protos.ostraka.v1 import common_pb2, party_pb2
 from protos.ostraka.v1.party_pb2_grpc import PartyStub
 
-PROBE_S = 5.0
+PROBE_S = 10.0
+"""Deadline of a probe: enough to connect over a far link that loses packets, or among many at once."""
 VOTE_S = 600.0
 BEGIN_S = 60.0
 STEP_S = 600.0
@@ -86,16 +86,18 @@ class Peer:
         self._channel: grpc.Channel | None = None
 
     def probe(self) -> None:
-        """Raise OstrakaError unless the party serves: `party.unreachable`, or `identity.*`."""
+        """Raise OstrakaError unless the party serves: `party.unreachable`, `server.*` or `identity.*`.
+
+        A connection that breaks off is tried again, one that stays silent is not.
+        """
         self.close()
-        try:
-            self._channel = self._connect()
-            health = health_pb2_grpc.HealthStub(self._channel)
-            reply = health.Check(  # type: ignore[attr-defined, unused-ignore]
-                health_pb2.HealthCheckRequest(), timeout=PROBE_S
-            )
-        except grpc.RpcError as exc:
-            raise call_error(exc) from exc
+        self._channel = self._connect()
+        health = health_pb2_grpc.HealthStub(self._channel)
+        request = health_pb2.HealthCheckRequest()
+        reply = self._retry.call(
+            lambda: health.Check(request, timeout=PROBE_S),  # type: ignore[attr-defined, unused-ignore]
+            late=False,
+        )
         if reply.status != health_pb2.HealthCheckResponse.SERVING:
             raise OstrakaError(
                 ErrorCode.PARTY_UNREACHABLE, f"Party {self._site} is up but not serving: look at its log."

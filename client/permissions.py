@@ -7,7 +7,7 @@ import numpy as np
 from google.protobuf.message import Message
 
 from common.clock import Clock
-from common.crypto.ckks.parameters import HEADS
+from common.crypto.logits import HEADS
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, read_signed
 from common.plan import Plan, digest

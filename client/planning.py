@@ -15,7 +15,7 @@ from client.site import connect_guardian, load_query_site, load_site_task
 from common.clock import Clock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Ttac
-from common.notions import NOTIONS
+from common.notions import NO_GUARANTEE, NOTIONS
 from common.plan import NONCE_BYTES, Plan
 from common.planning.curves import Curve, queries_up_to
 from protos.ostraka.v1 import guardian_pb2
@@ -79,6 +79,7 @@ def plan(
 
 def as_json(result: PlanResult) -> dict[str, Any]:
     """The result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
+    unguaranteed = [party.site for party in result.reply.parties if party.together == Ttac.together]
     return {
         "mechanism": result.plan.mechanism.model_dump(),
         "variant": result.plan.variant,
@@ -91,7 +92,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "enforce": result.reply.enforce,
         "bound": result.reply.bound,
         "epsilon_is": "worst_case, of this plan alone with every query answered",
-        "notion": NOTIONS[result.plan.adjacency],
+        "notion": NO_GUARANTEE if unguaranteed else NOTIONS[result.plan.adjacency],
         "parties": [
             {
                 "site": party.site,
@@ -105,7 +106,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
             }
             for party in result.reply.parties
         ],
-        "unguaranteed": [party.site for party in result.reply.parties if party.together == Ttac.together],
+        "unguaranteed": unguaranteed,
     }
 
 

@@ -23,6 +23,7 @@ from client.options import (
 )
 from common.cli import write_json
 from common.planning import options
+from common.screen import Screen
 
 
 def plan(
@@ -96,7 +97,7 @@ def plan(
         budgets = {party.budget_epsilon for party in result.reply.parties}
         draw(plot, result.curves, sorted(budgets), f"{mechanism}: worst case of this plan")
     figures = planning.as_json(result)
-    _show(figures, Console(stderr=json == "-"))
+    _show(figures, Screen(stderr=json == "-"))
     write_json(figures, json)
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from client import learning_options as learning
 from client import retraining, tables
@@ -12,6 +11,7 @@ from client.bars import TrainingBars
 from client.students.trainers import Choice
 from common.cli import write_json
 from common.planning import options as given
+from common.screen import Screen
 from common.telemetry import progress
 
 
@@ -70,6 +70,6 @@ def retrain(
             progress=TrainingBars(display).trained,
         )
     figures = retraining.as_json(result)
-    Console(stderr=True).print(tables.student(figures))
+    Screen(stderr=True).print(tables.student(figures))
     typer.echo(f"Saved {result.path}.", err=True)
     write_json(figures, json)

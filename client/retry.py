@@ -33,11 +33,14 @@ class Retry:
         """One that outwaits the lease of a guardian that died, after which another one takes over."""
         return replace(self, attempts=self.attempts + PATIENCE)
 
-    def call(self, call: Callable[[], T]) -> T:
-        """The call's result; raises OstrakaError with the code that the server or the connection gave."""
+    def call(self, call: Callable[[], T], *, late: bool = True) -> T:
+        """The call's result; raises OstrakaError with the code that the server or the connection gave.
+
+        Where not `late`, a call that was not answered in time is not repeated.
+        """
         try:
             return with_retries(
-                call, attempts=self.attempts, base_s=self.base_s, sleep=self.sleep, rng=self.rng
+                call, attempts=self.attempts, base_s=self.base_s, sleep=self.sleep, rng=self.rng, late=late
             )
         except grpc.RpcError as exc:
             raise call_error(exc) from exc

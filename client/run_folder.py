@@ -16,13 +16,14 @@ from client.answers import label_matrix
 from client.state import STATE_FILE, RunState, RunStore, Student, load_state
 from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
+from common.notions import NO_GUARANTEE
 from common.plan import Plan
 from common.storage import room_in
 from common.task import Task
 
 LABELS_FILE = "labels.csv"
 LOCK_FILE = "session.lock"
-GUARANTEE, NO_GUARANTEE = "guarantee", "no formal guarantee"
+GUARANTEE = "guarantee"
 ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
 
 

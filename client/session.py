@@ -6,6 +6,7 @@ from client.answers import Answer
 from client.availability import Availability
 from client.batch import Granted, Peers, Queries, Ticketed
 from client.batch_round import BatchRound
+from client.composing import compose
 from client.deaths import Deaths
 from client.settling import close, settle
 from client.state import Batch, Clique, Party, RunState, RunStore
@@ -77,6 +78,7 @@ class Session:
             switches.meter,
         )
         self._meter = switches.meter
+        self._random = switches.random
         self._deaths = Deaths(sum(len(known.cliques) for known in granted.grant.participants))
         self._fits: int | None = None
 
@@ -89,7 +91,10 @@ class Session:
         on_progress: Callable[[RunState], None],
         switches: Switches,
     ) -> "Session":
-        """The session of a run's plan, new or the one that the same plan opened before."""
+        """The session of a run's plan, new or the one that the same plan opened before.
+
+        Batches left open by an interruption are settled.
+        """
         plan_bytes = store.state.plan_bytes
         signed = peers.guardian.open_session(plan_bytes)
         grant = peers.permissions.grant(signed, plan_bytes)
@@ -97,7 +102,9 @@ class Session:
             grant.session_id, [_party(known) for known in grant.participants], grant.enforce, grant.bound
         )
         granted = Granted(plan_bytes, store.state.parsed_plan(), signed, grant)
-        return cls(peers, store, pool, on_progress, granted, switches)
+        session = cls(peers, store, pool, on_progress, granted, switches)
+        session._resume()
+        return session
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -105,22 +112,22 @@ class Session:
         return self._availability.failures
 
     def run(self) -> None:
-        """Ask until every query is settled, then close; raises as `ask`."""
-        if self.ask(range(self._granted.plan.queries)):
-            self.close()
+        """Ask until every query is settled, then close; leaves off and raises as `advance`."""
+        everything = range(self._granted.plan.queries)
+        while self._store.state.pending():
+            if not self.advance(everything):
+                return
+        self.close()
 
-    def ask(self, rows: Collection[int]) -> bool:
-        """Ask until these rows of the pool are settled; False where a public limit ended it before.
+    def advance(self, rows: Collection[int]) -> bool:
+        """Ask one batch of those of these rows of the pool that are pending, drawn in random order.
 
-        The store then tells why. Batches left open by an interruption are settled first. Raises OstrakaError
-        where going on needs somebody; asking again resumes.
+        False where a public limit ended the asking; the store then tells why. Raises OstrakaError where going
+        on needs somebody; asking again resumes.
         """
-        self._on_progress(self._store.state)
-        for batch in self._store.state.batches:
-            if batch.status == "open":
-                self._settle(batch)
+        pending = [row for row in self._store.state.pending() if row in rows]
         try:
-            while pending := [row for row in self._store.state.pending() if row in rows]:
+            if pending:
                 self._peers.permissions.require_current(self._granted.grant)
                 self._ask(pending)
         except OstrakaError as error:
@@ -135,10 +142,16 @@ class Session:
         close(self._peers.guardian, self._store.state.session_id)
         self._store.close()
 
+    def _resume(self) -> None:
+        self._on_progress(self._store.state)
+        for batch in self._store.state.batches:
+            if batch.status == "open":
+                self._settle(batch)
+
     def _ask(self, pending: Sequence[int]) -> None:
         unavailable = self._availability.unavailable()
         limits = self._granted.plan.batch_size, self._granted.grant.max_batch, self._fits or len(pending)
-        batch = self._store.begin(pending[: min(limits)])
+        batch = self._store.begin(compose(pending, min(limits), self._random))
         ids = self._store.state.session_id, batch.id
         with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
             self._run(batch, unavailable)

@@ -14,7 +14,7 @@ from client.permissions import Permissions
 from client.retry import Retry
 from common.clock import Clock
 from common.config import SiteConfig, load_site
-from common.crypto.ckks.parameters import HEADS
+from common.crypto.logits import HEADS
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
 from common.rpc import open_channel

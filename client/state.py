@@ -60,7 +60,7 @@ class Batch(_Value):
 
     Attributes:
         id: the batch id, used once in a session.
-        queries: rows of the pool, in the order they were sent.
+        queries: rows of the pool, or clusters, in the order they were sent.
         status: "open" until it is known to be "released", "dead", or "lost": charged in a blind tally while
             its answers never came; its queries are asked again.
         schedule: by site, for every clique the queries that it votes on as the ticket says it, in hex; none
@@ -146,14 +146,15 @@ class RunState(_Value):
         return {row: found[cluster] for row, cluster in enumerate(self.clusters) if cluster in found}
 
     def by_query(self) -> dict[int, Answer]:
-        """The same by query, which is a row of the pool or a cluster."""
+        """The same by query, which is a row of the pool or a cluster, in rising order."""
         plan, labels = self.parsed_plan(), len(self.classes)
-        return {
+        found = {
             query: of_task(answer, plan, labels)
             for batch in self.batches
             if batch.status == "released"
             for query, answer in zip(batch.queries, batch.answers, strict=True)
         }
+        return {query: found[query] for query in sorted(found)}
 
     def by_student(self) -> dict[int, int]:
         """The student's own class index for every query without an answer that it is confident of."""

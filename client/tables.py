@@ -24,9 +24,7 @@ def _rounds_parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     if figures["parties"]:
         yield _rounds(figures)
         yield _parties(figures)
-        yield Text(
-            f"Every epsilon here is worst-case, for all rounds together, and means {figures['notion']}."
-        )
+        yield Text(f"Every epsilon here is worst-case, for all rounds together, {_means_what(figures)}.")
     if figures["unguaranteed"]:
         yield Text(unguaranteed(figures["unguaranteed"]))
     if figures["student"]:
@@ -74,12 +72,16 @@ def _parts(figures: Mapping[str, Any]) -> Iterable[RenderableType]:
     yield Text(f"Queries were sent {_ENCODINGS[figures['encoding']]}; {_TALLIES[figures['tally']]}.")
     yield Text(
         f"The guardian enforces {figures['enforce'] or 'nothing yet'} (bound {figures['bound'] or 'none'}); "
-        f"every epsilon here is worst-case, for {_which(figures)}, and means {figures['notion']}."
+        f"every epsilon here is worst-case, for {_which(figures)}, {_means_what(figures)}."
     )
     if figures["unguaranteed"]:
         yield Text(unguaranteed(figures["unguaranteed"]))
     if figures["student"]:
         yield student(figures["student"])
+
+
+def _means_what(figures: Mapping[str, Any]) -> str:
+    return "and protects no record" if figures["unguaranteed"] else f"and means {figures['notion']}"
 
 
 def _which(figures: Mapping[str, Any]) -> str:
@@ -90,7 +92,7 @@ def unguaranteed(sites: Iterable[str]) -> str:
     """What is said of votes that rest on updates without noise."""
     return (
         f"No formal guarantee: teachers of {', '.join(sites)} learned by ttac, and what that told of records "
-        "is in no epsilon."
+        "is in no epsilon: these count labels as if one record changed one vote."
     )
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from common.two_outcomes import two_outcomes_lattice, two_outcomes_rdp, two_outcomes_within
+import numpy as np
+
+from common.two_outcomes import Floats, two_outcomes_lattice, two_outcomes_rdp, two_outcomes_within
 
 _RATIO = 1.2
 _TOLERANCE = 1e-3
@@ -51,18 +53,17 @@ def _slope(order: float, shift: float) -> float:
     """Bound F(x)/x^2 for 0 < x <= `shift`, F being `two_outcomes_rdp`, which is convex: below its chords."""
     least = _FEW / (order + 1)
     steepest = order / math.pi * math.exp(0.69 * _FEW**2 + _FEW * (0.8 + least))
-    high, at_high = shift, two_outcomes_within(_TOLERANCE, order, shift)
-    while high > least:
-        low = high / _RATIO
-        at_low = two_outcomes_within(_TOLERANCE, order, low)
-        steepest = max(steepest, _steepest(low, high, at_low, at_high))
-        high, at_high = low, at_low
+    cells = max(0, math.ceil(math.log(shift / least, _RATIO)))
+    if cells:
+        x: Floats = shift * _RATIO ** -np.arange(cells + 1.0)
+        at = two_outcomes_within(_TOLERANCE, order, x)
+        steepest = max(steepest, float(_steepest(x[1:], x[:-1], at[1:], at[:-1]).max()))
     return min(steepest * _ROUNDING, order / 2)
 
 
-def _steepest(low: float, high: float, at_low: float, at_high: float) -> float:
-    """Return the largest quotient of the line through two points by x^2, between them."""
+def _steepest(low: Floats, high: Floats, at_low: Floats, at_high: Floats) -> Floats:
+    """Return the largest quotients of the lines through two points by x^2, between them."""
     rise = (at_high - at_low) / (high - low)
     start = at_low - rise * low
-    touch = min(max(-2 * start / rise, low), high)
-    return (start + rise * touch) / touch**2
+    touch = np.clip(-2 * start / rise, low, high)
+    return np.asarray((start + rise * touch) / touch**2, dtype=np.float64)

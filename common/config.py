@@ -2,7 +2,7 @@
 
 import ipaddress
 import json
-import tomllib
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import DnsLabel
+from common.toml_files import TomlError, read_toml
 from common.validation import first_problem
 
 SITE_FILE = "site.toml"
@@ -17,20 +18,36 @@ SITE_FILE = "site.toml"
 SECTIONS = frozenset({"ledger", "party", "policy", "query", "telemetry", "training"})
 
 Model = TypeVar("Model", bound=BaseModel)
+_NAME = re.compile(r"\w([\w.-]{0,251}\w)?", re.ASCII)
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]{2,45})\]")
+_PORT = re.compile(r"[0-9]{1,5}")
 
 
 def split_address(address: str) -> tuple[str, int]:
     """Host and port of `host:port`; an IPv6 host stands in brackets.
 
+    A host is a name or an IP address, so that it can stand in commands, YAML and URLs as it is.
+
     Raises:
         OstrakaError: config.invalid for anything else.
     """
     host, _, port = address.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+    if not _is_host(host) or not _PORT.fullmatch(port) or int(port) > 65535:
         raise OstrakaError(
-            ErrorCode.CONFIG_INVALID, f"{address!r} is no address; write host:port, like 127.0.0.1:7000."
+            ErrorCode.CONFIG_INVALID,
+            f"{address[:100]!r} is no address; write host:port, like 127.0.0.1:7000.",
         )
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _is_host(host: str) -> bool:
+    bracketed = _BRACKETED.fullmatch(host)
+    if bracketed is None:
+        return _NAME.fullmatch(host) is not None
+    try:
+        return bool(ipaddress.IPv6Address(bracketed[1]))
+    except ValueError:
+        return False
 
 
 def is_loopback(address: str) -> bool:
@@ -142,14 +159,14 @@ def write_site(site: SiteConfig) -> None:
 def _read(folder: Path) -> dict[str, Any]:
     path = folder / SITE_FILE
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path)
     except OSError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             f"Cannot read {path}: {error.strerror}; name a site folder made by `ostraka provision`.",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
+    except TomlError as error:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} {error}; correct it.") from error
 
 
 def _validate(model: type[Model], table: Any, folder: Path, section: str | None = None) -> Model:

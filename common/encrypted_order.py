@@ -1,7 +1,7 @@
 """In which order a party's circuits compute an encrypted batch: clique, teacher, query.
 
 Querying and answering party both derive it from the ticket. A clique that votes on no query of the batch is
-left out. Of the others each has a computation of its own, whose instances are its teachers' votes: teacher by
+left out. Of the others each has a circuit of its own, whose instances are its teachers' votes: teacher by
 teacher, and for each teacher the queries that the clique is scheduled for, in the order of the batch. The
 encrypted logits come for all queries: clique by clique, teacher by teacher, class by class.
 """

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from common.printable import printable
+
 
 class ErrorCode(StrEnum):
     """Every code that a person or a program may meet; codes are added, never renamed."""
@@ -39,6 +41,7 @@ class ErrorCode(StrEnum):
     IDENTITY_WRONG_ROLE = "identity.wrong_role"
     IDENTITY_WRONG_SERVER = "identity.wrong_server"
     INTERNAL = "internal"
+    KIT_ALTERED = "kit.altered"
     LEDGER_EXISTS = "ledger.exists"
     LEDGER_FENCED = "ledger.fenced"
     LEDGER_LOCKED = "ledger.locked"
@@ -49,6 +52,7 @@ class ErrorCode(StrEnum):
     LEDGER_TAMPERED = "ledger.tampered"
     LEDGER_UNREACHABLE = "ledger.unreachable"
     MANIFEST_CHANGED = "manifest.changed"
+    MANIFEST_DAILY_LIMIT = "manifest.daily_limit"
     MANIFEST_INVALID = "manifest.invalid"
     MESSAGE_INVALID = "message.invalid"
     MESSAGE_TOO_LARGE = "message.too_large"
@@ -65,7 +69,9 @@ class ErrorCode(StrEnum):
     PLAN_RING_TOO_SMALL = "plan.ring_too_small"
     POLICY_DAILY_LIMIT = "policy.daily_limit"
     POLICY_INVALID = "policy.invalid"
+    POLICY_OPEN_LIMIT = "policy.open_limit"
     POLICY_REFUSED = "policy.refused"
+    POLICY_STOPS_TELL_VOTES = "policy.stops_tell_votes"
     PROCESS_FAILED = "process.failed"
     QUORUM_LOST = "quorum.lost"
     RAY_UNREACHABLE = "ray.unreachable"
@@ -96,6 +102,7 @@ _STATUS_OF_GROUP = {
     "grant": "PERMISSION_DENIED",
     "identity": "PERMISSION_DENIED",
     "internal": "INTERNAL",
+    "kit": "FAILED_PRECONDITION",
     "ledger": "FAILED_PRECONDITION",
     "manifest": "INVALID_ARGUMENT",
     "message": "INVALID_ARGUMENT",
@@ -130,12 +137,14 @@ _STATUS_OF_CODE = {
     ErrorCode.LEDGER_LOCKED: "UNAVAILABLE",
     ErrorCode.LEDGER_MISSING: "NOT_FOUND",
     ErrorCode.LEDGER_UNREACHABLE: "UNAVAILABLE",
+    ErrorCode.MANIFEST_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.MESSAGE_TOO_LARGE: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_CAP_REACHED: "RESOURCE_EXHAUSTED",
     ErrorCode.PARTY_UNKNOWN: "NOT_FOUND",
     ErrorCode.PARTY_UNREACHABLE: "UNAVAILABLE",
     ErrorCode.POLICY_DAILY_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.POLICY_INVALID: "INVALID_ARGUMENT",
+    ErrorCode.POLICY_OPEN_LIMIT: "RESOURCE_EXHAUSTED",
     ErrorCode.SERVER_INSECURE_REFUSED: "FAILED_PRECONDITION",
     ErrorCode.SERVER_TIMEOUT: "DEADLINE_EXCEEDED",
     ErrorCode.SESSION_UNKNOWN: "NOT_FOUND",
@@ -151,8 +160,11 @@ class OstrakaError(Exception):
     """A refusal: a stable code, a sentence saying what was wrong and what to do, and public details."""
 
     def __init__(self, code: ErrorCode, message: str, /, **details: str) -> None:
-        """Keep `message` for people and `code` and `details` for programs; all three may cross the wire."""
-        super().__init__(message)
+        """Keep `message` for people and `code` and `details` for programs; all three may cross the wire.
+
+        What callers named, or another server said, may be in the message, so it is kept printable.
+        """
+        self.message = printable(message)
+        super().__init__(self.message)
         self.code = code
-        self.message = message
         self.details = details

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from common.mechanism import Mechanism, Value, invalid_plan
 from common.mechanism.message import mechanism_message, mechanism_of
+from common.message_limits import check_limits
 from common.plan_limits import check_mechanism
 from common.plan_switches import check_switches
 from protos.ostraka.v1 import common_pb2
@@ -37,6 +38,8 @@ _COPIED = {
     "encoder_sha256",
 }
 _UINT32 = 2**32 - 1
+MOST_CLASSES = 65_536
+"""Classes, or labels, of a task at most, and so of a plan: sites look at each of them."""
 
 Count = Annotated[int, Field(gt=0, le=_UINT32)]
 Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -50,7 +53,7 @@ class Plan(Value):
 
     nonce: Annotated[bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
     task_digest: Annotated[bytes, Field(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
-    classes: Annotated[int, Field(ge=1, le=_UINT32)]
+    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)]
     mechanism: Mechanism
     parties: Annotated[tuple[Site, ...], Field(min_length=1, strict=False)]
     quorum: Count
@@ -120,7 +123,10 @@ class Plan(Value):
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
-        """Reads a serialized `ostraka.v1.Plan`; raises `plan.invalid`, also for fields unknown here."""
+        """Reads a serialized `ostraka.v1.Plan`.
+
+        Raises `plan.invalid`, also for fields unknown here, and `message.too_large` for too long lists.
+        """
         message = _decode(data)
         fields: dict[str, Any] = {name: getattr(message, name) for name in _COPIED}
         return cls(
@@ -158,6 +164,7 @@ def _decode(data: bytes) -> common_pb2.Plan:
         message.ParseFromString(data)
     except DecodeError as exc:
         raise invalid_plan("its bytes are not an ostraka.v1.Plan") from exc
+    check_limits(message)
     size = message.ByteSize()
     message.DiscardUnknownFields()  # type: ignore[no-untyped-call, unused-ignore]
     if message.ByteSize() != size:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
+MOST_SET_DRAWS = 4_000_000
+"""Draws of noise for the label sets of a batch, as many as a guardian keeps ready."""
 MOST_SHOWN = 2**18
 """Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
@@ -50,6 +52,7 @@ def check_mechanism(plan: Plan) -> None:
     plan.mechanism.check_classes(plan.classes)
     _check_lattice(plan)
     _check_share(plan)
+    _check_sets(plan)
 
 
 def _check_by_record(plan: Plan) -> None:
@@ -110,6 +113,17 @@ def _check_share(plan: Plan) -> None:
         raise invalid_plan(
             f"a share of {plan.batch_size} queries takes more than {MOST_SHARE_BYTES} bytes; "
             f"ask for batches of at most {MOST_SHARE_BYTES // row} queries"
+        )
+
+
+def _check_sets(plan: Plan) -> None:
+    """Raise where the label sets of a batch need more noise than a guardian draws ahead of its release."""
+    sets = plan.mechanism.width(plan.classes)
+    if isinstance(plan.mechanism, Powerset) and plan.batch_size * sets > MOST_SET_DRAWS:
+        raise invalid_plan(
+            f"{plan.batch_size} queries of {sets} label sets, each with noise of its own, take"
+            f" {plan.batch_size * sets} draws, and {MOST_SET_DRAWS} are the most; lower max_positives, or ask"
+            f" for batches of at most {MOST_SET_DRAWS // sets} queries"
         )
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +16,11 @@ from common.datasets import Dataset, load
 from common.datasets.consent import COLUMN
 from common.datasets.dataset import require_finite
 from common.errors import ErrorCode, OstrakaError
+from common.plan import MOST_CLASSES
 from common.task_check import check_columns, check_labels, check_values
 from common.task_inference import infer_classes, infer_input
-from common.task_input import Column, Name, Part, TableInput, TensorInput
+from common.task_input import Column, Name, Part, TableInput, TensorInput, twice
+from common.toml_files import TomlError, read_toml
 
 __all__ = ["Column", "TableInput", "Task", "TensorInput", "infer_task", "load_task", "write_task"]
 
@@ -33,18 +34,19 @@ class Task(Part):
 
     name: Name
     label: Name = "label"
-    classes: Annotated[tuple[Name, ...], Field(min_length=2)]
+    classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MOST_CLASSES)]
     multi_label: bool = False
     input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        repeated = [name for name in self.classes if self.classes.count(name) > 1]
-        if repeated:
-            raise ValueError(f"class '{repeated[0]}' is named twice")
+        repeated = twice(self.classes)
+        if repeated is not None:
+            raise ValueError(f"class '{repeated}' is named twice")
         if isinstance(self.input, TableInput):
+            features = set(self.columns)
             for name in self.classes if self.multi_label else (self.label,):
-                if name in self.columns:
+                if name in features:
                     raise ValueError(f"column '{name}' is both a feature and the label")
         return self
 
@@ -110,13 +112,13 @@ class Task(Part):
 def load_task(path: Path | str) -> Task:
     """Reads `task.toml`; raises `config.invalid` naming the key that is off."""
     try:
-        return Task.model_validate(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+        return Task.model_validate(read_toml(Path(path)))
     except OSError as exc:
         raise _invalid_file(path, "it cannot be read; check the path") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise _invalid_file(path, f"it is no TOML: {exc}") from exc
     except ValidationError as exc:
         raise _invalid_file(path, _first_problem(exc)) from exc
+    except TomlError as exc:
+        raise _invalid_file(path, f"it {exc}") from exc
 
 
 def write_task(task: Task, path: Path | str) -> None:

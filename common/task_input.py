@@ -1,6 +1,8 @@
 """What one record of a task looks like: named columns, or a numeric array of one shape."""
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -11,6 +13,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 Number = Annotated[float, Field(ge=-1e38, le=1e38, allow_inf_nan=False)]
 Dtype = Literal["float32", "int32", "uint8"]
 Preprocessing = Literal["none", "range"]
+MOST_VALUES = 10_000_000
+"""Of one record."""
 
 
 class Part(BaseModel):
@@ -39,14 +43,13 @@ class TableInput(Part):
 
     kind: Literal["table"] = "table"
     preprocessing: Preprocessing = "none"
-    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    columns: Annotated[tuple[Column, ...], Field(min_length=1, max_length=100_000)]
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        names = self.names
-        repeated = [name for name in names if names.count(name) > 1]
-        if repeated:
-            raise ValueError(f"column '{repeated[0]}' is named twice")
+        repeated = twice(self.names)
+        if repeated is not None:
+            raise ValueError(f"column '{repeated}' is named twice")
         return self
 
     @property
@@ -73,12 +76,14 @@ class TensorInput(Part):
 
     kind: Literal["tensor"] = "tensor"
     preprocessing: Preprocessing = "none"
-    shape: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
+    shape: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, max_length=8)]
     dtype: Dtype = "float32"
     range: tuple[Number, Number]
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
+        if math.prod(self.shape) > MOST_VALUES:
+            raise ValueError(f"a record has {math.prod(self.shape)} values, and at most {MOST_VALUES} may be")
         if self.range[0] > self.range[1]:
             raise ValueError(f"the range goes from {self.range[0]:g} to {self.range[1]:g}: swap them")
         return self
@@ -96,3 +101,8 @@ class TensorInput(Part):
     def whole(self) -> NDArray[np.bool_]:
         """Which values are whole numbers only, shape (F,)."""
         return np.full(math.prod(self.shape), self.dtype != "float32")
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """The first name that is there more than once, if one is."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)

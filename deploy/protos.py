@@ -1,6 +1,7 @@
 """Generate the committed protocol stubs; run as `make protos`."""
 
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,9 +16,10 @@ def generate(out: Path, root: Path = ROOT) -> None:
     """
     from grpc_tools import protoc
 
-    files = sorted(str(p.relative_to(root)) for p in (root / SOURCES).glob("*.proto"))
+    names = sorted(str(p.relative_to(root)) for p in (root / SOURCES).glob("*.proto"))
+    places = [f"--proto_path={root}", f"--proto_path={files('grpc_tools') / '_proto'}"]
     targets = [f"--{name}_out={out}" for name in ("python", "pyi", "grpc_python", "mypy_grpc")]
-    if protoc.main(["protoc", f"--proto_path={root}", *targets, *files]) != 0:
+    if protoc.main(["protoc", *places, *targets, *names]) != 0:
         raise RuntimeError("protoc refused the definitions; its message is above.")
 
 

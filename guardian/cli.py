@@ -23,8 +23,15 @@ def serve(
     site: GuardianSite,
     ready_file: Annotated[Path | None, typer.Option(help="Written once requests are taken.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
+    votes_may_tell: Annotated[
+        bool,
+        typer.Option(
+            "--stops-and-times-tell-votes",
+            help="Allow policies that enforce data_dependent costs; for simulations and research alone.",
+        ),
+    ] = False,
 ) -> None:
     """Serve sessions until stopped."""
     from guardian.server import serve as serve_guardian
 
-    serve_guardian(site, ready_file=ready_file, insecure=insecure)
+    serve_guardian(site, ready_file=ready_file, insecure=insecure, votes_may_tell=votes_may_tell)

@@ -1,30 +1,40 @@
 """The federation's policy, which the guardian holds every session to."""
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from common.config import load_section
+from common.encodings import PLAIN_ALONE, Encodings
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import BOUND, MECHANISMS, AnyMechanism, DpTtac, Ttac
 from common.plan import ENFORCE, Plan
+from common.toml_files import TomlError, parse_toml
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+DAY_S = 24 * 3600.0
+Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]
+Epsilon = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, lt=2**32)]
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 DAY_MS = 24 * 3600 * 1000
+SLOW = 4
+"""How many times as long as others those batches may take in which parties compute for minutes."""
+
+
+def _default_bound(given: dict[str, Any]) -> BOUND:
+    return "exact" if given.get("enforce") == "data_dependent" else "worst_case"
 
 
 class Policy(BaseModel):
     """Limits on sessions, read from TOML: what was applied last, else `[policy]` of the guardian's site.toml.
 
     Attributes:
-        enforce: which costs stop a session, "worst_case" or "data_dependent".
-        bound: how data-dependent costs are computed. Under worst_case enforcement they go into the
-            confidential report alone. Blind tallies and trainings are charged the worst case whatever it
-            says.
+        enforce: which costs stop a session, "worst_case" or "data_dependent". Under the latter stops and
+            times tell votes; a guardian serves it only where it was started to.
+        bound: how data-dependent costs are computed; "exact" where budgets are held to them, else
+            "worst_case": not at all. Under worst_case enforcement they go into the confidential report
+            alone. Blind tallies and trainings are charged the worst case whatever it says.
         on_exhaustion: whether a session stops where a unit's budget runs out, or goes on without its votes.
         consent: epsilon of each consent level.
         delta: the delta of budgets that name none.
@@ -32,6 +42,8 @@ class Policy(BaseModel):
         admission: who may answer, every "certified" party or those that an administrator "added".
         mechanisms: the mechanisms allowed; none: every one but ttac, which leaves no formal guarantee.
             Teachers that learned by ttac label nothing unless it is among them.
+        encodings: the queries allowed: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to
+            heads with squares). Whoever may send the last is trusted with the models behind them.
         min_quorum: the fewest parties whose ballots may be released together.
         min_sigma: the smallest noise scale a plan may ask for, in votes, or radii of updates; ttac has none.
         max_batch: the most queries in a batch.
@@ -40,26 +52,34 @@ class Policy(BaseModel):
         grant_ttl_s: how long a grant is valid, in seconds.
         allowed_skew_s: how far clocks of other sites may be off, in seconds.
         freeze_after_s: how long a batch waits for missing shares, in seconds.
+        ticket_ttl_s: after how long a batch is dead that was not frozen, in seconds; four times as long where
+            queries are encrypted, or rounds of a training.
+        max_open_batches: the most batches that a querying party may hold tickets of at a time.
+        max_open_sessions: the most sessions that a querying party may have open at a time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enforce: ENFORCE = "worst_case"
-    bound: BOUND = "exact"
+    bound: BOUND = Field(default_factory=_default_bound)
     on_exhaustion: Literal["stop", "vanish"] = "stop"
-    consent: dict[Level, Positive] = Field(default_factory=dict)
-    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
-    renewal_days: Count | None = None
+    consent: Annotated[dict[Level, Epsilon], Field(max_length=1000)] = Field(default_factory=dict)
+    delta: Annotated[float, Field(ge=1e-100, lt=1)] = 1e-5
+    renewal_days: Annotated[int, Field(ge=1, le=36_600)] | None = None
     admission: Literal["certified", "added"] = "certified"
     mechanisms: tuple[str, ...] | None = None
-    min_quorum: Count = 2
-    min_sigma: Positive = 1.0
-    max_batch: Count = 10_000
+    encodings: Encodings = PLAIN_ALONE
+    min_quorum: Annotated[int, Field(ge=1, le=10_000)] = 2
+    min_sigma: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] = 1.0
+    max_batch: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
     max_queries: Count = 1_000_000
     max_queries_per_day: Count | None = None
-    grant_ttl_s: Positive = 86_400.0
-    allowed_skew_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 60.0
-    freeze_after_s: Positive = 30.0
+    grant_ttl_s: Seconds = DAY_S
+    allowed_skew_s: Annotated[float, Field(ge=0, le=DAY_S, allow_inf_nan=False)] = 60.0
+    freeze_after_s: Seconds = 30.0
+    ticket_ttl_s: Seconds = 900.0
+    max_open_batches: Count = 64
+    max_open_sessions: Count = 256
 
     @model_validator(mode="after")
     def _known_mechanisms(self) -> Self:
@@ -77,6 +97,11 @@ class Policy(BaseModel):
     def allows_unguaranteed(self) -> bool:
         """Whether what has no formal guarantee may run: ttac, and labelling by teachers that it trained."""
         return "ttac" in (self.mechanisms or ())
+
+    def ticket_life_s(self, plan: Plan) -> float:
+        """After how many seconds a batch of a plan is dead that was not frozen."""
+        slow = plan.encoding == "ckks" or isinstance(plan.mechanism, Ttac | DpTtac)
+        return self.ticket_ttl_s * (SLOW if slow else 1)
 
     def allows(self, mechanism: AnyMechanism) -> bool:
         """Whether plans may ask for a mechanism of this kind."""
@@ -107,6 +132,9 @@ class Policies(Protocol):
     def current(self) -> Policy:
         """The policy in force now."""
 
+    def check(self, policy: Policy) -> None:
+        """Raise where this guardian may not put a policy into force."""
+
 
 class _Applied(Protocol):
     """A policy as an administrator applied it."""
@@ -127,14 +155,33 @@ class _Store(Protocol):
 class PolicyInForce:
     """The policy that was applied last, else the one of the guardian's site.toml. Threads may share it."""
 
-    def __init__(self, store: _Store, fallback: Policy) -> None:
-        """Take where applied policies are, and what holds until one is."""
+    def __init__(self, store: _Store, fallback: Policy, *, votes_may_tell: bool = False) -> None:
+        """Take where applied policies are, and what holds until one is.
+
+        `votes_may_tell` allows policies under which stops and times depend on votes.
+        """
         self._store = store
+        self._votes_may_tell = votes_may_tell
         self._read = (0, fallback)
         self._fallback = fallback
 
     def current(self) -> Policy:
-        """The policy in force now; it is parsed once."""
+        """The policy in force now, parsed once; raises as `check` where another guardian applied it."""
+        policy = self._latest()
+        self.check(policy)
+        return policy
+
+    def check(self, policy: Policy) -> None:
+        """Raise `policy.stops_tell_votes` for one that only guardians started for it serve."""
+        if policy.enforce == "data_dependent" and not self._votes_may_tell:
+            raise OstrakaError(
+                ErrorCode.POLICY_STOPS_TELL_VOTES,
+                "Under enforce data_dependent the moment at which a session stops and the time of every"
+                " answer tell votes; set enforce to worst_case, or for simulations and research start the"
+                " guardian with --stops-and-times-tell-votes.",
+            )
+
+    def _latest(self) -> Policy:
         applied = self._store.policy()
         if applied is None:
             return self._fallback
@@ -161,11 +208,7 @@ def parse_policy(text: str) -> Policy:
         OstrakaError: `policy.invalid` naming the key that is off.
     """
     try:
-        return Policy.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as exc:
-        raise OstrakaError(
-            ErrorCode.POLICY_INVALID, f"The policy is not TOML: {exc}; correct the file."
-        ) from exc
+        return Policy.model_validate(parse_toml(text))
     except ValidationError as exc:
         first = exc.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "policy"
@@ -173,3 +216,5 @@ def parse_policy(text: str) -> Policy:
         raise OstrakaError(
             ErrorCode.POLICY_INVALID, f"The policy's key {where} is off: {problem}; correct the file."
         ) from exc
+    except TomlError as exc:
+        raise OstrakaError(ErrorCode.POLICY_INVALID, f"The policy {exc}; correct the file.") from exc

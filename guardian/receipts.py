@@ -11,13 +11,14 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, read_signed
 from common.mechanism import AnyMechanism
 from common.mechanism.message import mechanism_of
+from common.message_limits import too_large
 from common.privacy import worst_case
 from common.protocol import RECEIPTS_CONTEXT
 from guardian.ledger import LedgerReader, UnitKey
 from guardian.ledger.values import Owed
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
-MOST_RECEIPTS = 2_000_000
+MOST_RECEIPTS = 500_000
 """More than this is no journal of a party."""
 
 
@@ -28,7 +29,7 @@ def read_receipts(
     credentials: Credentials,
     clock: Clock,
 ) -> list[common_pb2.Receipt]:
-    """All receipts of a stream, each message signed by `party`.
+    """All receipts of a stream, each message signed by `party` and checked before the next is read.
 
     Raises:
         OstrakaError: `message.invalid`, `message.too_large`, `identity.*`.
@@ -47,12 +48,11 @@ def read_receipts(
         )
         if part.site != party.site:
             raise _invalid(f"are of site {part.site!r}")
+        if len(receipts) + len(part.receipts) > MOST_RECEIPTS:
+            raise too_large(f"There are more than {MOST_RECEIPTS} receipts", MOST_RECEIPTS)
+        for receipt in part.receipts:
+            _check(receipt)
         receipts += part.receipts
-        if len(receipts) > MOST_RECEIPTS:
-            raise OstrakaError(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"At most {MOST_RECEIPTS} receipts are taken at once; send fewer.",
-            )
     return receipts
 
 
@@ -60,12 +60,10 @@ def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.R
     """What each receipt costs each unit that its batch is charged to, at worst and at the unit's order.
 
     Raises:
-        OstrakaError: `message.invalid` for a receipt that says no cost, `budget.missing` for a group without
-            a budget: without its order nothing can be charged.
+        OstrakaError: `message.invalid` for a mechanism or classes that have no cost, `budget.missing` for a
+            group without a budget: without its order nothing can be charged.
     """
     kept = list(receipts)
-    for receipt in kept:
-        _check(receipt)
     needed = {UnitKey(site, receipt.group, receipt.adjacency) for receipt in kept}
     orders = {budget.key: budget.order for budget in ledger.budgets_of(needed)}
     labels = {UnitKey(site, key.group, "label") for key in needed}

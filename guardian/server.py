@@ -20,36 +20,42 @@ from common.telemetry.rpc import RpcMetrics
 from common.telemetry.site import observing
 from guardian.admin.service import ROLES as ADMIN_ROLES
 from guardian.admin.service import AdminService
+from guardian.figures import computing
 from guardian.heartbeat import beating
 from guardian.ledger import open_guardian_ledger
 from guardian.ledger.site import ledger_address, ledger_location
 from guardian.metrics import GuardianMetrics
-from guardian.noise import Ahead, NoiseSource, OpenDpNoise
+from guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise
 from guardian.policy import PolicyInForce, load_policy
 from guardian.registration import Registrar
 from guardian.revoking import following
 from guardian.service import ROLES, GuardianService
 from guardian.sessions import Coordinator
-from guardian.sessions.schedule import Schedule
 from guardian.standing import Standing
+from guardian.sweeping import sweeping
 from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"
 
 
-def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
+def serve(
+    folder: Path, *, ready_file: Path | None = None, insecure: bool = False, votes_may_tell: bool = False
+) -> None:
     """Serve the guardian of site folder `folder` until SIGTERM or SIGINT, then drain.
 
     Args:
         folder: the provisioned site; the ledger is `ledger.db` in it, or where its table `[ledger]` says.
         ready_file: where to write {"address": ...} once requests are taken.
         insecure: no TLS; loopback only.
+        votes_may_tell: whether stops and times may depend on votes. Policies that enforce data-dependent
+            costs are then served, and the end waits until what every batch cost on its votes is computed.
 
     Raises:
-        OstrakaError: `config.invalid`, `ledger.*`, `server.port_in_use`, `server.insecure_refused`.
+        OstrakaError: `config.invalid`, `ledger.*`, `policy.stops_tell_votes`, `server.port_in_use`,
+            `server.insecure_refused`.
     """
     stop = stop_on_signal()
-    with running(folder, insecure=insecure, superseded=stop.set) as address:
+    with running(folder, insecure=insecure, votes_may_tell=votes_may_tell, superseded=stop.set) as address:
         structlog.get_logger().info("guardian.serving", address=address)
         if ready_file is not None:
             write_ready(ready_file, address)
@@ -61,6 +67,7 @@ def running(
     folder: Path,
     *,
     insecure: bool = False,
+    votes_may_tell: bool = False,
     clock: Clock | None = None,
     noise: NoiseSource | None = None,
     sleep: Callable[[float], None] = time.sleep,
@@ -69,9 +76,10 @@ def running(
 ) -> Iterator[str]:
     """A guardian that has recovered its ledger and serves within the block, which gets its address.
 
-    `sleep` waits out the rest of a release's time slot. `superseded` is called when another guardian took
-    over; from then on the ledger refuses every request. Linear algebra keeps to one thread, so that the time
-    it takes does not depend on who else is busy. Metrics are kept in `registry`, or in a new one.
+    `sleep` waits out the rest of the time slots that noise is drawn in. `superseded` is called when another
+    guardian took over; from then on the ledger refuses every request. Linear algebra keeps to one thread, so
+    that the time it takes does not depend on who else is busy. Metrics are kept in `registry`, or in a new
+    one. `votes_may_tell` is as for `serve`.
     """
     clock = clock or SystemClock()
     site, policy = load_site(folder), load_policy(folder)
@@ -84,11 +92,12 @@ def running(
         nullcontext(GuardianMetrics(served, clock)) as metrics,
         beating(ledger, superseded, told=metrics.lease),
         following(ledger, credentials.revocations),
-        closing(Ahead(noise or OpenDpNoise())) as ahead,
+        closing(Ahead(ScheduledNoise(noise or OpenDpNoise(), time.monotonic, sleep))) as ahead,
+        computing(ledger, finish=votes_may_tell) as figures,
     ):
-        schedule = Schedule(time.monotonic, sleep)
-        policies = PolicyInForce(ledger, policy)
-        coordinator = Coordinator(ledger, credentials, policies, clock, ahead, schedule, metrics)
+        policies = PolicyInForce(ledger, policy, votes_may_tell=votes_may_tell)
+        policies.current()
+        coordinator = Coordinator(ledger, credentials, policies, clock, ahead, figures, metrics)
         metrics.watch(ledger, lambda: coordinator.under_way)
         registrar = Registrar(ledger, credentials, policies, clock)
         standing = Standing(ledger, policies, clock)
@@ -108,7 +117,8 @@ def running(
         )
         bound.server.start()
         try:
-            yield bound.address
+            with sweeping(coordinator.expire):
+                yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()
 

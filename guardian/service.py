@@ -24,7 +24,7 @@ _ASKING = _QUERY | _PARTY
 ROLES: Mapping[str, frozenset[Role]] = {
     f"{_SERVICE}{method}": roles
     for methods, roles in (
-        (("Register", "Reconcile", "SubmitBallots", "ReleasedUpdate"), _PARTY),
+        (("Register", "Reconcile", "RecordEvaluation", "SubmitBallots", "ReleasedUpdate"), _PARTY),
         (("Plan", "OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"), _ASKING),
         (("BeginTally", "GarbleTally", "CompareTally", "OpenCheck"), _QUERY),
         (("Standing",), _ASKING),
@@ -99,6 +99,13 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
             list(request.unavailable),
         )
         return guardian_pb2.OpenBatchReply(ticket=ticket)
+
+    def RecordEvaluation(  # noqa: N802
+        self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.RecordEvaluationReply:
+        """Keep that a party answers encrypted queries, whose worst cost stands from now on."""
+        self._coordinator.record_evaluation(peer_identity(context), request.session_id, request.batch_id)
+        return guardian_pb2.RecordEvaluationReply(audit_head=self._ledger.head())
 
     def SubmitBallots(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext

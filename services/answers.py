@@ -30,6 +30,13 @@ class Submitter(Protocol):
         """Returns when the guardian has acknowledged the share; raises otherwise."""
 
 
+class Guardian(Submitter, Protocol):
+    """Where shares go, and who charges encrypted batches."""
+
+    def record_evaluation(self, session_id: str, batch_id: int) -> None:
+        """Returns when the guardian charges the batch from now on; raises otherwise."""
+
+
 class Answers:
     """Answers of permitted batches, each made once; safe to use from many threads."""
 

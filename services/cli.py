@@ -1,6 +1,6 @@
 """`ostraka party`: train teachers, check a site against its task, serve votes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,8 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from common.cli import write_json
+from common.config import load_section
+from common.encodings import encoding_of
 from common.errors import ErrorCode, OstrakaError
 from services import admin_cli
+from services.policy import Policy
 from services.teachers.config import TEACHERS
 from services.train_cli import Data, Json, Site, TaskFile, together_lines, train
 from services.training_input import TrainingInput
@@ -69,7 +72,8 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
     if teachers is not None:
-        lines += [_encrypted_line(head), *together_lines(together), *_abstains_lines(abstains)]
+        allowed = load_section(site, "policy", Policy).encodings
+        lines += [_encrypted_line(head, allowed), *together_lines(together), *_abstains_lines(abstains)]
     _tell("\n".join(lines), asdict(found), json)
 
 
@@ -94,12 +98,11 @@ def audit_head(
 @app.command("status")
 def status_command(site: Site, json: Json = None) -> None:
     """Show certificates, teachers, what was answered and spent, and what the guardian says of this party."""
-    from rich.console import Console
-
+    from common.screen import Screen
     from services import status
 
     found = status.party_status(site)
-    status.show(found, Console(stderr=json == "-"))
+    status.show(found, Screen(stderr=json == "-"))
     write_json(status.as_json(found), json)
 
 
@@ -123,9 +126,14 @@ def _line(group: dict[str, Any]) -> str:
     return "  group {name}: {records} records, {teachers} teachers, {copies} to a record".format(**group)
 
 
-def _encrypted_line(head: str) -> str:
-    if head:
+def _encrypted_line(head: str, allowed: Collection[str]) -> str:
+    if head and encoding_of(head) in allowed:
         return f"  They vote on encrypted queries too (head {head})."
+    if head:
+        return (
+            f"  They have a head {head} and do not vote on encrypted queries: for that add "
+            f'"{encoding_of(head)}" to encodings in [policy] of site.toml.'
+        )
     return (
         "  They do not vote on encrypted queries: for that run `ostraka party train --head linear`, "
         "square-mlp or square-cnn."

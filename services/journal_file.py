@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -110,6 +110,9 @@ class JournalFile:
 
 
 def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+    if not read_only:
+        with suppress(OSError):  # SQLite says what is wrong, where something is
+            path.touch(mode=0o600)
     target = f"file:{quote(str(path.absolute()))}?mode={'ro' if read_only else 'rwc'}"
     db = sqlite3.connect(target, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     if not read_only:

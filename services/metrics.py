@@ -13,7 +13,7 @@ from common.identity import Identity
 from common.plan import Plan
 from common.telemetry.registry import SECONDS, Fresh, Scraped
 from common.telemetry.tracing import span
-from services.answers import Submitter
+from services.answers import Guardian
 from services.hosting.admission import Admission
 from services.hosting.device import Device
 from services.journal import Journal
@@ -92,10 +92,10 @@ class PartyMetrics:
 
 
 class TimedSubmitter:
-    """Submits where another does, and tells how long it took."""
+    """Tells the guardian what another does, and how long it took to submit."""
 
-    def __init__(self, guardian: Submitter, metrics: PartyMetrics) -> None:
-        """Take who submits."""
+    def __init__(self, guardian: Guardian, metrics: PartyMetrics) -> None:
+        """Take who tells it."""
         self._guardian = guardian
         self._metrics = metrics
 
@@ -103,6 +103,10 @@ class TimedSubmitter:
         """As the other's."""
         with self._metrics.submitting():
             self._guardian.submit(share)
+
+    def record_evaluation(self, session_id: str, batch_id: int) -> None:
+        """As the other's."""
+        self._guardian.record_evaluation(session_id, batch_id)
 
 
 def _places(admission: Admission) -> Iterator[Metric]:

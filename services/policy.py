@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from common.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, RandRes, Ttac
@@ -12,7 +13,7 @@ from common.plan import Plan
 from common.privacy import budget_amount, budget_rdp, propose_order
 from services.charges import Cap
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, lt=2**32)]
 
 
 class PartySection(BaseModel):
@@ -21,7 +22,7 @@ class PartySection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: Path = Path("task.toml")
-    max_votes_per_person: Annotated[int, Field(ge=1)] = 1
+    max_votes_per_person: Count = 1
     """Votes that one person's records can change in one query; charges grow with its square."""
     device: Literal["cpu", "cuda"] | None = None
     """What its operator expects teachers to vote on: `ostraka site check` fails where there is none."""
@@ -32,20 +33,23 @@ class Policy(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    min_parties: Annotated[int, Field(ge=1)] = 2
+    min_parties: Annotated[int, Field(ge=1, le=10_000)] = 2
     """The least quorum this party's ballots may be released with."""
     queriers: tuple[str, ...] = ()
     """Sites that may ask; empty: every site of the federation with a querying party's certificate."""
-    queries_per_day: Annotated[int, Field(ge=1)] | None = None
+    queries_per_day: Count | None = None
     """The most queries of one querying party that are answered in 24 hours; none: any number."""
-    epsilon_cap: Positive | None = None
+    epsilon_cap: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     """With `delta`, the most this party spends at worst on all sessions ever; none: the guardian's alone."""
-    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
-    order_cap: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
+    delta: Annotated[float, Field(ge=1e-100, lt=1)] | None = None
+    order_cap: Annotated[float, Field(gt=1, le=1e6, allow_inf_nan=False)] | None = None
     """Renyi order the cap is kept at; none: the one at which it buys the most queries."""
     mechanisms: tuple[str, ...] | None = None
     """Mechanisms to answer; none: every one but `ttac`, which must be named; `noise_cluster` only with
     `label_counts`, `rand_res` only with `randomized_labels`."""
+    encodings: Encodings = PLAIN_ALONE
+    """Queries to answer: "plain", "ckks" (encrypted, to linear heads) and "ckks-square" (to heads with
+    squares). Whoever may send the last is trusted with the models behind them."""
     label_counts: Literal["record", "label"] | None = None
     """What of its own labelled records this party keeps secret where it counts them by cluster, as
     `noise_cluster` asks for; none: it counts none.
@@ -87,8 +91,8 @@ class Policy(BaseModel):
         order = self.order_cap or propose_order(self.epsilon_cap, self.delta)
         return Cap(order, budget_amount(budget_rdp(self.epsilon_cap, self.delta, order)))
 
-    def check(self, plan: Plan, querier: Identity) -> None:
-        """Raises `policy.refused` unless this querying party may ask for this with this quorum."""
+    def check(self, plan: Plan, querier: Identity, head: str) -> None:
+        """Raises `policy.refused` unless this querying party may ask teachers with such a head for this."""
         if self.queriers and querier.site not in self.queriers:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
@@ -101,9 +105,19 @@ class Policy(BaseModel):
                 f"This party asks for a quorum of at least {self.min_parties}, the plan says {plan.quorum}: "
                 "open a session with a larger quorum.",
             )
+        self._check_encoding(plan, head)
         self._check_mechanism(plan.mechanism)
         if isinstance(plan.mechanism, NoiseCluster):
             self._check_counts(plan.adjacency)
+
+    def _check_encoding(self, plan: Plan, head: str) -> None:
+        missing = missing_encoding(plan, [head], self.encodings)
+        if missing is not None:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f'This party does not answer {QUERIES[missing]}: ask its operator to add "{missing}" to '
+                "policy.encodings in site.toml, choose another encoding, or leave this party out.",
+            )
 
     def _check_counts(self, adjacency: str) -> None:
         if self.label_counts in (adjacency, "label"):

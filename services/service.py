@@ -76,8 +76,8 @@ class PartyService(party_pb2_grpc.PartyServicer):
     ) -> Iterator[common_pb2.Step]:
         """Streams the circuits of a batch."""
         step, header, batch = self._step(request_iterator, context, Name.GARBLE)
-        extension = read_request(header, request_iterator, most=batch.circuits.extension_bytes)
-        yield from reply_messages(step, batch.circuits.tables_bytes, batch.garble(extension))
+        extension = read_request(header, request_iterator, most=batch.circuits.sizes.extension)
+        yield from reply_messages(step, batch.circuits.sizes.tables, batch.garble(extension))
 
     def Evaluate(  # noqa: N802
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
@@ -92,8 +92,8 @@ class PartyService(party_pb2_grpc.PartyServicer):
     ) -> Iterator[common_pb2.Step]:
         """Streams the labels of this party's words, once its share of the ballots is with the guardian."""
         step, header, batch = self._step(request_iterator, context, Name.COMPARE)
-        correction = read_request(header, request_iterator, most=batch.circuits.correction_bytes)
-        yield from reply_messages(step, batch.circuits.labels_bytes, batch.compare(correction))
+        correction = read_request(header, request_iterator, most=batch.circuits.sizes.correction)
+        yield from reply_messages(step, batch.circuits.sizes.labels, batch.compare(correction))
 
     def _step(
         self, messages: Iterator[common_pb2.Step], context: grpc.ServicerContext, name: Name

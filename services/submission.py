@@ -122,6 +122,18 @@ class GuardianLink:
 
         self._keep(self._call(submit, share.session_id).audit_head, epoch)
 
+    def record_evaluation(self, session_id: str, batch_id: int) -> None:
+        """Tells the guardian that this party answers a batch of encrypted queries, which it charges from now
+        on; returns when that is durable there, and raises what it refuses with.
+        """
+        epoch = self._epoch
+        request = guardian_pb2.RecordEvaluationRequest(session_id=session_id, batch_id=batch_id)
+
+        def record(channel: grpc.Channel) -> guardian_pb2.RecordEvaluationReply:
+            return GuardianStub(channel).RecordEvaluation(request, timeout=CALL_TIMEOUT_S)
+
+        self._keep(self._call(record, session_id).audit_head, epoch)
+
     def close(self) -> None:
         """Closes the channels."""
         self._replicas.close()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from common.crypto.ckks.parameters import Head
+from common.crypto.logits import Head
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.mechanism import DpTtac, NoiseCluster, Ttac
@@ -55,7 +55,7 @@ class Terms:
 
     def check(self, session: Session, querier: Identity) -> None:
         """Raises `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a session is answered."""
-        self.policy.check(session.plan, querier)
+        self.policy.check(session.plan, querier, self.head)
         self._check_task(session.plan)
         self._check_labels(session.plan)
         self._check_encoder(session.plan)
@@ -70,7 +70,7 @@ class Terms:
             raise OstrakaError(
                 ErrorCode.PARTY_NOT_ENCRYPTED,
                 "This party's teachers cannot be evaluated on encrypted queries: ask its operator to train "
-                "them with `ostraka party train --head square-mlp`, leave this party out, or choose encoding "
+                "them with `ostraka party train --head linear`, leave this party out, or choose encoding "
                 "plain.",
             )
         if permission.participant.head != self.head:

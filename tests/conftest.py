@@ -2,18 +2,48 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from deploy.simulation.forking import forking
+from deploy.simulation.starting import Start
 from tests.postgres import Server, running_server
+from tests.processor_time import ProcessorTime
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 """Threads that wait for each other leave the cores to other processes; read when torch is imported."""
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""The matrices of tests are so small that threads would wait for each other; read when NumPy is imported."""
 
 settings.register_profile("ostraka", deadline=None)
 settings.load_profile("ostraka")
 """How long an example takes says nothing on a machine that is busy."""
+
+
+E2E = Path(__file__).parent / "e2e"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ProcessorTime())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A case that starts processes is heavy unless it is marked as one of the federations of `make test`."""
+    for item in items:
+        starts = "start" in getattr(item, "fixturenames", ()) or E2E in item.path.parents
+        if starts and not item.get_closest_marker("processes"):
+            item.add_marker(pytest.mark.heavy)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_statements() -> None:
+    """Imports the ledger once tests run, so that collection does without."""
+    from tests.engines import share_compiled_statements
+
+    share_compiled_statements()
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +57,10 @@ def postgres() -> Iterator[Server]:
 def postgres_url(postgres: Server) -> str:
     """The URL of an empty PostgreSQL database."""
     return postgres.new_database()
+
+
+@pytest.fixture(scope="session")
+def start() -> Iterator[Start]:
+    """Starts processes quickly, by fork."""
+    with forking() as start:
+        yield start

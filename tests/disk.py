@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
+from tests.skips import skip_or_fail
 
 FILLER = "filler"
 PAGE = 4096
@@ -21,7 +21,7 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
     except FileNotFoundError:
         mounted = False
     if not mounted:
-        pytest.skip("small file systems cannot be mounted here")
+        skip_or_fail("small file systems cannot be mounted here")
     try:
         yield folder
     finally:

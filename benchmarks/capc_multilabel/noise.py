@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri_exp
+from numpy.typing import NDArray
 
 from guardian.noise import lattice_scale
 
@@ -22,13 +21,6 @@ class RepeatableNoise:
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Returns rounded Laplace noise of `scale` votes."""
         return np.rint(self.random.laplace(0, lattice_scale(scale), shape)).astype(np.int64)
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        """Returns for each m of `counts` the largest of m draws: a uniform one's m-th root as a quantile."""
-        often = np.asarray(counts, dtype=np.float64)
-        largest = ndtri_exp(-self.random.standard_exponential(often.shape) / often)
-        steps: NDArray[np.int64] = np.rint(lattice_scale(sigma) * largest).astype(np.int64)
-        return steps
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Returns uniform 64-bit integers."""

@@ -83,7 +83,7 @@ def _released(
     sums: RingArray, mechanism: Mechanism, labels: int, voters: int, noise: NoiseSource
 ) -> NDArray[np.int64]:
     totals = np.full(len(sums), voters * VOTE)
-    found = release(sums, mechanism, noise, RING, classes=labels, totals=totals, voters=voters)
+    found = release(sums, mechanism, noise, RING, classes=labels, totals=totals)
     return found.labels
 
 

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from common.crypto.ballot_circuits import ballot_circuit
 from common.crypto.binding import binding
 from common.crypto.circuit import Circuit
-from common.crypto.ckks.evaluation import Evaluator
-from common.crypto.ckks.heads import Affine, EncryptedHead
-from common.crypto.ckks.keys import QueryKeys
-from common.crypto.ckks.parameters import LOGIT_BITS, Head, parameters_of
+from common.crypto.heads import Affine, EncryptedHead
+from common.crypto.inference import scheme_of
+from common.crypto.logits import LOGIT_BITS, Head
 from common.crypto.stream import SEED_BYTES
 from common.crypto.tally_circuits import argmax_circuit, check_circuit
-from common.crypto.two_party import Evaluation, Garbling
+from common.crypto.two_party import Computation, Evaluation, Garbling
 from common.mechanism import GnMax
 
 CLASSES = 10
@@ -75,15 +74,17 @@ def work() -> Iterator[Work]:
 def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> Iterator[Work]:
     """The steps of a head of these layer sizes on encrypted queries."""
     random = np.random.default_rng(0)
-    bench, parameters = _Bench(case, queries, []), parameters_of(head)
+    bench, scheme = _Bench(case, queries, []), scheme_of(head)
     layers = tuple(
         Affine(scipy.sparse.csr_array(random.normal(0, 1 / inputs, (outputs, inputs))), np.zeros(outputs))
         for inputs, outputs in pairwise(sizes)
     )
     X = random.uniform(-1, 1, (queries, sizes[0]))
-    keys = bench.time("querying party", "keys", lambda: QueryKeys(parameters))
+    keys = bench.time("querying party", "keys", scheme.keys)
     encrypted = bench.time("querying party", "encrypt", lambda: keys.encrypt(X), len)
-    evaluator = bench.time("party", "read keys", lambda: Evaluator(parameters, keys.public()))
+    context = secrets.token_bytes(SEED_BYTES)
+    public = bench.time("querying party", "public key", lambda: keys.public(context), len)
+    evaluator = bench.time("party", "read keys", lambda: scheme.evaluator(public, context))
 
     def evaluate() -> bytes:
         heads = [EncryptedHead(layers)]
@@ -99,8 +100,9 @@ def computation(case: str, circuit: Circuit, garbler: str, queries: int) -> Iter
     """The steps of a circuit computed on random words, with the role that garbles."""
     bench, tag = _Bench(case, queries, []), binding("benchmark", case)
     words = _words(circuit, queries, circuit.words)
-    garbling = Garbling(circuit, queries, secrets.token_bytes(SEED_BYTES), tag)
-    evaluation = Evaluation(circuit, queries, tag)
+    computed = Computation.of(circuit, queries)
+    garbling = Garbling(computed, secrets.token_bytes(SEED_BYTES), tag)
+    evaluation = Evaluation(computed, tag)
     point = bench.time("querying party", "begin", evaluation.point, len)
     points = bench.time(garbler, "begin", lambda: garbling.points(point), len)
     extension = bench.time("querying party", "transfer", lambda: evaluation.extension(points), len)

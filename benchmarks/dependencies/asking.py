@@ -36,7 +36,7 @@ class Counted:
         totals, ring = np.full(len(self.positives), self.n * VOTE), Ring(64)
         sums, labels = encode(self.positives, ring), self.positives.shape[1]
         mechanism = Binary(sigma=self.sigma)
-        return release(sums, mechanism, noise, ring, classes=labels, totals=totals, voters=self.n).labels
+        return release(sums, mechanism, noise, ring, classes=labels, totals=totals).labels
 
     def rdp(self, asked: NDArray[np.bool_], bound: Bound) -> Floats:
         """The cost (pool,) of the labels `asked` (pool, labels); a bit costs what its count alone decides."""

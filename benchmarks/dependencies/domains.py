@@ -93,6 +93,5 @@ def _answers(
         ring,
         classes=counts.shape[1],
         totals=totals,
-        voters=len(own.yes),
     )
     return np.where(answers.answered, answers.labels, 0).astype(np.float64)

@@ -111,7 +111,6 @@ class Bench:
             ring,
             classes=split.classes,
             totals=totals,
-            voters=len(split.y),
         )
         labels = answers.labels[:, 0]
         return Measure(

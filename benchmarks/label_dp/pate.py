@@ -94,7 +94,6 @@ def within(votes: Votes, budget: float) -> Labelling:
         ring,
         classes=votes.classes,
         totals=teachers,
-        voters=len(votes.cast),
     )
     answered, order = answers.answered[:, 0], propose_order(budget, DELTA)
     counts, limit = votes.counts.astype(np.float64), budget_rdp(budget, DELTA, order)

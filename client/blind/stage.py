@@ -11,7 +11,7 @@ from client.meter import Meter
 from client.step_calls import StepCall
 from common.confidential import tally_binding
 from common.crypto.circuit import Circuit
-from common.crypto.two_party import Evaluation
+from common.crypto.two_party import Computation, Evaluation
 from common.rpc.steps import StepId
 from protos.ostraka.v1 import guardian_pb2
 
@@ -31,9 +31,10 @@ class Stages:
         are none of this stage.
         """
         binding = tally_binding(step.session_id, step.batch_id, step.stage)
-        evaluation = Evaluation(circuit, len(words), binding, self.random)
+        computation = Computation.of(circuit, len(words))
+        evaluation = Evaluation(computation, binding, self.random)
         points = self._begin(step, evaluation.point())
-        sizes = circuit.sizes(len(words))
+        sizes = computation.sizes
         self._garble(StepCall(step, evaluation.extension(points), sizes.tables, evaluation.take))
         labels = bytearray()
         self._compare(StepCall(step, evaluation.correction(words), sizes.labels, labels.extend))

@@ -1,7 +1,7 @@
 """Labels for a pool, asked as dependencies suggest: parents first, children where they may be present."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,8 @@ def label_by_dependencies(
 ) -> DependentResult:
     """Label the records of the file `pool` as `labelling.label` does, and leave out what others imply.
 
-    Batch by batch of the pool, the labels that are no child are asked first, then the children of every
-    parent for the queries whose parent is present or was not answered. Each of these questions is a run of
+    A batch of the labels that are no child is asked first, then one of the children of every parent for the
+    queries so far whose parent is present or was not answered, and so on. Each of these questions is a run of
     its own in a sub-folder of `folder`, and all together make its labels.csv. Calling again goes on, wherever
     it stopped. Raises as `labelling.label`, and `config.invalid`, `task.mismatch` or `run.mismatch` for
     dependencies that are damaged, or not of the task or the folder.
@@ -108,9 +108,12 @@ class Asking:
     def run(self, peers: Peers, on_progress: Callable[[], None]) -> None:
         """Ask until every query is settled or a public limit ends it, and close what is done."""
         on_progress()
-        if all(self._ask(rows, peers, on_progress) for rows in self._chunks()):
-            for part in self._parts():
-                part.close(peers)
+        while any(part.pending(rows) for part, rows in self._due()):
+            for part, rows in self._due():
+                if not part.advance(rows, peers, lambda _: on_progress()):
+                    return
+        for part in self._parts():
+            part.close(peers)
 
     def combined(self) -> Combined:
         """What is known."""
@@ -140,21 +143,14 @@ class Asking:
             partly=len(combined.partly),
         )
 
-    def _ask(self, rows: range, peers: Peers, on_progress: Callable[[], None]) -> bool:
-        """Settle these rows: first what is asked of all, then children where their parent is not absent."""
-        if not self._first.ask(rows, peers, lambda _: on_progress()):
-            return False
-        given = self._first.answers
-        for parent, part in self._after.items():
-            due = {row for row in rows if not _absent(given[row], parent)}
-            if not part.ask(due, peers, lambda _: on_progress()):
-                return False
-        return True
+    def _due(self) -> Iterator[tuple[Part, Collection[int]]]:
+        """Every run with the rows that it is to ask: children where their parent is not absent.
 
-    def _chunks(self) -> Iterator[range]:
-        plan = self.plan
-        for start in range(0, plan.queries, plan.batch_size):
-            yield range(start, min(start + plan.batch_size, plan.queries))
+        What died in a batch of children is so asked again together with children of further rows.
+        """
+        yield self._first, range(self.plan.queries)
+        for parent, part in self._after.items():
+            yield part, [row for row, given in self._first.answers.items() if not _absent(given, parent)]
 
     def _parts(self) -> list[Part]:
         """The runs that there are: one is made when it is first asked something."""

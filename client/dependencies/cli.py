@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from common.cli import write_json
+from common.screen import Screen
 
 if TYPE_CHECKING:
     from client.dependencies.asking import DependentResult
@@ -53,7 +53,7 @@ def dependencies(
 
     load_query_site(site)
     asked = load_site_task(site, task)
-    y, console = asked.load(labelled).labels(), Console(stderr=json == "-")
+    y, console = asked.load(labelled).labels(), Screen(stderr=json == "-")
     if asked.multi_label:
         console.print(_matrix(asked.classes, Absences.of(y).confidence))
     rules = learn(y, asked, confidence=confidence, support=support)

@@ -1,6 +1,6 @@
 """Runs of one pool that ask about some labels each, in sub-folders of one folder."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -75,14 +75,19 @@ class Part:
         """The parties that were left out of the last batch, and why."""
         return self._session.left_out if self._session else {}
 
-    def ask(self, rows: Collection[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
-        """Ask about these rows what was not settled yet; False where a public limit ended it before."""
-        if not set(rows) - self.answers.keys():
+    def pending(self, rows: Iterable[int]) -> set[int]:
+        """Those of these rows that are not settled."""
+        return set(rows) - self.answers.keys()
+
+    def advance(self, rows: Iterable[int], peers: Peers, on_progress: Callable[[RunState], None]) -> bool:
+        """Ask one batch of those of these rows that are pending; False where a public limit ended it."""
+        pending = self.pending(rows)
+        if not pending:
             return True
         if self._session is None:
             queries = Queries(self._pool.features)
             self._session = Session.open(peers, self.store, queries, on_progress, self._pool.switches)
-        return self._session.ask(rows)
+        return self._session.advance(pending)
 
     def close(self, peers: Peers) -> None:
         """End the session unless it has ended."""

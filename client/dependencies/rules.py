@@ -1,7 +1,6 @@
 """Which labels imply that others are absent: a file that one querying party keeps for its own questions."""
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -11,6 +10,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.files import write_atomic
 from common.task import Task
 from common.task_input import Name
+from common.toml_files import TomlError, read_toml
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -101,15 +101,15 @@ def write_dependencies(rules: Dependencies, path: Path) -> None:
 def load_dependencies(path: Path) -> Dependencies:
     """Read a file of dependencies; raises `config.invalid` naming what is off."""
     try:
-        return Dependencies.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return Dependencies.model_validate(read_toml(path))
     except OSError as exc:
         raise _invalid(path, "it cannot be read; check the path") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise _invalid(path, f"it is no TOML: {exc}") from exc
     except ValidationError as exc:
         first = exc.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise _invalid(path, f"{where}: {first['msg'].removeprefix('Value error, ')}") from exc
+    except TomlError as exc:
+        raise _invalid(path, f"it {exc}") from exc
 
 
 def _invalid(path: Path, problem: str) -> OstrakaError:

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.meter import Meter
-from common.confidential import encrypted_queries
-from common.crypto.ckks.keys import QueryKeys
-from common.crypto.ckks.parameters import Head, parameters_of
+from common.crypto.inference import QueryKeys, scheme_of
+from common.crypto.logits import Head
 
 
 class Encryption:
@@ -25,14 +24,14 @@ class Encryption:
         """The keys for heads of one kind."""
         with self._lock:
             if head not in self._keys:
-                self._keys[head] = QueryKeys(parameters_of(head))
+                self._keys[head] = scheme_of(head).keys()
             return self._keys[head]
 
     def encrypt(self, head: Head, features: NDArray[np.float32]) -> bytes:
-        """What every party with such a head is sent: public keys, and features (n, columns) under them."""
+        """What every party with such a head is sent: features (n, columns), encrypted."""
         keys = self.keys(head)
         with self._meter.measure("none", "encrypt"):
-            message = encrypted_queries(keys.public(), keys.encrypt(features))
+            message = keys.encrypt(features)
         self._meter.advance("encrypt")
         return message
 

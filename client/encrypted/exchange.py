@@ -10,7 +10,8 @@ from client.encrypted.circuits import PartyCircuits
 from client.meter import Meter
 from client.party_peer import PartyPeer
 from client.step_calls import StepCall
-from common.crypto.ckks.keys import QueryKeys
+from common.confidential import framed_keys
+from common.crypto.inference import QueryKeys
 from common.rpc.steps import StepId
 from common.telemetry.context import carrying
 from protos.ostraka.v1 import common_pb2, party_pb2
@@ -33,8 +34,8 @@ class Exchange:
         self._meter = meter
         self._step = StepId(ticket.read.session_id, ticket.read.batch_id, common_pb2.STAGE_BALLOTS)
 
-    def ballots(self, keys: QueryKeys, message: Future[bytes]) -> NDArray[np.uint32]:
-        """This side's share of the party's ballots (queries, width), for the message of encrypted queries.
+    def ballots(self, keys: QueryKeys, queries: Future[bytes]) -> NDArray[np.uint32]:
+        """This side's share of the party's ballots (queries, width), for the encrypted queries.
 
         The party garbles while the queries are still being encrypted, and evaluated. Raises OstrakaError with
         the party's code, `message.invalid` or `crypto.refused` for replies that are none.
@@ -42,7 +43,8 @@ class Exchange:
         points = self._begin()
         with ThreadPoolExecutor(1, thread_name_prefix="garble") as beside:
             garbled = beside.submit(carrying(self._garble), points)
-            logits = self._logits(keys, message.result())
+            public = keys.public(self._circuits.context(points))
+            logits = self._logits(keys, framed_keys(public), queries.result())
             garbled.result()
         self._meter.advance("evaluate")
         labels = self._compare(logits)
@@ -70,18 +72,18 @@ class Exchange:
         with self._meter.measure("none", "transfer"):
             extension = circuits.extension(points)
         with self._meter.measure("party", "garble") as traffic:
-            self._peer.garble(StepCall(self._step, extension, circuits.tables_bytes, circuits.take))
+            self._peer.garble(StepCall(self._step, extension, circuits.sizes.tables, circuits.take))
             traffic.sent += len(extension)
-            traffic.received += circuits.tables_bytes
+            traffic.received += circuits.sizes.tables
 
-    def _logits(self, keys: QueryKeys, message: bytes) -> NDArray[np.uint64]:
+    def _logits(self, keys: QueryKeys, public: bytes, queries: bytes) -> NDArray[np.uint64]:
         """This side's shares of the logits, (teachers, queries, classes)."""
         teachers, classes = self._circuits.teachers, self._session.plan.classes
         size = keys.reply_bytes(teachers * classes)
         reply = bytearray()
         with self._meter.measure("party", "evaluate") as traffic:
-            self._peer.evaluate(StepCall(self._step, message, size, reply.extend))
-            traffic.sent += len(message)
+            self._peer.evaluate(StepCall(self._step, public, size, reply.extend, queries))
+            traffic.sent += len(public) + len(queries)
             traffic.received += size
         with self._meter.measure("none", "decrypt"):
             shares = keys.decrypt(bytes(reply), self._ticket.read.size)
@@ -90,7 +92,7 @@ class Exchange:
     def _compare(self, logits: NDArray[np.uint64]) -> bytes:
         labels = bytearray()
         correction = self._circuits.correction(logits)
-        call = StepCall(self._step, correction, self._circuits.labels_bytes, labels.extend)
+        call = StepCall(self._step, correction, self._circuits.sizes.labels, labels.extend)
         with self._meter.measure("party", "compare") as traffic:
             self._peer.compare(call)
             traffic.sent += len(correction)

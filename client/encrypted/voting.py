@@ -10,7 +10,7 @@ from client.encrypted.exchange import Exchange
 from client.encrypted.room import Room
 from client.meter import Meter
 from client.votes import Votes, collect
-from common.crypto.ckks.parameters import Head
+from common.crypto.logits import Head
 from common.sharing.ring import RingArray
 from common.telemetry.context import carrying
 
@@ -52,7 +52,7 @@ class EncryptedVoting:
             head = self._heads[site]
             circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
             peer = self._peers.parties[site]
-            with self._room.taken(circuits.tables_bytes):
+            with self._room.taken(circuits.sizes.tables):
                 exchange = Exchange(peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 

@@ -4,13 +4,13 @@ import math
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from common.cli import write_json
 from common.errors import ErrorCode, OstrakaError
 from common.privacy import ORDERS
 from common.privacy import epsilon as converted
 from common.privacy.inputs import InputError
+from common.screen import Screen
 
 
 def calibrate(
@@ -27,7 +27,7 @@ def calibrate(
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"No noise gives this label-DP, {exc}.") from exc
     charged = converted([order / sigma**2 for order in ORDERS], ORDERS, delta)
     if json != "-":
-        Console(soft_wrap=True).print(
+        Screen(soft_wrap=True).print(
             f"A sigma of {math.ceil(1000 * sigma) / 1000} records makes one release of all clusters "
             f"({epsilon:g}, {delta:g})-label-DP; a ledger, which also adds up other releases, "
             f"charges epsilon {charged:.4g} for it."

@@ -74,11 +74,10 @@ def _notion(figures: Mapping[str, Any]) -> str:
         return "Nothing was asked, and nothing was charged."
     what = "the label of one record, of known features," if figures["adjacency"] == "label" else "one record"
     worst = figures["epsilon_is"].replace("worst_case", "worst-case")
-    text = (
-        f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and means "
-        f"{figures['notion']}: what a party's releases tell of {what} at worst."
-    )
-    return f"{text} {unguaranteed(figures['unguaranteed'])}" if figures["unguaranteed"] else text
+    text = f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and"
+    if figures["unguaranteed"]:
+        return f"{text} protects no record. {unguaranteed(figures['unguaranteed'])}"
+    return f"{text} means {figures['notion']}: what a party's releases tell of {what} at worst."
 
 
 def _rounds(figures: Mapping[str, Any]) -> Iterable[str]:

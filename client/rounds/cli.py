@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from client import learning_options as learning
 from client import report, tables
@@ -18,6 +17,7 @@ from common.cli import write_json
 from common.mechanism import Interactive, invalid_plan
 from common.mechanism.arguments import make_mechanism
 from common.planning import options as given
+from common.screen import Screen
 from common.telemetry import progress
 
 INTERRUPTED = 130
@@ -106,7 +106,7 @@ def learn(
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     figures = report.report(out, delta=delta)
-    tables.show(figures, Console(stderr=True))
+    tables.show(figures, Screen(stderr=True))
     write_page(figures, out / PAGE_FILE)
     _tell(result)
     write_json(figures, json)

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import nn
 
 from client.students.neural import Neural
 from client.students.registry import STUDENTS, student_class
+from common.archives import check_zip
 from common.errors import ErrorCode, OstrakaError
 from common.files import replace_durably
 from common.learning.data import Scaling
@@ -151,6 +153,7 @@ def _parsed_skops(content: bytes, path: Path) -> Any:
     import skops.io
 
     try:
+        check_zip(BytesIO(content))
         return skops.io.loads(content, trusted=list(TRUSTED))
     except Exception as exc:  # skops lets errors of every kind through for files that are not its own
         raise unusable(path, "it is no skops file of trusted types") from exc

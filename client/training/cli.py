@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from client.training.joining import TrainingOptions
@@ -13,6 +12,7 @@ from client.training.leading import TrainingReport
 from client.training.leading import lead as lead_training
 from common.cli import write_json
 from common.notions import NOTIONS
+from common.screen import Screen
 from common.telemetry import progress
 
 
@@ -94,7 +94,7 @@ def lead(
 
 
 def _show(report: TrainingReport) -> None:
-    console = Console()
+    console = Screen()
     fewest = min(report.taking_part)
     console.print(f"All teachers learned for {report.rounds} rounds, at least {fewest} parties in each sum.")
     if report.stopped is not None:

@@ -1,16 +1,15 @@
-"""What two parties compute on secret words, and how large their messages are."""
+"""What two parties compute on secret words."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
 from common.crypto.blocks import BLOCK_BYTES
 from common.crypto.gates import Gates, Wires
-from common.crypto.ot_extension import extension_bytes
 from common.crypto.plain import PlainGates, plain_word
 
 Opening = Literal["shares", "evaluator", "both"]
@@ -21,19 +20,6 @@ WORD_BYTES = 4
 SHARE_BYTES = 4
 AND_BYTES = 2 * BLOCK_BYTES
 """A garbled AND gate: two half-gates (Zahur, Rosulek and Evans 2015)."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Bytes of every message of a garbling; they depend on nothing secret."""
-
-    point: int
-    points: int
-    extension: int
-    tables: int
-    correction: int
-    labels: int
-    returned: int
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class Circuit:
         if not 1 <= self.words <= self.garbler_words:
             raise ValueError("the evaluator has a word or more, and the garbler another half for each")
 
-    @property
+    @cached_property
     def ands(self) -> int:
         """AND gates an instance, counted by building it in the clear."""
         gates = PlainGates()
@@ -75,27 +61,18 @@ class Circuit:
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of an instance's tables: its gates, then what opens its outputs."""
-        return self.ands * AND_BYTES + self.opening_bytes
+        """Bytes of an instance's tables: its gates, then what turns its outputs into shares."""
+        return self.ands * AND_BYTES + self.share_bytes
 
     @property
-    def opening_bytes(self) -> int:
-        """Bytes that open an instance's outputs: a share's correction each, or packed colours."""
-        return self.outputs * SHARE_BYTES if self.opening == "shares" else (self.outputs + 7) // 8
+    def share_bytes(self) -> int:
+        """Bytes of an instance's corrections of shares, none where outputs open."""
+        return self.outputs * SHARE_BYTES if self.opening == "shares" else 0
 
-    def sizes(self, instances: int) -> Sizes:
-        """Bytes of every message of a garbling of so many instances."""
-        choices = instances * self.words * self.word_bits
-        inputs = instances * self.garbler_words * self.word_bits
-        return Sizes(
-            point=POINT_BYTES,
-            points=POINTS_BYTES,
-            extension=extension_bytes(choices),
-            tables=instances * self.table_bytes,
-            correction=instances * self.words * WORD_BYTES,
-            labels=inputs * BLOCK_BYTES,
-            returned=instances * self.outputs * BLOCK_BYTES if self.opening == "both" else 0,
-        )
+    @property
+    def colour_bytes(self) -> int:
+        """Bytes of the packed colours that open an instance's outputs, none where they become shares."""
+        return 0 if self.opening == "shares" else (self.outputs + 7) // 8
 
     def in_the_clear(self, words: NDArray[Any], garbler_words: NDArray[Any]) -> NDArray[np.bool_]:
         """The outputs (instances, outputs) for words (instances, words) and (instances, garbler_words)."""

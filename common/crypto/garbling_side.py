@@ -9,20 +9,12 @@ from common.crypto import ot_extension
 from common.crypto.base_ot import POINT_BYTES, receive
 from common.crypto.binding import derive
 from common.crypto.blocks import Blocks, active, delta_of, to_bytes
-from common.crypto.circuit import Circuit
+from common.crypto.computation import Computation, Part
 from common.crypto.garbling import Garbler
 from common.crypto.gates import Wires
+from common.crypto.messages import check_size, mask_of, out_of_order, wires_of, words_of
 from common.crypto.once import Once
 from common.crypto.outputs import Shares, colour_table, garbled_shares, returned_bits
-from common.crypto.parts import (
-    Part,
-    check_size,
-    mask_of,
-    out_of_order,
-    parts_of,
-    wires_of,
-    words_of,
-)
 from common.crypto.plain import split
 from common.crypto.stream import Stream
 
@@ -34,20 +26,19 @@ class Garbling:
     Every message is answered for one content only: another is refused with `crypto.refused`.
     """
 
-    def __init__(self, circuit: Circuit, instances: int, seed: bytes, binding: bytes) -> None:
+    def __init__(self, computation: Computation, seed: bytes, binding: bytes) -> None:
         """Prepare a computation.
 
         Args:
-            circuit: what is computed.
-            instances: how many times, at least 1.
+            computation: what is computed, and how many times.
             seed: 32 fresh bytes; computations with other bindings may share it.
             binding: what the computation belongs to, from `binding`.
         """
-        self._circuit = circuit
-        self._instances = instances
-        self._sizes = circuit.sizes(instances)
+        self._computation = computation
+        self._circuit = computation.circuit
+        self._sizes = computation.sizes
         self._binding = binding
-        self._seed = derive(binding, "garbling", seed)
+        self._seed = derive(binding, "seed of the garbling", seed)
         self._delta = delta_of(Stream(self._seed, "delta").blocks())
         self._delta_bits = np.unpackbits(np.frombuffer(to_bytes(self._delta), np.uint8), bitorder="little")
         self._context = b""
@@ -58,6 +49,17 @@ class Garbling:
         self._once_point = Once("point of the base transfers")
         self._once_extension = Once("transfer of labels")
         self._once_words = Once("correction")
+
+    @property
+    def context(self) -> bytes:
+        """What everything after the base transfers is bound to, 32 bytes.
+
+        A hash of the binding, of the evaluator's point and of the garbler's, which came after and are
+        uniform: the evaluator has no say in it. Raises `batch.out_of_order` before the base transfers.
+        """
+        if self._keys is None:
+            raise out_of_order("the base transfers")
+        return self._context
 
     def points(self, point: bytes) -> bytes:
         """The base transfers' points for the evaluator's point; delta's bits are the choices.
@@ -84,16 +86,18 @@ class Garbling:
         check_size("transfer of labels", extension, self._sizes.extension)
         self._once_extension.admit(extension)
         if self._columns is None:
-            rows = self._instances * self._circuit.words * self._circuit.word_bits
+            rows = self._computation.transfers
             self._columns = ot_extension.accept(extension, rows, self._keys, self._delta_bits, self._context)
 
     def tables(self) -> Iterator[bytes]:
         """The garbled tables, part after part, made as they are asked for."""
         self._accepted()
-        return (self._garble(part) for part in parts_of(self._instances))
+        return (self._garble(part) for part in self._computation.parts())
 
     def labels(self, correction: bytes, own: NDArray[np.uint64]) -> bytes:
         """The labels of the garbler's words, after the evaluator's correction is added to the first of them.
+
+        Behind them the colours of the outputs, where they open: not before the evaluator's words are fixed.
 
         Args:
             correction: the evaluator's, uniform whatever its words are.
@@ -104,17 +108,19 @@ class Garbling:
                 before, or for other words: a second label of a wire would give both away.
         """
         self._accepted()
-        offsets = words_of(correction, self._instances, self._circuit)
+        check_size("correction", correction, self._sizes.correction)
+        offsets = words_of(correction, self._circuit)
         words = own.astype(np.uint64)
         words[:, : self._circuit.words] += offsets
         words &= mask_of(self._circuit)
         self._once_words.admit(correction, words.tobytes())
-        return b"".join(self._active_labels(part, words) for part in parts_of(self._instances))
+        labels = b"".join(self._active_labels(part, words) for part in self._computation.parts())
+        return labels if self._circuit.opening == "shares" else labels + colour_table(self._output_labels())
 
-    def shares(self) -> Shares:
-        """The garbler's shares of the outputs in Z_2^32, (instances, outputs), where none opens."""
+    def shares(self) -> list[Shares]:
+        """The garbler's shares of the outputs in Z_2^32, (instances, outputs) for each circuit."""
         self._finish()
-        return np.concatenate([self._shares[part.number] for part in parts_of(self._instances)])
+        return self._computation.by_circuit(self._shares[part.number] for part in self._computation.parts())
 
     def opened(self, returned: bytes) -> NDArray[np.bool_]:
         """The output bits (instances, outputs) for which the evaluator returned its labels.
@@ -123,9 +129,7 @@ class Garbling:
             OstrakaError: `message.invalid` for another size, `crypto.refused` for a label that is none of its
                 wire's.
         """
-        self._finish()
-        wires = np.concatenate([self._outputs[part.number] for part in parts_of(self._instances)])
-        return returned_bits(Garbler(self._delta, self._context, 0), wires, returned)
+        return returned_bits(Garbler(self._delta, self._context, 0), self._output_labels(), returned)
 
     def _accepted(self) -> NDArray[np.uint8]:
         if self._columns is None:
@@ -136,24 +140,26 @@ class Garbling:
         """Garbles what nobody asked the tables of."""
         self._accepted()
         kept = self._shares if self._circuit.opening == "shares" else self._outputs
-        for part in parts_of(self._instances):
+        for part in self._computation.parts():
             if part.number not in kept:
                 self._garble(part)
 
+    def _output_labels(self) -> Wires:
+        """The labels of 0 of the outputs, (instances, outputs, 2)."""
+        self._finish()
+        return np.concatenate([self._outputs[part.number] for part in self._computation.parts()])
+
     def _garble(self, part: Part) -> bytes:
-        circuit = self._circuit
+        circuit = part.circuit
         rows = part.slice(circuit.words * circuit.word_bits)
         theirs = wires_of(ot_extension.labels(self._accepted(), rows.start, rows.stop), circuit)
         garbler = Garbler(self._delta, self._context, part.number)
         outputs = circuit.build(garbler, theirs, self._own_labels(part))
-        return garbler.tables() + self._opening(garbler, outputs, part)
-
-    def _opening(self, garbler: Garbler, outputs: Wires, part: Part) -> bytes:
-        if self._circuit.opening == "shares":
+        if circuit.opening == "shares":
             self._shares[part.number], table = garbled_shares(garbler, outputs)
-            return table
+            return garbler.tables() + table
         self._outputs[part.number] = outputs
-        return colour_table(outputs)
+        return garbler.tables()
 
     def _own_labels(self, part: Part) -> Blocks:
         """The labels of 0 of the garbler's words, (word_bits, instances, garbler_words, 2)."""

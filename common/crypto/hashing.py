@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from common.crypto.binding import derive
 from common.crypto.blocks import BLOCK_BYTES, Blocks
 
-_PURPOSE = "garbling"
+_PURPOSE = "key of the garbling hash"
 
 
 class TweakedHash:

@@ -126,8 +126,9 @@ def accept(
 
 
 def labels(columns: NDArray[np.uint8], start: int, stop: int) -> Blocks:
-    """The labels of rows `start` to `stop`, multiples of 8 or the end: (stop - start, 2)."""
-    return rows_of(columns[:, start // 8 : -(-stop // 8)])[: stop - start]
+    """The labels of rows `start` to `stop`: (stop - start, 2)."""
+    before = start % 8
+    return rows_of(columns[:, start // 8 : -(-stop // 8)])[before : before + stop - start]
 
 
 def _parts(message: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

@@ -9,13 +9,14 @@
 | `evaluate` | <- labels | |
 | `returned` | labels of outputs, where both learn them -> | `opened` |
 
-All but the last two rows can happen before the evaluator knows its words. Sizes are `Circuit.sizes`. The
+The first three rows can happen before the evaluator knows its words. Sizes are `Computation.sizes`. The
 evaluator may deviate: then it learns nothing but a result for other words, which it could have given. The
 garbler is trusted to garble the circuit.
 """
 
 from common.crypto.binding import binding
+from common.crypto.computation import Computation
 from common.crypto.evaluating_side import Evaluation
 from common.crypto.garbling_side import Garbling
 
-__all__ = ["Evaluation", "Garbling", "binding"]
+__all__ = ["Computation", "Evaluation", "Garbling", "binding"]

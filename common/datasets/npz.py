@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from common.archives import UnpackingError, check_zip
 from common.datasets.classes import index_labels
 from common.datasets.consent import COLUMN
 from common.datasets.dataset import Dataset, from_arrays
@@ -16,14 +17,26 @@ from common.errors import ErrorCode, OstrakaError
 from common.storage import room_in
 
 Arrays = Mapping[str, NDArray[Any]]
+_DAMAGE = (
+    *(ValueError, OSError, EOFError, BadZipFile, AttributeError, TypeError),
+    *(MemoryError, RecursionError),
+)
+"""What NumPy raises for files that are not whole, or whose headers claim what is not there."""
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Every array of an .npz; raises `data.unreadable` for other files and for pickled objects."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, EOFError, BadZipFile, AttributeError, TypeError) as exc:
+        with path.open("rb") as file:
+            check_zip(file)
+            with np.load(file, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+    except UnpackingError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{path} is not read, {exc}: write it with numpy.savez, which does not compress.",
+        ) from exc
+    except _DAMAGE as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
             f"{path} is no .npz of plain arrays: write it with numpy.savez, without Python objects.",

@@ -8,11 +8,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from common.archives import UnpackingError, check_unpacked
 from common.datasets.classes import index_labels
 from common.datasets.consent import COLUMN
 from common.datasets.dataset import Dataset, from_arrays
 from common.datasets.label_columns import zeros_and_ones
 from common.errors import ErrorCode, OstrakaError
+
+FLOAT_BYTES = 4
+"""What a value takes at least, once it is read."""
 
 
 def read_table(path: Path) -> pa.Table:
@@ -20,9 +24,16 @@ def read_table(path: Path) -> pa.Table:
     import pyarrow.csv
     import pyarrow.parquet
 
-    reader = pyarrow.csv.read_csv if path.suffix == ".csv" else pyarrow.parquet.read_table
     try:
-        return reader(path)
+        if path.suffix == ".csv":
+            return pyarrow.csv.read_csv(path)
+        claimed = pyarrow.parquet.read_metadata(path)
+        check_unpacked(claimed.num_rows * claimed.num_columns * FLOAT_BYTES, path.stat().st_size)
+        return pyarrow.parquet.read_table(path)
+    except UnpackingError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE, f"{path} is not read, {exc}: write it as .csv or .npz."
+        ) from exc
     except (pa.ArrowException, OSError) as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
@@ -19,6 +19,7 @@ from common.identity.identity import Identity, check_name
 from common.identity.issued import Issued, read_issued, record
 from common.identity.keys import PublicKey, write_key, write_keys, write_new
 from common.identity.requests import SigningRequest
+from common.identity.unreadable import UNREADABLE
 
 CA_KEY = "ca.key"
 CA_DAYS = 3650
@@ -52,7 +53,7 @@ class CertificateAuthority:
         try:
             key = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), password=None)
             certificate = x509.load_pem_x509_certificate((folder / CA_CERT).read_bytes())
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, *UNREADABLE) as error:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
                 f"Cannot read a CA in {folder}; name the `ca` folder made by `ostraka provision`.",
@@ -119,6 +120,10 @@ class CertificateAuthority:
                 " it with the CA of its own federation.",
             )
         return b"".join(self._certify(request.identity, request.tls_key, request.signing_key, clock, days))
+
+    def seal(self, context: bytes, payload: bytes) -> bytes:
+        """Sign what is no certificate, for `context` alone; ECDSA with SHA-256, DER."""
+        return self.key.sign(context + b"\0" + payload, ec.ECDSA(hashes.SHA256()))
 
     def issued(self) -> list[Issued]:
         """Everything this CA recorded as issued, the oldest first."""

@@ -15,6 +15,7 @@ from common.identity.crl import CRL
 from common.identity.identity import Identity, identity_of
 from common.identity.keys import SIGNING_KEY, TLS_KEY
 from common.identity.revocation import Revocations
+from common.identity.unreadable import UNREADABLE
 from common.identity.validity import check_certificate
 from protos.ostraka.v1 import common_pb2
 
@@ -87,7 +88,7 @@ class Credentials:
             tls, signing = (x509.load_pem_x509_certificate(pem) for pem in (pems[1], pems[3]))
             keys = [serialization.load_pem_private_key(pem, password=None) for pem in (pems[0], pems[2])]
             x509.load_pem_x509_certificate(pems[4])
-        except (ValueError, TypeError) as error:
+        except UNREADABLE as error:
             raise _unfit(folder, "hold a key or certificate that cannot be read") from error
         if [key.public_key() for key in keys] != [tls.public_key(), signing.public_key()]:
             raise _unfit(folder, "hold a key that does not belong to its certificate")

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity.certificates import time_of
+from common.identity.unreadable import UNREADABLE
 
 CRL = "crl.pem"
 CRL_DAYS = 365
@@ -78,7 +78,7 @@ def read_crl(pem: bytes, ca_pem: bytes) -> RevocationList:
         number, until = _number(found), found.next_update_utc
         serials = frozenset(entry.serial_number for entry in found)
         genuine = found.issuer == ca.subject and found.is_signature_valid(key)
-    except (ValueError, TypeError, UnsupportedAlgorithm, x509.ExtensionNotFound) as error:
+    except UNREADABLE as error:
         raise OstrakaError(
             ErrorCode.IDENTITY_INVALID,
             "The revocation list cannot be read; give the crl.pem that `ostraka provision revoke` wrote.",

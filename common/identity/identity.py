@@ -9,6 +9,7 @@ from cryptography import x509
 from pydantic import StringConstraints
 
 from common.errors import ErrorCode, OstrakaError
+from common.identity.unreadable import UNREADABLE
 
 SCHEME = "ostraka://"
 DNS_LABEL = r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"
@@ -95,7 +96,7 @@ def identity_of(certificate: x509.Certificate | x509.CertificateSigningRequest) 
     """
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
+    except UNREADABLE:
         return Identity.parse("")
     uris = names.get_values_for_type(x509.UniformResourceIdentifier)
     return Identity.parse(uris[0] if len(uris) == 1 else "")

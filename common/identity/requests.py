@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
@@ -13,6 +12,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity.certificates import as_fingerprint, name_of
 from common.identity.identity import Identity, identity_of
 from common.identity.keys import PrivateKey, write_keys, write_new
+from common.identity.unreadable import UNREADABLE
 
 REQUEST = "request.pem"
 
@@ -76,7 +76,7 @@ def read_request(pem: bytes) -> SigningRequest:
         tls, signing = (x509.load_pem_x509_csr(part) for part in parts)
         keys = tls.public_key(), signing.public_key()
         signed = tls.is_signature_valid and signing.is_signature_valid
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+    except UNREADABLE as error:
         raise _invalid("cannot be read") from error
     if not signed:
         raise _invalid("is not signed with the keys it names")

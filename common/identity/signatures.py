@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from google.protobuf.message import DecodeError, Message
 
@@ -11,7 +11,9 @@ from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
 from common.identity.identity import Identity, Role, identity_of
 from common.identity.revocation import Revocations
+from common.identity.unreadable import UNREADABLE
 from common.identity.validity import check_certificate
+from common.message_limits import check_limits
 from protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)
@@ -74,7 +76,10 @@ def read_signed(
     invalid: ErrorCode,
     revocations: Revocations | None = None,
 ) -> M:
-    """Fill `message` from what exactly `signer` signed, and return it; raises as `verify_signed`."""
+    """Fill `message` from what exactly `signer` signed, and return it.
+
+    Raises as `verify_signed`, and `message.too_large` for lists and texts beyond their limits.
+    """
     verify_signed(
         signed,
         context,
@@ -92,6 +97,7 @@ def read_signed(
         raise OstrakaError(
             invalid, f"What {signer.uri} signed cannot be read: use the same version everywhere."
         ) from error
+    check_limits(message)
     return message
 
 
@@ -99,7 +105,7 @@ def _signer(signed: common_pb2.Signed, invalid: ErrorCode) -> tuple[x509.Certifi
     try:
         certificate = x509.load_der_x509_certificate(signed.certificate_der)
         key = certificate.public_key()
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except UNREADABLE as error:
         raise _refusal(invalid, "The signer's certificate cannot be read") from error
     if not isinstance(key, Ed25519PublicKey):
         raise _refusal(invalid, "The signer's certificate is not for signing")

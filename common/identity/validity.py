@@ -5,6 +5,7 @@ from cryptography.exceptions import InvalidSignature
 
 from common.clock import Clock
 from common.errors import ErrorCode, OstrakaError
+from common.identity.unreadable import UNREADABLE
 
 
 def check_certificate(
@@ -44,7 +45,7 @@ def check_not_expired(certificate: x509.Certificate, clock: Clock, *, whose: str
 def _check_issuer(certificate: x509.Certificate, ca: x509.Certificate, whose: str) -> None:
     try:
         certificate.verify_directly_issued_by(ca)
-    except (InvalidSignature, ValueError, TypeError) as error:
+    except (InvalidSignature, *UNREADABLE) as error:
         raise OstrakaError(
             ErrorCode.IDENTITY_FOREIGN,
             f"{whose} was not issued by this federation's CA; use the folder that `ostraka provision` made"

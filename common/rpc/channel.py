@@ -12,7 +12,10 @@ from common.rpc.traced import Traced
 from common.rpc.watcher import Target, Watcher
 from common.telemetry.tracing import traced
 
+CONNECT_MS = 10_000
+"""How long an attempt to connect may take: several round trips, and more where packets are lost."""
 RECONNECT_MS = (200, 2000)
+"""The first and the longest pause between two attempts that failed."""
 
 
 def open_channel(
@@ -66,7 +69,8 @@ def _options(address: str) -> list[tuple[str, str | int]]:
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_http_proxy", int(not is_loopback(address))),
         ("grpc.initial_reconnect_backoff_ms", first),
-        ("grpc.min_reconnect_backoff_ms", first),
+        # Despite its name gRPC takes this as the deadline of one whole attempt.
+        ("grpc.min_reconnect_backoff_ms", CONNECT_MS),
         ("grpc.max_reconnect_backoff_ms", longest),
         *keepalive.calling(),
     ]

@@ -1,6 +1,7 @@
 """The one place where calls are admitted and errors become statuses."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn, cast
 
 import grpc
@@ -11,29 +12,38 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Role
 from common.rpc.calls import Calls
 from common.rpc.expiry import Reminder
-from common.rpc.handlers import Handler, behaviour_of, maker_of
-from common.rpc.peers import check_peer
+from common.rpc.handlers import Handler, behaviour_of
+from common.rpc.health import PROMPT
+from common.rpc.limits import CallLimits, Places, Waits
+from common.rpc.peers import check_peer, peer_identity
+from common.rpc.requests import admitted, limited
 from common.rpc.status import to_status
 from common.storage import is_full, storage_full
 
 
 class Gate(grpc.ServerInterceptor):
-    """Checks every caller's federation, role and certificate, and reports every error with a stable code."""
+    """Checks every caller's federation, role and certificate, and the size of what it sends.
+
+    Every error is reported with a stable code.
+    """
 
     def __init__(
         self,
         roles: Mapping[str, frozenset[Role]],
         federation: str | None,
+        limits: CallLimits,
         calls: Calls | None = None,
         reminder: Reminder | None = None,
     ) -> None:
         """Admit by `roles` (full method name to roles) and `federation`; None admits every federation.
 
-        `calls` refuses revoked callers and cuts their calls; `reminder` warns of own certificates while calls
-        come in. A server without certificates has neither.
+        `limits` bound what one site holds. `calls` refuses revoked callers and cuts their calls; `reminder`
+        warns of own certificates while calls come in. A server without certificates has neither.
         """
         self._roles = roles
         self._federation = federation
+        self._waits = Waits(limits)
+        self._places, self._prompt = Places(limits), Places(limits)
         self._calls = calls
         self._reminder = reminder
 
@@ -42,45 +52,62 @@ class Gate(grpc.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], "Handler | None"],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "Handler | None":
-        """Wrap the call's handler."""
-        handler = continuation(handler_call_details)
-        method = handler_call_details.method
-        return None if handler is None else _wrapped(handler, lambda context: self._check(context, method))
+        """Wrap the call's handler in one that takes a stream, also where one message is all that comes.
 
-    def _check(self, context: grpc.ServicerContext, method: str) -> None:
+        gRPC keeps a thread waiting for a single message before any handler runs; here a caller is known, and
+        its calls are counted, before anything is waited for.
+        """
+        handler = continuation(handler_call_details)
+        return None if handler is None else self._wrapped(handler, handler_call_details.method)
+
+    def _wrapped(self, handler: Handler, method: str) -> Handler:
+        inner = behaviour_of(handler)
+        read: Callable[[Iterator[Any]], Any] = iter if handler.request_streaming else _only
+
+        def answer(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
+            try:
+                with self._entered(context, method) as site:
+                    return inner(read(admitted(self._waits.messages(requests, context, site))), context)
+            except Exception as error:
+                _abort(context, error)
+
+        def stream(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+            try:
+                with self._entered(context, method) as site:
+                    messages = admitted(self._waits.messages(requests, context, site))
+                    yield from inner(read(messages), context)
+            except Exception as error:
+                _abort(context, error)
+
+        deserialize = limited(method, handler.request_deserializer)
+        if handler.response_streaming:
+            return grpc.stream_stream_rpc_method_handler(stream, deserialize, handler.response_serializer)
+        return grpc.stream_unary_rpc_method_handler(answer, deserialize, handler.response_serializer)
+
+    @contextmanager
+    def _entered(self, context: grpc.ServicerContext, method: str) -> Iterator[str]:
+        """Within the block a call that is allowed is under way; gives the caller's site."""
         if self._reminder is not None:
             self._reminder.remind()
         if self._calls is not None:
             self._calls.admit(context)
         check_peer(context, method, self._roles, self._federation)
+        site = peer_identity(context).site
+        with (self._prompt if method in PROMPT else self._places).place(site):
+            yield site
 
 
-def _wrapped(handler: Handler, check: Callable[[grpc.ServicerContext], None]) -> Handler:
-    inner = behaviour_of(handler)
-
-    def answer(request: Any, context: grpc.ServicerContext) -> Any:
-        try:
-            check(context)
-            return inner(request, context)
-        except Exception as error:
-            _abort(context, error)
-
-    def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-        try:
-            check(context)
-            yield from inner(request, context)
-        except Exception as error:
-            _abort(context, error)
-
-    return maker_of(handler)(
-        stream if handler.response_streaming else answer,
-        request_deserializer=handler.request_deserializer,
-        response_serializer=handler.response_serializer,
-    )
+def _only(messages: Iterator[Any]) -> Any:
+    """The message of a call that has one."""
+    for message in messages:
+        return message
+    raise OstrakaError(ErrorCode.MESSAGE_INVALID, "The call ended before its message came; send it again.")
 
 
 def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
-    if not context.is_active() or cast(Any, context).code() is not None:
+    """End a call with an error; gRPC logs what leaves a handler, but not that a caller hung up."""
+    hung_up = isinstance(error, grpc.RpcError) and not context.is_active()
+    if hung_up or cast(Any, context).code() is not None:
         raise error
     context.abort_with_status(to_status(_public(error)))
 

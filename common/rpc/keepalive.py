@@ -1,24 +1,33 @@
 """How both ends notice that a connection leads nowhere although nobody refuses it, as behind a cut cable."""
 
 EVERY_S = 15.0
-"""A caller that waits for a reply asks so often whether the other end is there."""
+"""Both ends ask so often whether the other one is there; a caller only while it waits for a reply."""
 ANSWER_S = 15.0
-"""For how long the other end may be silent then, before its calls count as unavailable."""
+"""For how long the other end may be silent then, before its calls are given up."""
 
 
 def calling() -> list[tuple[str, int]]:
     """A channel's options."""
-    return [
-        ("grpc.keepalive_time_ms", _ms(EVERY_S)),
-        ("grpc.keepalive_timeout_ms", _ms(ANSWER_S)),
-        ("grpc.http2.ping_timeout_ms", _ms(ANSWER_S)),
-        ("grpc.http2.max_pings_without_data", 0),
-    ]
+    return _asking()
 
 
 def serving() -> list[tuple[str, int]]:
-    """A server's options: it lets callers ask twice as often as ours do."""
-    return [("grpc.http2.min_ping_interval_without_data_ms", _ms(EVERY_S / 2))]
+    """A server's options: it asks its callers too, and lets them ask twice as often as ours do."""
+    return [
+        *_asking(),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", _ms(EVERY_S / 2)),
+    ]
+
+
+def _asking() -> list[tuple[str, int]]:
+    return [
+        ("grpc.keepalive_time_ms", _ms(EVERY_S)),
+        ("grpc.keepalive_timeout_ms", _ms(ANSWER_S)),
+        # Pings wait behind what is being sent, so that over a slow link answers take longer than silence may.
+        ("grpc.http2.ping_timeout_ms", _ms(EVERY_S + ANSWER_S)),
+        ("grpc.http2.max_pings_without_data", 0),
+    ]
 
 
 def _ms(seconds: float) -> int:

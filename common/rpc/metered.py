@@ -96,7 +96,7 @@ class _Call:
 
     def read(self, request: Any) -> Any:
         """The request, or the stream of it, seen as it is read."""
-        return self._came(request) if isinstance(request, Message) else map(self._came, request)
+        return map(self._came, request) if isinstance(request, Iterator) else self._came(request)
 
     def sent(self, reply: Any) -> Any:
         """A reply on its way out."""

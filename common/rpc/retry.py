@@ -19,6 +19,7 @@ def with_retries(
     base_s: float,
     sleep: Callable[[float], object],
     rng: random.Random,
+    late: bool = True,
 ) -> T:
     """Make a call up to `attempts` times, for as long as the other end is unavailable or late.
 
@@ -29,6 +30,7 @@ def with_retries(
             wait is random.
         sleep: waits for that many seconds.
         rng: draws the random half.
+        late: whether a call that was not answered in time is made again.
 
     Raises:
         grpc.RpcError: the last attempt's error, or the first that no retry can mend.
@@ -37,7 +39,7 @@ def with_retries(
         try:
             return call()
         except grpc.RpcError as error:
-            if not is_transient(error):
+            if not is_transient(error) or (is_late(error) and not late):
                 raise
         sleep(min(base_s * 2**attempt, LONGEST_S) * rng.uniform(0.5, 1.0))
     return call()
@@ -46,3 +48,8 @@ def with_retries(
 def is_transient(error: grpc.RpcError) -> bool:
     """Whether the same call may succeed later."""
     return isinstance(error, grpc.Call) and error.code() in TRANSIENT
+
+
+def is_late(error: grpc.RpcError) -> bool:
+    """Whether a call got no answer in its time."""
+    return isinstance(error, grpc.Call) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from common.clock import Clock
@@ -19,7 +19,9 @@ from common.rpc import keepalive
 from common.rpc.about import ABOUT_SERVICE, About
 from common.rpc.calls import CUT_EVERY_S, Calls
 from common.rpc.expiry import Reminder
+from common.rpc.health import Health, Prompt
 from common.rpc.interceptor import Gate
+from common.rpc.limits import THREADS, CallLimits
 from common.rpc.metered import Metered
 from common.rpc.peers import peer_identity
 from protos.ostraka.v1 import site_pb2_grpc
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from common.telemetry.rpc import RpcMetrics
 
 __all__ = ["BoundServer", "make_server", "peer_identity"]
-
-THREADS = 32
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ def make_server(
     insecure: bool = False,
     cut_every_s: float = CUT_EVERY_S,
     metrics: "RpcMetrics | None" = None,
+    limits: CallLimits = CallLimits(),  # noqa: B008
 ) -> BoundServer:
     """Bind a server to `listen`; it takes calls once started.
 
@@ -70,6 +71,7 @@ def make_server(
         insecure: serve without TLS, on loopback only; callers are then who they claim to be.
         cut_every_s: seconds after which calls under way are held against the revocation list again.
         metrics: where calls are counted, if anywhere.
+        limits: what the calls of one site may hold.
 
     Raises:
         OstrakaError: server.port_in_use, server.insecure_refused, config.invalid, or identity.* for own
@@ -81,7 +83,11 @@ def make_server(
         secured.check_valid(clock)
     server = grpc.server(
         ThreadPoolExecutor(THREADS),
-        interceptors=[Metered(metrics), _gate(credentials, secured, roles, clock, cut_every_s)],
+        interceptors=[
+            Prompt(THREADS),
+            Metered(metrics),
+            _gate(credentials, secured, roles, clock, cut_every_s, limits),
+        ],
         options=[("grpc.so_reuseport", 0), *keepalive.serving()],
     )
     for add in servicers:
@@ -101,12 +107,13 @@ def _gate(
     roles: Mapping[str, frozenset[Role]],
     clock: Clock,
     cut_every_s: float,
+    limits: CallLimits,
 ) -> Gate:
     federation = credentials.identity.federation if credentials else None
     if secured is None:
-        return Gate(roles, federation)
+        return Gate(roles, federation, limits)
     calls = Calls(secured.revocations, clock, cut_every_s=cut_every_s)
-    return Gate(roles, federation, calls, Reminder(secured, clock))
+    return Gate(roles, federation, limits, calls, Reminder(secured, clock))
 
 
 def _check_transport(credentials: Credentials | None, listen: str, insecure: bool) -> None:
@@ -123,9 +130,7 @@ def _check_transport(credentials: Credentials | None, listen: str, insecure: boo
 
 
 def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> health.HealthServicer:
-    status = health.HealthServicer()
-    for name in ("", *services):
-        status.set(name, health_pb2.HealthCheckResponse.SERVING)
+    status = Health(services)
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     names = (*sorted(services), health.SERVICE_NAME, reflection.SERVICE_NAME)
     reflection.enable_server_reflection(names, server)

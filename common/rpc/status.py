@@ -6,18 +6,24 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from common.errors import ErrorCode, OstrakaError, status_of
+from common.printable import shortened
 
 DOMAIN = "ostraka"
+LONGEST = 500
+"""Characters of a sentence at most: statuses travel in trailers, and callers drop those of more than 8 KB."""
 DETAILS_KEY = "grpc-status-details-bin"
 
 
 def to_status(error: OstrakaError) -> grpc.Status:
-    """The status whose details carry the error's code and details as google.rpc.ErrorInfo."""
+    """The status whose details carry the error's code and details as google.rpc.ErrorInfo.
+
+    A sentence that is too long for what its caller named in it loses its middle; the advice at its end stays.
+    """
     info = error_details_pb2.ErrorInfo(reason=str(error.code), domain=DOMAIN, metadata=error.details)
     detail = any_pb2.Any()
     detail.Pack(info)
     number = code_pb2.Code.Value(status_of(error.code))
-    status = status_pb2.Status(code=number, message=error.message, details=[detail])
+    status = status_pb2.Status(code=number, message=shortened(error.message, LONGEST), details=[detail])
     return rpc_status.to_status(status)
 
 

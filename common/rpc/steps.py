@@ -29,11 +29,15 @@ class StepId:
         )
 
 
-def request_messages(step: StepId, data: bytes) -> Iterator[common_pb2.Step]:
-    """The stream that carries `data` to a server, with its digest."""
-    yield common_pb2.Step(header=step.header(len(data), hashlib.sha256(data).digest()))
-    for chunk in split(data):
-        yield common_pb2.Step(chunk=chunk)
+def request_messages(step: StepId, *parts: bytes) -> Iterator[common_pb2.Step]:
+    """The stream that carries `parts`, one after the other, to a server, with the digest of all."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    yield common_pb2.Step(header=step.header(sum(map(len, parts)), digest.digest()))
+    for part in parts:
+        for chunk in split(part):
+            yield common_pb2.Step(chunk=chunk)
 
 
 def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[common_pb2.Step]:

@@ -15,7 +15,7 @@ from common.rpc import call_error, open_channel
 from common.status.problem import Problem
 from protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2, site_pb2_grpc
 
-CALL_S = 5.0
+CALL_S = 10.0
 """How long a server has to answer, in seconds."""
 AT_ONCE = 16
 

@@ -1,17 +1,23 @@
-"""Logs on stderr, with the ids of what they are about; never with votes, shares, seeds or keys in them."""
+"""Logs on stderr, with the ids of what they are about; never with votes, shares, seeds or keys in them.
+
+Servers log in the threads that serve, so nothing here raises whatever is logged and wherever stderr goes.
+"""
 
 import logging
 import os
 import sys
 import traceback
 from collections.abc import MutableMapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
 from structlog.typing import Processor
 
 from common.errors import OstrakaError
+from common.printable import printable
 from common.telemetry.redaction import redacted
+from common.telemetry.stderr import Lines, write_line
 
 _HANDLER = "ostraka"
 Event = MutableMapping[str, Any]
@@ -20,17 +26,18 @@ Event = MutableMapping[str, Any]
 def configure_logging(level: int = logging.INFO) -> None:
     """Log events of `level` and above to stderr: for people on a terminal, else one JSON object a line.
 
-    What other libraries log at WARNING and above goes the same way. Call it before gRPC is imported, whose
-    own lines it silences unless GRPC_VERBOSITY is set: they say what OstrakaError says better.
+    What other libraries log at WARNING and above, or warn of, goes the same way. Call it before gRPC is
+    imported, whose own lines it silences unless GRPC_VERBOSITY is set: OstrakaError says the same better.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     rendered = _renderer()
     structlog.configure(
         processors=[*_prepared(), rendered],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        wrapper_class=_unfailing(level),
+        logger_factory=lambda *_: Lines(),
     )
     _follow_others(rendered, max(level, logging.WARNING))
+    logging.captureWarnings(True)
 
 
 def redact(_logger: Any, _method: str, event: Event) -> Event:
@@ -78,9 +85,37 @@ def _prepared() -> list[Processor]:
 
 
 def _renderer() -> Processor:
-    if sys.stderr.isatty():
-        return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    return structlog.processors.JSONRenderer()
+    if not sys.stderr.isatty():
+        return structlog.processors.JSONRenderer()
+    rendered = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    return lambda logger, method, event: rendered(logger, method, for_terminal(event))
+
+
+def for_terminal(event: Event) -> Event:
+    """An event as a terminal may show it: one line, its exceptions below, all of it printable.
+
+    Callers choose some of what is logged, and a terminal obeys what it is sent.
+    """
+    told = {printable(key): _shown(value) for key, value in event.items()}
+    if isinstance(causes := event.get("exception"), list):
+        told["exception"] = "\n".join(map(printable, causes))
+    return told
+
+
+def _shown(value: Any) -> Any:
+    """Text escaped; of everything else the renderer shows its `repr`, which is."""
+    return printable(value) if isinstance(value, str) else value
+
+
+def _unfailing(level: int) -> type[Any]:
+    """A logger of events of `level` and above that loses what cannot be written."""
+
+    class Unfailing(structlog.make_filtering_bound_logger(level)):  # type: ignore[misc]
+        def _proxy_to_logger(self, *args: Any, **event: Any) -> Any:
+            with suppress(Exception):
+                return super()._proxy_to_logger(*args, **event)
+
+    return Unfailing
 
 
 class _ToStderr(logging.Handler):
@@ -88,12 +123,15 @@ class _ToStderr(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; a message that does not fit its arguments is written without them."""
+        with suppress(Exception):
+            write_line(self._line(record))
+
+    def _line(self, record: logging.LogRecord) -> str:
         told = logging.makeLogRecord(record.__dict__ | {"args": redacted_arguments(record.args)})
         try:
-            line = self.format(told)
-        except (TypeError, ValueError):
-            line = self.format(logging.makeLogRecord(record.__dict__ | {"args": None}))
-        print(line, file=sys.stderr)
+            return self.format(told)
+        except Exception:
+            return self.format(logging.makeLogRecord(record.__dict__ | {"args": None}))
 
 
 def redacted_arguments(args: Any) -> Any:

@@ -12,8 +12,8 @@ DEVICES = ("cpu", "cuda")
 EXTRAS = {"guardian": ("postgres", "console", "otel"), "party": ("otel",), "client": ("otel",)}
 LEFT_OUT = {
     "guardian": {"pyarrow", "safetensors", "scikit-learn", "skops", "tenseal", "torch"},
-    "party": {"alembic", "matplotlib", "opendp", "python-flint", "sqlalchemy"},
-    "client": {"alembic", "opendp", "python-flint", "sqlalchemy"},
+    "party": {"alembic", "matplotlib", "opendp", "sqlalchemy"},
+    "client": {"alembic", "opendp", "sqlalchemy"},
 }
 
 

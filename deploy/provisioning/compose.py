@@ -2,6 +2,7 @@
 
 from common.config import SiteConfig, split_address
 from deploy.provisioning.federation_file import EVERYWHERE
+from deploy.provisioning.sealing import SEAL
 
 USER = "10001:10001"
 STOP_S = 40
@@ -11,7 +12,7 @@ HEAD = """\
 # Files of this folder are read-only inside.
 services:
   {role}:
-    image: ostraka-{image}:{version}
+    image: {image}
     command: {command}
     user: "{user}"
     read_only: true
@@ -58,8 +59,7 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
     """
     text = HEAD.format(
         role=site.role,
-        image=IMAGES[site.role],
-        version=f"{version}-cuda" if gpu else version,
+        image=image_of(site, version, gpu=gpu),
         command=COMMANDS[site.role],
         user=USER,
         stop_s=STOP_S,
@@ -72,10 +72,15 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
     return text + (GPU if gpu else "") + _tail(host_network=_needs_host(site.listen))
 
 
+def image_of(site: SiteConfig, version: str, *, gpu: bool) -> str:
+    """The image that a site's service runs."""
+    return f"ostraka-{IMAGES[site.role]}:{version}{'-cuda' if gpu else ''}"
+
+
 def bound_files(site: SiteConfig) -> tuple[str, ...]:
-    """What the container sees of the kit's folder."""
-    common = ("site.toml", "ca.crt")
-    return (*common, "task.toml", "data") if site.role in ("party", "query") else common
+    """What the container sees of the kit's folder: all that is sealed, and what the site puts there."""
+    kit = ("site.toml", "ca.crt", "crl.pem", "compose.yml", "README.md", SEAL)
+    return (*kit, "task.toml", "data") if site.role in ("party", "query") else kit
 
 
 def _bound(name: str) -> str:

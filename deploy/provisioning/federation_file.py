@@ -1,20 +1,25 @@
 """`federation.toml`: who takes part, and where each server is reached."""
 
-import tomllib
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from common.config import Address, Addresses, split_address, split_addresses
 from common.errors import ErrorCode, OstrakaError
 from common.identity import DnsLabel, Identity, Role
+from common.toml_files import TomlError, read_toml
 from common.validation import first_problem
 
 FEDERATION_FILE = "federation.toml"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
+MOST_SITES = Field(max_length=1000)
+"""Of one role."""
+_FILE = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
+RelativeFile = Annotated[str, StringConstraints(pattern=f"^{_FILE}(/{_FILE})*$", max_length=200)]
+"""A file below a folder, whose name means nothing to a shell."""
 
 
 class _Entry(BaseModel):
@@ -37,7 +42,7 @@ class GuardianEntry(_Entry):
     address: Addresses
     listen: Address = ""
     ledger: Literal["sqlite", "postgresql"] = "sqlite"
-    url_file: Path | None = None
+    url_file: RelativeFile | None = None
 
     @model_validator(mode="after")
     def _one_ledger(self) -> "GuardianEntry":
@@ -95,9 +100,9 @@ class FederationFile(BaseModel):
     federation: DnsLabel
     days: Annotated[int, Field(ge=1, le=3650)] = 365
     guardian: GuardianEntry
-    admin: tuple[AdminEntry, ...] = ()
-    party: tuple[PartyEntry, ...] = ()
-    query: tuple[QueryEntry, ...] = ()
+    admin: Annotated[tuple[AdminEntry, ...], MOST_SITES] = ()
+    party: Annotated[tuple[PartyEntry, ...], MOST_SITES] = ()
+    query: Annotated[tuple[QueryEntry, ...], MOST_SITES] = ()
 
     @model_validator(mode="after")
     def _fit_together(self) -> "FederationFile":
@@ -149,7 +154,7 @@ def load_federation(path: Path) -> FederationFile:
             that do not go together.
     """
     try:
-        return FederationFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return FederationFile.model_validate(read_toml(path))
     except OSError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -157,8 +162,8 @@ def load_federation(path: Path) -> FederationFile:
         ) from error
     except ValidationError as error:
         raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path}: {first_problem(error)}.") from error
-    except ValueError as error:
-        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} is no TOML: {error}; correct it.") from error
+    except TomlError as error:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{path} {error}; correct it.") from error
 
 
 def _endpoint(name: str, address: str, listen: str) -> Endpoint:

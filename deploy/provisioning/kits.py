@@ -1,4 +1,4 @@
-"""Writes a federation's CA and one startup kit per site and role, none of which holds a private key."""
+"""Writes a federation's CA and one startup kit per site and role, sealed and without a private key."""
 
 import json
 import shutil
@@ -28,6 +28,7 @@ from deploy.provisioning.federation_file import (
 from deploy.provisioning.folder import whole_folder
 from deploy.provisioning.provision import CA_FOLDER
 from deploy.provisioning.readme import readme
+from deploy.provisioning.sealing import seal_kit
 from deploy.provisioning.signing import revocation_list
 
 COMPOSE_FILE, README_FILE, DATA_FOLDER = "compose.yml", "README.md", "data"
@@ -130,13 +131,15 @@ def _write_kit(
     (site.folder / CA_CERT).write_bytes(pem)
     (site.folder / CRL).write_bytes(revocation_list(authority, clock))
     gpu = any(party.site == site.site and party.device == "cuda" for party in federation.party)
-    compose = compose_fragment(site, version("ostraka"), gpu=gpu and site.role == "party")
+    gpu = gpu and site.role == "party"
+    compose = compose_fragment(site, version("ostraka"), gpu=gpu)
     (site.folder / COMPOSE_FILE).write_text(compose, encoding="utf-8")
     url_file = federation.guardian.url_file if site.role == "guardian" else None
-    text = readme(site, str(url_file) if url_file else None)
+    text = readme(site, version("ostraka"), url_file, gpu=gpu)
     if site.role in ("party", "query"):
         (site.folder / DATA_FOLDER).mkdir()
     (site.folder / README_FILE).write_text(text, encoding="utf-8")
+    seal_kit(site.folder, authority)
     _open_to_all(site.folder)
 
 
@@ -152,7 +155,7 @@ def _tables(site: SiteConfig, federation: FederationFile) -> Iterator[str]:
         # What it listens on may be every interface, which is no address to send callers to.
         yield f"\n[ledger]\naddress = {json.dumps(split_addresses(federation.guardian.address)[0])}\n"
         if federation.guardian.url_file is not None:
-            yield f"url_file = {json.dumps(str(federation.guardian.url_file))}\n"
+            yield f"url_file = {json.dumps(federation.guardian.url_file)}\n"
     if site.role == "party":
         device = next(party.device for party in federation.party if party.site == site.site)
         if device == "cuda":

@@ -1,6 +1,9 @@
 """The README of a kit: from the kit to a running service in three commands."""
 
+import shlex
+
 from common.config import SiteConfig
+from deploy.provisioning.compose import image_of
 
 TITLES = {
     "guardian": "the guardian",
@@ -16,9 +19,11 @@ This kit holds no secret. Private keys are made here, in step 1, and never leave
 Before you begin, ask the federation's coordinator for the fingerprint of its CA **by another way than this
 kit came**, by telephone for example.{needs}
 
-With Docker, in this folder:
+With Docker, in this folder. What starts is what `compose.yml` says, so the first command checks the kit, with
+an image that you have from elsewhere:
 
 ```sh
+docker run --rm --network none -v "$PWD:/kit:ro" {image} site verify /kit --ca-fingerprint SHA256:...
 docker compose run --rm {role} site init /site --ca-fingerprint SHA256:...
 docker compose run --rm -T {role} site install /site - < certificates.pem
 {run_docker}
@@ -70,7 +75,7 @@ The ledger is in PostgreSQL. Write its URL, `postgresql+psycopg://USER:PASSWORD@
 here, readable by you alone; with Docker put it on the volume, too:
 
 ```sh
-docker compose run --rm -T --entrypoint sh guardian -c 'umask 077; cat > /site/{url_file}' < {url_file}
+docker compose run --rm -T --entrypoint sh guardian -c {keep} < {quoted}
 ```
 
 Further replicas get a copy of the whole site folder with its keys and `ledger.key`, and change `address` in
@@ -82,17 +87,26 @@ first start.
 """
 
 
-def readme(site: SiteConfig, url_file: str | None = None) -> str:
-    """The text for one site and role; `url_file` names the file with the URL of a guardian's database."""
+def readme(site: SiteConfig, version: str, url_file: str | None = None, *, gpu: bool = False) -> str:
+    """The text for one site and role.
+
+    Args:
+        site: what the kit's site.toml says.
+        version: of the images.
+        url_file: the file with the URL of a guardian's database.
+        gpu: whether the service gets a GPU.
+    """
     more = {"party": TRAIN, "query": LABEL, "guardian": LEDGER_KEY, "admin": ""}[site.role]
     if url_file is not None:
-        more = DATABASE.format(url_file=url_file) + more
+        keep = shlex.quote(f"umask 077; cat > {shlex.quote(f'/site/{url_file}')}")
+        more = DATABASE.format(url_file=url_file, keep=keep, quoted=shlex.quote(url_file)) + more
     docker, local = _running(site)
     return TEXT.format(
         site=site.site,
         title=TITLES[site.role],
         federation=site.federation,
         role=site.role,
+        image=image_of(site, version, gpu=gpu),
         needs=TASK if site.role in ("party", "query") else "",
         run_docker=docker,
         run_local=local,

@@ -14,11 +14,16 @@ PR_SET_PDEATHSIG = 1
 
 def main(parent: int, program: list[str]) -> None:
     """Bind this process's life to ``parent`` and replace it by ``program`` (absolute path first)."""
+    die_with(parent)
+    os.execv(program[0], program)  # noqa: S606
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel (Linux) kill this process when its parent ends; ends it at once where that is over."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
-    os.execv(program[0], program)  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -62,7 +62,11 @@ def simulate(
     enforce: Annotated[str | None, typer.Option(help="worst_case or data_dependent.")] = None,
     bound: Annotated[str | None, typer.Option(help="Of data-dependent costs; default exact.")] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Queries plain, or encrypted: ckks. Default plain.")
+        str | None,
+        typer.Option(
+            help="Queries plain, or encrypted: ckks, which all policies of the simulation then name: whoever"
+            " may ask so is trusted with the models. Default plain."
+        ),
     ] = None,
     tally: Annotated[str | None, typer.Option(help="aggregate or blind; default aggregate.")] = None,
     head: Annotated[

@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from client.options import ENCRYPTED_BATCH_SIZE
+from common.archives import check_zip_file
 
 TaskKind = Literal["single", "multilabel"]
 
@@ -63,8 +64,9 @@ def task_kind(data: str) -> TaskKind:
     if path.suffix != ".npz":
         return "single"
     try:
+        check_zip_file(path)
         with np.load(path, allow_pickle=False) as arrays:
             several = [arrays[name].ndim == 2 for name in ("y", "y_train") if name in arrays]
-    except (OSError, ValueError, EOFError, BadZipFile):
+    except (OSError, ValueError, EOFError, BadZipFile, MemoryError):
         return "single"
     return "multilabel" if any(several) else "single"

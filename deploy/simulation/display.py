@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from client import meter
 from client.bars import Bars
 from client.labelling import LabelResult
-from common.notions import NOTIONS
+from common.screen import Screen
 from deploy.simulation.counts import LabelCount
-from deploy.simulation.notions import bound_words, guarantee_words, notion
+from deploy.simulation.notions import bound_words, guarantee_words, notion, promise_words
 from deploy.simulation.quality import METRICS, Turn
 from deploy.simulation.report import Report, switch_words
 from deploy.simulation.together import training_words
@@ -48,14 +47,14 @@ class ProgressSteps:
 
 def show(report: Report, page: Path) -> None:
     """Print what was gained, every party's epsilon in both notions, and where the report is."""
-    console = Console()
+    console = Screen()
     settings = report.settings
     table = Table(
         "unit",
         f"{notion(report.bound)} ({bound_words(report.bound)})",
         "worst-case",
         "budget",
-        title=f"Epsilon ({NOTIONS[report.guarantee]}) at delta {settings.delta:g}, "
+        title=f"Epsilon ({promise_words(report.guarantee)}) at delta {settings.delta:g}, "
         f"enforced: {report.enforce}",
     )
     for unit in report.units:
@@ -106,7 +105,7 @@ def _turns(turns: Iterable[Turn]) -> Table:
 
 
 def _rounds(report: Report) -> Table:
-    worst = f"worst-case epsilon so far ({NOTIONS[report.guarantee]})"
+    worst = f"worst-case epsilon so far ({promise_words(report.guarantee)})"
     columns = ("mechanism", "answered", "by the student", worst, "accuracy", "balanced accuracy")
     table = Table("round", *columns, title="In rounds")
     for one in report.rounds:

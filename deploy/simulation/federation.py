@@ -24,6 +24,8 @@ GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"
 ANY_PORT = "127.0.0.1:0"
 GROUP = "all"
 READY_S = 120.0
+VOTES_MAY_TELL = "--stops-and-times-tell-votes"
+"""A simulation shows everything anyway, and waits for what the votes cost."""
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -35,6 +37,7 @@ class Federation:
         self._folder = folder
         self._settings = settings
         self._processes = processes
+        self._guardian: Child | None = None
 
     def site(self, name: str) -> Path:
         """The folder of one site."""
@@ -120,11 +123,17 @@ class Federation:
 
     def serve_guardian(self) -> Child:
         """Start the guardian, and tell everybody at which port it is."""
-        home = self._start("guardian", GUARDIAN)
+        home = self._start("guardian", GUARDIAN, VOTES_MAY_TELL)
+        self._guardian = home
         address = self._ready(home)
         for site in (*self._settings.sites, QUERY, ADMIN):
             self._configure(site, guardian=address)
         return home
+
+    def end_guardian(self) -> None:
+        """Stop the guardian, which first computes what every batch cost on its votes."""
+        if self._guardian is not None:
+            self._processes.end(self._guardian)
 
     def serve_parties(self) -> dict[str, Child]:
         """Start the parties with their trained teachers, and tell the querying party at which ports they are.
@@ -165,11 +174,10 @@ class Federation:
         together = ["--training", settings.training] if settings.together else []
         return ["party", "train", "--site", str(self.site(site)), *together]
 
-    def _start(self, group: str, site: str) -> Child:
+    def _start(self, group: str, site: str, *options: str) -> Child:
         ready = str(self._ready_file(site))
-        return self._processes.start(
-            Job(site, [group, "serve", "--site", str(self.site(site)), "--ready-file", ready])
-        )
+        serve = [group, "serve", "--site", str(self.site(site)), "--ready-file", ready]
+        return self._processes.start(Job(site, [*serve, *options]))
 
     def _ready(self, child: Child) -> str:
         return self._processes.wait_ready(child, self._ready_file(child.name), READY_S)

@@ -8,37 +8,46 @@ from string import Template
 from matplotlib.figure import Figure
 
 from client.page.parts import figure, row, share, style, tile
-from common.notions import NOTIONS
 from deploy.simulation import figures, plots
 from deploy.simulation.holdings import split_words
-from deploy.simulation.notions import bound_words, guarantee_words, notion
+from deploy.simulation.notions import bound_words, guarantee_words, notion, promise_words
 from deploy.simulation.quality import METRICS
 from deploy.simulation.report import Report, Unit, switch_words
 from deploy.simulation.together import training_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
+Plot = Callable[[Report], Figure]
+SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall time per step."))
 
 
 def render(report: Report) -> str:
     """The page, its plots inline as SVG images."""
+    return page(report, plots.draw)
+
+
+def page(report: Report, draw: Callable[[Plot, Report], str]) -> str:
+    """The page with plots as `draw` makes them, which is what takes long."""
+
+    def drawn(told: Iterable[tuple[Plot, str]]) -> str:
+        return "".join(figure(draw(plot, report), caption) for plot, caption in told)
+
     return Template(TEMPLATE.read_text()).substitute(
         style=style(),
         id=escape(report.id),
         summary=escape(_summary(report)),
         tiles="".join(tile(name, value) for name, value in _figures(report)),
         warning=escape(_warning(report)),
-        held=_plot(plots.holdings, report, _held(report)),
-        gained="".join(_plot(plot, report, caption) for plot, caption in _gained(report)),
-        quality="".join(_plot(plot, report, caption) for plot, caption in _quality(report)),
+        held=drawn([(plots.holdings, _held(report))]),
+        gained=drawn(_gained(report)),
+        quality=drawn(_quality(report)),
         compared="".join(map(row, _compared(report))),
         per_label="".join(map(row, _per_label(report))),
-        turns=_turns(report) + _rounds(report),
+        turns=drawn(_turns(report)),
         guarantee=escape(guarantee_words(report.guarantee, report.mechanism)),
-        cost=_plot(plots.epsilons, report, _cost(report)),
-        speed=_plot(plots.throughput, report, "Throughput while labelling.")
-        + _plot(plots.steps, report, "Wall time per step."),
+        cost=drawn([(plots.epsilons, _cost(report))]),
+        speed=drawn(SPEED),
         data_dependent=escape(data_dependent_heading(report)),
-        worst_case=escape(f"worst-case epsilon, {NOTIONS[report.guarantee]}"),
+        worst_case=escape(f"worst-case epsilon, {promise_words(report.guarantee)}"),
         mechanism=escape(_mechanism(report)),
         units="".join(row(_unit_cells(unit)) for unit in report.units),
         settings="".join(row((name, str(value))) for name, value in report.settings.model_dump().items()),
@@ -47,10 +56,10 @@ def render(report: Report) -> str:
 
 def data_dependent_heading(report: Report) -> str:
     """The name of a column of epsilons that the policy's bound gave, with that bound."""
-    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {NOTIONS[report.guarantee]}"
+    return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
 
 
-def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
+def _gained(report: Report) -> Iterable[tuple[Plot, str]]:
     yield plots.accuracy, "Accuracy on test records; released labels against the truth."
     if report.labels:
         yield plots.labels, "Answers for each label; unanswered: too close, or the session had ended."
@@ -59,7 +68,7 @@ def _gained(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
         yield plots.labels, "Queries of each true class; unanswered: too close, or the session had ended."
 
 
-def _quality(report: Report) -> Iterable[tuple[Callable[[Report], Figure], str]]:
+def _quality(report: Report) -> Iterable[tuple[Plot, str]]:
     yield figures.compared, "On test records: own data alone, with released labels, and all teachers."
     each = "label" if report.labels else "class"
     yield figures.balanced_accuracies, f"Balanced accuracy of each {each}."
@@ -80,20 +89,17 @@ def _per_label(report: Report) -> Iterable[tuple[str, ...]]:
 
 
 def _cost(report: Report) -> str:
-    return f"Epsilon ({NOTIONS[report.guarantee]}) of every unit over time, against its budget."
+    return f"Epsilon ({promise_words(report.guarantee)}) of every unit over time, against its budget."
 
 
-def _turns(report: Report) -> str:
-    if not report.turns:
-        return ""
-    caption = "Balanced accuracy of every querying party before and after its turn, in the order of turns."
-    return _plot(figures.turns, report, caption)
-
-
-def _rounds(report: Report) -> str:
-    if not report.rounds:
-        return ""
-    return _plot(figures.rounds, report, "The student on test records after each round of labels.")
+def _turns(report: Report) -> Iterable[tuple[Plot, str]]:
+    if report.turns:
+        caption = (
+            "Balanced accuracy of every querying party before and after its turn, in the order of turns."
+        )
+        yield figures.turns, caption
+    if report.rounds:
+        yield figures.rounds, "The student on test records after each round of labels."
 
 
 def _held(report: Report) -> str:
@@ -120,7 +126,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         largest = max(unit.epsilon_data_dependent for unit in report.units)
         worst = max(unit.epsilon_worst_case for unit in report.units)
         yield data_dependent_heading(report), f"{largest:.2f}"
-        yield f"worst-case epsilon, {NOTIONS[report.guarantee]}", f"{worst:.2f}"
+        yield f"worst-case epsilon, {promise_words(report.guarantee)}", f"{worst:.2f}"
     if report.training is not None and report.training.costs:
         yield "epsilon of training alone", f"{max(cost.epsilon for cost in report.training.costs):.2f}"
     if report.training is not None and report.training.guarantee == "none":
@@ -132,7 +138,7 @@ def _summary(report: Report) -> str:
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
         f"queries of {settings.data} by mechanism {report.mechanism.kind}, under budgets of epsilon "
-        f"({NOTIONS[report.guarantee]}) {_budgets(report)} at delta {settings.delta:g}; "
+        f"({promise_words(report.guarantee)}) {_budgets(report)} at delta {settings.delta:g}; "
         f"enforced: {report.enforce}; "
         f"{switch_words(report.encoding, report.tally, report.head)}. Student: {report.student}."
     )
@@ -179,7 +185,3 @@ def _unit_cells(unit: Unit) -> tuple[str, ...]:
         f"{unit.order:g}",
         unit.enforce,
     )
-
-
-def _plot(plot: Callable[[Report], Figure], report: Report, caption: str) -> str:
-    return figure(plots.draw(plot, report), caption)

@@ -1,11 +1,13 @@
 """What every epsilon of a report means, in words."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from client.options import Adjacency
 from common.mechanism import BOUND, AnyMechanism, RandRes
-from common.notions import NOTIONS
+from common.notions import NO_GUARANTEE, NOTIONS
 
+Guarantee: TypeAlias = Adjacency | Literal["none"]
+"""What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
 WORST_CASE = "worst-case (holds whatever the votes were)"
 DATA_DEPENDENT: dict[BOUND, str] = {
     "worst_case": WORST_CASE,
@@ -17,14 +19,21 @@ DATA_DEPENDENT: dict[BOUND, str] = {
 
 
 def notions(
-    bound: BOUND, adjacency: Adjacency
+    bound: BOUND, guarantee: Guarantee
 ) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
     """What each epsilon of the report means, in words."""
-    guarantee = NOTIONS[adjacency]
+    promise = promise_words(guarantee)
+    if guarantee == "none":
+        promise = f"if one record changed one vote: {promise}"
     return {
-        "epsilon_worst_case": f"{WORST_CASE}, {guarantee}",
-        "epsilon_data_dependent": f"{DATA_DEPENDENT[bound]}, {guarantee}",
+        "epsilon_worst_case": f"{WORST_CASE}, {promise}",
+        "epsilon_data_dependent": f"{DATA_DEPENDENT[bound]}, {promise}",
     }
+
+
+def promise_words(guarantee: Guarantee) -> str:
+    """What stands beside every epsilon."""
+    return NO_GUARANTEE if guarantee == "none" else NOTIONS[guarantee]
 
 
 def notion(bound: BOUND) -> str:
@@ -38,9 +47,11 @@ def bound_words(bound: BOUND) -> str:
     return f"{bound}, {directions[bound]}"
 
 
-def guarantee_words(adjacency: Adjacency, mechanism: AnyMechanism) -> str:
+def guarantee_words(guarantee: Guarantee, mechanism: AnyMechanism) -> str:
     """What the guarantee covers and what it does not, in sentences."""
-    if adjacency == "label":
+    if guarantee == "none":
+        return "No epsilon here protects a record: one can change every vote, and an epsilon counts one."
+    if guarantee == "label":
         pure = (
             f" A randomised label is by itself label-DP of epsilon {mechanism.epsilon:g} with delta 0."
             if isinstance(mechanism, RandRes)

@@ -11,7 +11,7 @@ from common.task import Task
 from deploy.simulation.asked import Asked
 from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
 from deploy.simulation.holdings import count_holdings
-from deploy.simulation.notions import notions
+from deploy.simulation.notions import Guarantee, notions, promise_words
 from deploy.simulation.quality import Quality, Round, Turn, mean_metrics
 from deploy.simulation.report import Charge, Report, Throughput, Unit
 from deploy.simulation.scene import LABEL_THE_POOL
@@ -56,6 +56,7 @@ def report_on(
     released = np.concatenate([one.released for one in asked])
     classes = () if task.multi_label else count_classes(task.classes, truth, released)
     labels = count_labels(task.classes, truth, released) if task.multi_label else ()
+    guarantee: Guarantee = "none" if settings.training == "ttac" else settings.adjacency
     before = mean_metrics([one.before for one in asked])
     after = mean_metrics([one.after for one in asked])
     return Report(
@@ -64,10 +65,10 @@ def report_on(
         settings=settings,
         task="multilabel" if task.multi_label else "single",
         mechanism=settings.plan_mechanism,
-        guarantee=settings.adjacency,
+        guarantee=guarantee,
         enforce=settings.enforce,
         bound=settings.charged_bound,
-        notions=notions(settings.charged_bound, settings.adjacency),
+        notions=notions(settings.charged_bound, guarantee),
         encoding=settings.encoding,
         tally=settings.tally,
         head=settings.teachers_head,
@@ -92,7 +93,7 @@ def report_on(
         holdings=count_holdings(settings.sites, split.shards, len(task.classes)),
         classes=classes,
         labels=labels,
-        units=tuple(_unit(unit, settings, outcome.started_unix_s) for unit in outcome.units),
+        units=tuple(_unit(unit, settings, guarantee, outcome.started_unix_s) for unit in outcome.units),
         seconds={step: round(value, 3) for step, value in seconds.items()},
         throughput=_throughput(asked, settings, seconds),
     )
@@ -119,7 +120,7 @@ def _throughput(asked: Sequence[Asked], settings: Settings, seconds: dict[str, f
     )
 
 
-def _unit(unit: UnitReport, settings: Settings, started_unix_s: float) -> Unit:
+def _unit(unit: UnitReport, settings: Settings, guarantee: Guarantee, started_unix_s: float) -> Unit:
     history = tuple(
         Charge(
             batch=charge["batch"],
@@ -129,4 +130,5 @@ def _unit(unit: UnitReport, settings: Settings, started_unix_s: float) -> Unit:
         )
         for charge in unit["history"]
     )
-    return Unit.model_validate({**unit, "bound": settings.charged_bound, "history": history})
+    more = {"notion": promise_words(guarantee), "bound": settings.charged_bound, "history": history}
+    return Unit.model_validate({**unit, **more})

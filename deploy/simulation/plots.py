@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.mechanism import BOUND
-from common.notions import NOTIONS
-from deploy.simulation.notions import bound_words, notion
+from deploy.simulation.notions import bound_words, notion, promise_words
 from deploy.simulation.report import Report, Unit
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
@@ -112,7 +111,7 @@ def epsilons(report: Report) -> Figure:
         _unit(axes, unit, report.bound)
     figure.supxlabel("seconds since labelling began")
     at = f"\nat delta {units[0].delta:g}" if units else ""
-    figure.supylabel(f"epsilon ({NOTIONS[report.guarantee]}){at}")
+    figure.supylabel(f"epsilon ({promise_words(report.guarantee)}){at}")
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names))
     return figure

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,10 +12,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.starting import Process, Start, fresh
 
-CHILD = Path(__file__).with_name("child.py")
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-OSTRAKA = (sys.executable, "-m", "deploy.cli")
 POLL_S = 0.05
 
 
@@ -33,7 +31,7 @@ class Child:
     """A started process and where its output goes."""
 
     name: str
-    process: "subprocess.Popen[bytes]"
+    process: Process
     log: Path
 
     def require_success(self) -> None:
@@ -68,11 +66,11 @@ class Supervisor:
         logs: Path,
         environment: Mapping[str, str] | None = None,
         grace_s: float = 10.0,
-        program: Sequence[str] = OSTRAKA,
+        start: Start = fresh,
     ) -> None:
         """Keep logs in ``logs``; ``grace_s`` is how long a child may take to stop before it is killed."""
         self._logs = logs
-        self._program = program
+        self._start = start
         self._environment = dict(os.environ) | dict(environment or {})
         self._grace_s = grace_s
         self._children: list[Child] = []
@@ -92,14 +90,7 @@ class Supervisor:
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{job.name}.log"
         with log.open("ab") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-IS", str(CHILD), str(os.getpid()), *self._program, *job.arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                start_new_session=True,
-            )
+            process = self._start(job.arguments, output, self._environment)
         child = Child(job.name, process, log)
         self._children.append(child)
         return child
@@ -122,6 +113,11 @@ class Supervisor:
         for child in children:
             child.process.wait()
             child.require_success()
+
+    def end(self, child: Child) -> None:
+        """Ask a child to stop and wait however long that takes; raises ``process.failed`` where it fails."""
+        child.process.terminate()
+        self.wait_ended([child])
 
     def wait_ready(self, child: Child, ready: Path, timeout_s: float) -> str:
         """Wait until a server has written its ready file, and return the address in it.

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from client.options import Adjacency
 from common.mechanism import BOUND, Mechanism
 from common.plan import ENCODING, ENFORCE, TALLY
 from deploy.simulation.counts import ClassCount, LabelCount
 from deploy.simulation.defaults import TaskKind
 from deploy.simulation.holdings import Holding
+from deploy.simulation.notions import Guarantee
 from deploy.simulation.quality import Quality, Round, Turn
 from deploy.simulation.settings import Settings
 from deploy.simulation.teaching import Head
@@ -60,7 +60,8 @@ class Throughput(Value):
 class Report(Value):
     """Everything a simulation measured; ``seconds`` maps steps to wall time.
 
-    ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP).
+    ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP); "none" where
+    teachers learned together by ttac.
     ``implied`` labels were not asked for, nor charged, because others imply that they are absent.
     ``classes`` counts queries by true class, ``labels`` answers by label: one of them is empty. Student and
     label metrics of a multi-label task are means over labels. ``turns`` are of several querying parties in
@@ -73,7 +74,7 @@ class Report(Value):
     settings: Settings
     task: TaskKind
     mechanism: Mechanism
-    guarantee: Adjacency
+    guarantee: Guarantee
     enforce: ENFORCE
     bound: BOUND
     notions: dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from common.errors import ErrorCode, OstrakaError
@@ -12,6 +12,7 @@ from deploy.simulation.asked import Asked
 from deploy.simulation.asking import ask
 from deploy.simulation.baselines import ensemble_metrics
 from deploy.simulation.federation import CORES, GUARDIAN, Federation
+from deploy.simulation.forking import forking
 from deploy.simulation.html import render
 from deploy.simulation.in_rounds import ask_in_rounds
 from deploy.simulation.outcome import Outcome, report_on
@@ -22,6 +23,7 @@ from deploy.simulation.report import Report
 from deploy.simulation.scene import Progress, Scene, StepProgress, Stopwatch
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import Split, split_data
+from deploy.simulation.starting import Start
 from deploy.simulation.together import Together
 from deploy.simulation.turns import ask_in_turn
 from guardian.admin.confidential import totals
@@ -36,13 +38,14 @@ def simulate(
     announce: Callable[[str], AbstractContextManager[object]],
     on_progress: Progress = lambda _: None,
     on_step: StepProgress = lambda _: None,
+    start: Start | None = None,
 ) -> Report:
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
 
-    Every process that was started has stopped when this returns or raises, also by a stop signal. Raises
-    ``config.invalid`` for a folder in use or a task that the data are not, ``process.failed`` naming the site
-    and its log, ``plan.invalid`` for choices that exclude each other, and whatever splitting, labelling and
-    retraining raise.
+    Processes are started by ``start``, else by fork. Every one of them has stopped when this returns or
+    raises, also by a stop signal. Raises ``config.invalid`` for a folder in use or a task that the data are
+    not, ``process.failed`` naming the site and its log, ``plan.invalid`` for choices that exclude each other,
+    and whatever splitting, labelling and retraining raise.
     """
     watch = Stopwatch(announce)
     _claim(folder)
@@ -51,7 +54,11 @@ def simulate(
         _check_task(settings, split)
         settings = settings.asking(len(split.pool))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
-    with exit_on_signals(), Supervisor(folder / "logs", threads) as processes:
+    with (
+        exit_on_signals(),
+        nullcontext(start) if start is not None else forking() as starting,
+        Supervisor(folder / "logs", threads, start=starting) as processes,
+    ):
         federation = Federation(folder, settings, processes)
         task, training = _prepare(federation, settings, split, watch)
         outcome = _ask(Scene(federation, settings, split, task, watch, on_progress, on_step), training)
@@ -129,6 +136,8 @@ def _ask(scene: Scene, training: Together | None) -> Outcome:
     with scene.watch.step("ask the teachers without privacy"):
         sites = [scene.federation.site(name) for name in scene.settings.sites]
         ensemble = ensemble_metrics(sites, scene.task, scene.split.test)
+    with scene.watch.step("compute what the votes cost"):
+        scene.federation.end_guardian()
     units = totals(scene.federation.site(GUARDIAN))
     return Outcome(started, training, asked, ensemble, rounds, units)
 

@@ -1,6 +1,5 @@
 """What a simulation is asked to do: the command line's options, or a file of the same names."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,6 +11,7 @@ from common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
 from common.mechanism.arguments import make_mechanism
 from common.plan import ENFORCE, TALLY
 from common.privacy import ORDERS
+from common.toml_files import TomlError, read_toml
 from deploy.simulation import asking_settings
 from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from deploy.simulation.defaults import (
@@ -225,11 +225,11 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
     Raises ``config.invalid`` naming the option or key that is off, or an option that would change nothing.
     """
     try:
-        values = tomllib.loads(config.read_text()) if config else {}
+        values = read_toml(config) if config else {}
     except OSError as error:
         raise _invalid(f"Cannot read {config}: {error.strerror}; give --config an existing file.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise _invalid(f"{config} is not TOML: {error}; correct it.") from error
+    except TomlError as error:
+        raise _invalid(f"{config} {error}; correct it.") from error
     options = {name: value for name, value in given.items() if value is not None}
     values |= options
     kind = values.get("task") or task_kind(str(values.get("data", "")))

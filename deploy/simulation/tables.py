@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from common.encodings import PLAIN_ALONE, encoding_of
 from common.identity import Role
 from deploy.simulation.settings import Settings
 
@@ -27,6 +28,7 @@ def _of_guardian(settings: Settings) -> Tables:
         "delta": settings.delta,
         "max_batch": settings.batch,
         **_allowed(settings),
+        **_encodings(settings),
     }
     levels = {"policy.consent": settings.level_epsilons} if settings.consent else {}
     return {"policy": policy, **levels}
@@ -44,13 +46,19 @@ def _of_party(settings: Settings) -> Tables:
     shared = {"shared_features": SHARED} if settings.label_dp == "pate-fm" else {}
     model = {name: value for name, value in chosen.items() if value}
     levels = {"training.consent": settings.level_epsilons} if settings.consent else {}
-    policy = {**_opt_in(settings), **_allowed(settings)}
+    policy = {**_opt_in(settings), **_allowed(settings), **_encodings(settings)}
     return {**({"policy": policy} if policy else {}), "training": training | model | shared, **levels}
 
 
 def _allowed(settings: Settings) -> Mapping[str, Any]:
     """The mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
     return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
+
+
+def _encodings(settings: Settings) -> Mapping[str, Any]:
+    """Encrypted queries beside plain ones, where teachers have heads for them."""
+    head = settings.teachers_head
+    return {"encodings": [*PLAIN_ALONE, encoding_of(head)]} if head else {}
 
 
 def _opt_in(settings: Settings) -> Mapping[str, Any]:

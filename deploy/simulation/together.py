@@ -43,7 +43,8 @@ def training_words(training: Together) -> str:
     if training.guarantee == "none":
         return (
             f"No formal guarantee: teachers of all parties learned together by ttac in {training.rounds} "
-            "rounds, and one record can change every vote. Epsilons count labels as if it changed one."
+            "rounds, and one record can change every vote. Every epsilon counts labels as if it changed one, "
+            "and protects no record."
         )
     most = max(training.costs, key=lambda cost: cost.share)
     return (

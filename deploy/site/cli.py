@@ -10,16 +10,22 @@ import typer
 
 app = typer.Typer(help="Make a site's keys, install its certificates, check it.", no_args_is_help=True)
 KitFolder = Annotated[Path, typer.Argument(help="The site's kit.")]
+Fingerprint = Annotated[str, typer.Option("--ca-fingerprint", help="The CA's, told by another way.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 
 
 @app.command()
-def init(
-    kit: KitFolder,
-    ca_fingerprint: Annotated[str, typer.Option(help="The CA's fingerprint, told by another way.")],
-    json: Json = None,
-) -> None:
-    """Check a new kit's CA, make its keys, and write request.pem."""
+def verify(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
+    """Check that a new kit is as its CA signed it; change nothing."""
+    from deploy.site import keys
+
+    keys.verify(kit, ca_fingerprint)
+    _tell(f"{kit} is as its CA signed it.", {"kit": str(kit), "verified": True}, json)
+
+
+@app.command()
+def init(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
+    """Verify a new kit, make its keys, and write request.pem."""
     from deploy.site import keys
 
     _tell_request(kit, keys.init(kit, ca_fingerprint), json)
@@ -65,9 +71,9 @@ def check(kit: KitFolder, json: Json = None) -> None:
         task = bar.add_task("Checking", total=None)
         findings = preflight(kit, lambda done, total: bar.update(task, completed=done, total=total))
     if json != "-":
-        from rich.console import Console
+        from common.screen import Screen
 
-        Console().print(findings_table(findings))
+        Screen().print(findings_table(findings))
     write_json([asdict(finding) for finding in findings], json)
     if any(finding.state == FAILED for finding in findings):
         raise typer.Exit(2)

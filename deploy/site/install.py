@@ -14,6 +14,7 @@ from common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_
 from common.identity.crl import CRL, read_crl
 from common.identity.identity import identity_of
 from common.identity.requests import REQUEST
+from common.identity.unreadable import UNREADABLE
 from common.identity.validity import check_certificate
 from common.storage import room_in
 from deploy.site.kit import Kit
@@ -83,7 +84,7 @@ def _install(kit: Kit, pem: bytes, clock: Clock) -> Installed:
 def _certificates(kit: Kit, pem: bytes) -> tuple[x509.Certificate, x509.Certificate]:
     try:
         tls, signing, ca = x509.load_pem_x509_certificates(pem)
-    except ValueError as error:
+    except UNREADABLE as error:
         raise OstrakaError(
             ErrorCode.IDENTITY_INVALID,
             "The file does not hold the certificates of a site; give the certificates.pem that `ostraka"

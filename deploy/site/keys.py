@@ -2,18 +2,33 @@
 
 from pathlib import Path
 
-from cryptography.x509.oid import NameOID
+from cryptography import x509
 
 from common.errors import ErrorCode, OstrakaError
 from common.files import one_at_a_time, replace_durably
 from common.identity.requests import REQUEST, fingerprint, read_request
 from common.storage import room_in
+from deploy.provisioning.sealing import check_seal
 from deploy.provisioning.signing import same_fingerprint
-from deploy.site.kit import Kit
+from deploy.site.kit import Kit, read_anchor
+
+
+def verify(folder: Path, ca_fingerprint: str) -> None:
+    """Check a new kit's CA, and that the kit is as this CA sealed it, before anything else of it is read.
+
+    Args:
+        folder: the kit.
+        ca_fingerprint: of the federation's CA, which its coordinator told by another way.
+
+    Raises:
+        OstrakaError: identity.foreign for a kit of another CA; kit.altered for what that CA did not sign;
+            config.invalid for a folder that is no kit.
+    """
+    check_seal(folder, _check_anchor(folder, ca_fingerprint))
 
 
 def init(folder: Path, ca_fingerprint: str) -> str:
-    """Check a new kit's CA, make its first keys and write `request.pem`.
+    """Verify a new kit, make its first keys and write `request.pem`.
 
     Keys that wait are replaced: whoever had the kit before may have put them there, and would know them.
 
@@ -25,11 +40,11 @@ def init(folder: Path, ca_fingerprint: str) -> str:
         The request's fingerprint.
 
     Raises:
-        OstrakaError: identity.foreign for a kit of another CA; config.invalid for one that has certificates.
+        OstrakaError: as `verify`; config.invalid for a kit that has certificates.
     """
-    kit = Kit.load(folder)
-    _check_anchor(kit, ca_fingerprint)
     with one_at_a_time(folder), room_in(folder):
+        verify(folder, ca_fingerprint)
+        kit = Kit.load(folder)
         if kit.installed:
             raise OstrakaError(
                 ErrorCode.CONFIG_INVALID,
@@ -63,18 +78,14 @@ def _requested(kit: Kit, keys: Path) -> str:
     return fingerprint(read_request(request))
 
 
-def _check_anchor(kit: Kit, expected: str) -> None:
-    found = fingerprint(kit.ca)
+def _check_anchor(folder: Path, expected: str) -> x509.Certificate:
+    """The CA's certificate of a kit, whose fingerprint is the `expected` one."""
+    ca = read_anchor(folder)
+    found = fingerprint(ca)
     if not same_fingerprint(found, expected):
         raise OstrakaError(
             ErrorCode.IDENTITY_FOREIGN,
-            f"The CA in {kit.folder} has fingerprint {found}, not the given one; do not use this kit, and ask"
+            f"The CA in {folder} has fingerprint {found}, not the given one; do not use this kit, and ask"
             " the federation's coordinator for another.",
         )
-    (name,) = kit.ca.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    if name.value != kit.site.federation:
-        raise OstrakaError(
-            ErrorCode.IDENTITY_FOREIGN,
-            f"The CA in {kit.folder} is that of {name.value!s}, and site.toml is for {kit.site.federation};"
-            " ask for the kit again.",
-        )
+    return ca

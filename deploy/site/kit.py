@@ -17,6 +17,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity, Role
 from common.identity.credentials import CA_CERT
 from common.identity.requests import make_keys
+from common.identity.unreadable import UNREADABLE
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,7 @@ class Kit:
     @property
     def ca(self) -> x509.Certificate:
         """The certificate of the kit's CA; raises config.invalid where it cannot be read."""
-        path = self.folder / CA_CERT
-        try:
-            return x509.load_pem_x509_certificate(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise OstrakaError(
-                ErrorCode.CONFIG_INVALID, f"Cannot read {path}; ask for the kit again."
-            ) from error
+        return read_anchor(self.folder)
 
     @property
     def waiting(self) -> Path | None:
@@ -118,3 +113,12 @@ class Kit:
 
     def _in_use(self, path: Path) -> bool:
         return self.installed and path.name == os.readlink(self.link)
+
+
+def read_anchor(folder: Path) -> x509.Certificate:
+    """The certificate of a kit's CA; raises config.invalid where it cannot be read."""
+    path = folder / CA_CERT
+    try:
+        return x509.load_pem_x509_certificate(path.read_bytes())
+    except (OSError, *UNREADABLE) as error:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"Cannot read {path}; ask for the kit again.") from error

@@ -6,7 +6,6 @@ from guardian.accounting.charge import charge, charges, largest_charge, largest_
 from guardian.accounting.confident import confident_rdp, threshold_rdp
 from guardian.accounting.gnmax import gnmax_rdp
 from guardian.accounting.interactive import interactive_rdp
-from guardian.accounting.l1 import l1_rdp
 from guardian.accounting.lnmax import lnmax_rdp
 from guardian.accounting.multilabel_check import multilabel_check_rdp
 from guardian.accounting.noise_cluster import noise_cluster_rdp
@@ -27,7 +26,6 @@ __all__ = [
     "epsilon",
     "gnmax_rdp",
     "interactive_rdp",
-    "l1_rdp",
     "largest_charge",
     "largest_charges",
     "lnmax_rdp",

@@ -1,4 +1,4 @@
-"""How much work `exact` does for a query: what a batch takes at most, and where the worst case is charged."""
+"""How much work `exact` does for a query, and where the worst case is charged instead."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from guardian.accounting.tally import Tally
 
 MOST_TERMS = 2.0**25
 """Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
-
-_STEPS = 1000
 
 
 def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
@@ -49,28 +47,6 @@ def terms(
     points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
     summed = np.where(plain(apart + above, shift), 10 * k**3, (2 * k**3 + 10 * k) * points)
     return np.asarray(min(influence.votes, 2) * (1500 * k + summed), dtype=np.float64)
-
-
-def most_terms(
-    votes: float,
-    sigma: float,
-    classes: int | None = None,
-    influence: Influence = ONE_VOTE,
-    *,
-    weighted: bool = False,
-) -> float:
-    """Return the most `terms` that a query with `votes` in all can be charged for, at most MOST_TERMS.
-
-    Label sets (`classes` None) are of fewer kinds the more votes the leading one has: those with one count
-    are of three kinds at most, those without votes too, so K kinds with votes take at least K^2/6 votes. That
-    holds for whole counts; where votes are `weighted`, label sets may take MOST_TERMS.
-    """
-    if classes is None and weighted:
-        return MOST_TERMS
-    leading = np.linspace(0.0, votes, _STEPS)
-    outcomes = np.sqrt(6 * (votes - leading)) + 6 if classes is None else classes
-    every = terms(outcomes, leading, sigma, influence)
-    return float(every[every <= MOST_TERMS].max(initial=0.0))
 
 
 def _kinds(counts: Floats) -> Floats:

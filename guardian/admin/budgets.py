@@ -1,6 +1,8 @@
 """Budgets: shown, set, lowered, raised with the owning party's agreement, frozen. Amounts are worst-case."""
 
 # ruff: noqa: N802
+from collections.abc import Iterator
+
 import grpc
 
 from common.privacy import AMOUNT_UNIT, propose_order
@@ -17,13 +19,11 @@ class Budgets(AdminPart):
 
     def ListBudgets(
         self, request: admin_pb2.ListBudgetsRequest, context: grpc.ServicerContext
-    ) -> admin_pb2.ListBudgetsReply:
+    ) -> Iterator[admin_pb2.Budget]:
         """Every unit's budget, or one party's."""
         party = requests.party_name(request.party) if request.party else None
         marked = self._unguaranteed(party)
-        return admin_pb2.ListBudgetsReply(
-            budgets=[to_message(b, b.key in marked) for b in self._ledger.budgets(party)]
-        )
+        return (to_message(b, b.key in marked) for b in self._ledger.budgets(party))
 
     def SetBudget(
         self, request: admin_pb2.SetBudgetRequest, context: grpc.ServicerContext
@@ -74,11 +74,11 @@ class Budgets(AdminPart):
 
     def BudgetHistory(
         self, request: admin_pb2.BudgetHistoryRequest, context: grpc.ServicerContext
-    ) -> admin_pb2.BudgetHistoryReply:
+    ) -> Iterator[admin_pb2.BudgetEvent]:
         """Everything that happened to a unit, oldest first."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
         (budget,) = self._ledger.budgets_of([key])
-        return admin_pb2.BudgetHistoryReply(events=[_event(e, budget) for e in self._ledger.history(key)])
+        return (_event(e, budget) for e in self._ledger.history(key))
 
     def _shown(self, budget: Budget) -> admin_pb2.Budget:
         """One budget with its mark."""

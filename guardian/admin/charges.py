@@ -25,17 +25,18 @@ class ChargeRows(AdminPart):
     def ListCharges(
         self, request: admin_pb2.ListChargesRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.ChargeRow]:
-        """Every charge, or one party's, from one time on until another, which is not included."""
+        """Every charge, or those of one party or session, from one time on until another, not included."""
         party = requests.party_name(request.party) if request.party else None
         begin, end = request.from_unix_ms, request.to_unix_ms or None
         if begin < 0 or (end is not None and end < begin):
             raise requests.invalid("Times are milliseconds since 1970, the first no later than the last")
+        session = requests.session_id(request.session_id) if request.session_id else None
         reconciled = [
             charge
-            for charge in self._ledger.reconciled_charges(party)
+            for charge in ([] if session else self._ledger.reconciled_charges(party))
             if begin <= charge.released_unix_ms and (end is None or charge.released_unix_ms < end)
         ]
-        charges = self._ledger.charges(party=party, from_ms=begin, to_ms=end)
+        charges = self._ledger.charges(session, party=party, from_ms=begin, to_ms=end)
         return merge(self._rows(charges), self._rows(reconciled, reconciled=True), key=_time)
 
     def _rows(

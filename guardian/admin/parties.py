@@ -1,6 +1,8 @@
 """Parties: who may answer, and what they declared."""
 
 # ruff: noqa: N802
+from collections.abc import Iterator
+
 import grpc
 
 from common.errors import ErrorCode, OstrakaError
@@ -18,7 +20,7 @@ class Parties(AdminPart):
 
     def ListParties(
         self, request: admin_pb2.ListPartiesRequest, context: grpc.ServicerContext
-    ) -> admin_pb2.ListPartiesReply:
+    ) -> Iterator[admin_pb2.PartyInfo]:
         """Every party, or one."""
         site = requests.party_name(request.party) if request.party else None
         found = self._ledger.parties(site)
@@ -28,9 +30,7 @@ class Parties(AdminPart):
                 f"The guardian knows no party {site}; see `ostraka guardian party list`.",
             )
         manifests = self._ledger.manifests(None if site is None else [site])
-        return admin_pb2.ListPartiesReply(
-            parties=[self._message(party, manifests.get(party.site)) for party in found]
-        )
+        return (self._message(party, manifests.get(party.site)) for party in found)
 
     def SetParty(
         self, request: admin_pb2.SetPartyRequest, context: grpc.ServicerContext

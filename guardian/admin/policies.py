@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 
+from common.errors import OstrakaError
 from guardian.admin import requests
 from guardian.admin.base import AdminPart
 from guardian.ledger import Budget
@@ -31,13 +32,21 @@ class PolicyAdmin(AdminPart):
     ) -> admin_pb2.PolicyReply:
         """Put a policy into force, or only say what it would change."""
         policy = parse_policy(request.toml)
+        self._policies.check(policy)
         changes = [
-            *differences(self._policies.current(), policy),
+            *differences(self._current(), policy),
             *_warnings(policy, self._ledger.budgets()),
         ]
         if not request.check_only:
             self._ledger.apply_policy(request.toml, reason=requests.reason(request.reason))
         return self._in_force(changes)
+
+    def _current(self) -> Policy:
+        """The policy in force; the default one in place of what an earlier version took and this refuses."""
+        try:
+            return self._policies.current()
+        except OstrakaError:
+            return Policy()
 
     def _in_force(self, changes: Sequence[str]) -> admin_pb2.PolicyReply:
         stored = self._ledger.policy()

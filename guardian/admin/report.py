@@ -8,7 +8,7 @@ from common.privacy import budget_rdp, epsilon
 from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 UnitName: TypeAlias = tuple[str, str, str]
-BREAKS = frozenset({"raised", "renewed"})
+BREAKS = frozenset({"raised", "recosted", "renewed"})
 """Events after which a budget no longer covers its unit's lifetime."""
 
 
@@ -76,7 +76,7 @@ def read_report(
     rows = list(stub.ListCharges(asked))
     earlier = admin_pb2.ListChargesRequest(to_unix_ms=from_unix_ms)
     known = [*stub.ListCharges(earlier), *rows] if from_unix_ms else rows
-    budgets = list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets)
+    budgets = list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
     return Report(
         federation=federation,
         made_unix_ms=now_unix_ms,
@@ -133,6 +133,6 @@ def _breaks(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget) -> Iterabl
     request = admin_pb2.BudgetHistoryRequest(
         party=budget.party, group=budget.group, adjacency=budget.adjacency
     )
-    for event in stub.BudgetHistory(request).events:
+    for event in stub.BudgetHistory(request):
         if event.kind in BREAKS:
             yield Break(name_of(budget), event)

@@ -2,10 +2,10 @@
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import check_name
+from common.message_limits import MOST
 from common.privacy import ORDERS
 from guardian.ledger import UnitKey
 
-REASON_MAX = 1000
 GROUP_MAX = 64
 SESSION_MAX = 64
 
@@ -30,8 +30,8 @@ def party_name(name: str) -> str:
 def reason(text: str) -> str:
     """Why an administrator does something, as it is kept for good; raises `message.invalid`."""
     stripped = text.strip()
-    if not 0 < len(stripped) <= REASON_MAX or not stripped.isprintable():
-        raise invalid(f"A reason must be one line of 1 to {REASON_MAX} characters")
+    if not 0 < len(stripped) <= MOST or not stripped.isprintable():
+        raise invalid(f"A reason must be one line of 1 to {MOST} characters")
     return stripped
 
 

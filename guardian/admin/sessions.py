@@ -1,6 +1,8 @@
 """Sessions: what was asked and answered, and under which terms."""
 
 # ruff: noqa: N802
+from collections.abc import Iterator
+
 import grpc
 
 from common.errors import ErrorCode, OstrakaError
@@ -15,14 +17,14 @@ class Sessions(ChargeRows):
 
     def ListSessions(
         self, request: admin_pb2.ListSessionsRequest, context: grpc.ServicerContext
-    ) -> admin_pb2.ListSessionsReply:
+    ) -> Iterator[admin_pb2.SessionSummary]:
         """Every session with what was asked and answered."""
-        return admin_pb2.ListSessionsReply(sessions=[_summary(s) for s in self._ledger.sessions()])
+        return map(_summary, self._ledger.sessions())
 
     def ShowSession(
         self, request: admin_pb2.ShowSessionRequest, context: grpc.ServicerContext
     ) -> admin_pb2.ShowSessionReply:
-        """One session with its terms and charges."""
+        """One session with its terms; `ListCharges` has its charges."""
         summary = self._find(requests.session_id(request.session_id))
         terms = self._terms(summary.session_id)
         return admin_pb2.ShowSessionReply(
@@ -35,7 +37,6 @@ class Sessions(ChargeRows):
             encoding=terms.encoding,
             unguaranteed=terms.unguaranteed,
             parties=terms.parties,
-            charges=self._rows(self._ledger.charges(summary.session_id)),
         )
 
     def CancelSession(
@@ -52,7 +53,7 @@ class Sessions(ChargeRows):
                 return summary
         raise OstrakaError(
             ErrorCode.SESSION_UNKNOWN,
-            f"There is no session {session_id}; see `ostraka guardian session list`.",
+            f"There is no session {session_id!r}; see `ostraka guardian session list`.",
         )
 
 

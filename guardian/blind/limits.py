@@ -1,7 +1,7 @@
 """How large the messages of a blind tally may get."""
 
-from common.crypto.blocks import BLOCK_BYTES
 from common.crypto.circuit import Circuit
+from common.crypto.computation import Computation
 from common.crypto.tally_circuits import answers_of, check_of
 from common.mechanism import invalid_plan
 from common.plan import Plan
@@ -21,11 +21,11 @@ def check_messages(plan: Plan) -> None:
         return
     circuits = (check_of(plan.mechanism, plan.classes), answers_of(plan.mechanism, plan.classes))
     each = max(
-        circuit.garbler_words * instances(plan, circuit, 1) * circuit.word_bits
+        Computation.of(circuit, instances(plan, circuit, 1)).sizes.labels
         for circuit in circuits
         if circuit is not None
     )
-    fits = MOST_MESSAGE_BYTES // (each * BLOCK_BYTES)
+    fits = MOST_MESSAGE_BYTES // each
     if plan.batch_size > fits:
         raise invalid_plan(
             f"garbled circuits of a batch of {plan.batch_size} queries do not fit into memory; ask for"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.crypto.circuit import Circuit
-from common.crypto.two_party import Garbling
+from common.crypto.two_party import Computation, Garbling
 from common.errors import ErrorCode, OstrakaError
 from guardian.blind.refusals import out_of_order
 from guardian.blind.words import Words
@@ -34,10 +34,11 @@ class Stage:
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         """Take the guardian's `words` (instances, words), noised, and what its messages are bound to."""
+        computation = Computation.of(circuit, len(words))
         self._words = words
-        self._garbling = Garbling(circuit, len(words), random(SEED_BYTES), binding)
+        self._garbling = Garbling(computation, random(SEED_BYTES), binding)
         self._seen: dict[str, bytes] = {}
-        self.sizes = circuit.sizes(len(words))
+        self.sizes = computation.sizes
         self.charged = False
         """Whether the ledger has committed what this stage costs. Before that nothing of it leaves."""
 

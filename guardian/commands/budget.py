@@ -34,7 +34,7 @@ def show(site: Site, party: AnyParty = "", json: Json = None) -> None:
     from guardian.admin.client import admin_call
 
     request = admin_pb2.ListBudgetsRequest(party=party)
-    show_budgets(admin_call(site, lambda stub: stub.ListBudgets(request)).budgets, json)
+    show_budgets(admin_call(site, lambda stub: list(stub.ListBudgets(request))), json)
 
 
 @app.command("set")
@@ -116,7 +116,7 @@ def history(
     from guardian.admin.client import admin_call
 
     request = admin_pb2.BudgetHistoryRequest(party=party, group=group, adjacency=adjacency)
-    reply = admin_call(site, lambda stub: stub.BudgetHistory(request))
+    events = admin_call(site, lambda stub: list(stub.BudgetHistory(request)))
     rows = [
         (
             minute(e.time_unix_ms),
@@ -125,9 +125,9 @@ def history(
             f"{e.epsilon_worst_case:.4f}",
             f"session {e.session_id} batch {e.batch_id}" if e.session_id else e.reason,
         )
-        for e in reply.events
+        for e in events
     ]
-    write_json(plain(reply) | {"notion": NOTIONS[adjacency]}, json)
+    write_json({"events": [plain(event) for event in events], "notion": NOTIONS[adjacency]}, json)
     if json != "-":
         means = NOTIONS[adjacency]
         show_rows(("time (UTC)", "what", f"epsilon ({means})", "worst-case epsilon spent", "for"), rows)

@@ -1,6 +1,6 @@
 """Budgets as a table."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from common.notions import NOTIONS
 from guardian.admin.times import day
@@ -25,10 +25,9 @@ COLUMNS = (
 )
 
 
-def show_budgets(budgets: Iterable[admin_pb2.Budget], json: str | None) -> None:
+def show_budgets(budgets: Sequence[admin_pb2.Budget], json: str | None) -> None:
     """Write budgets as JSON where it is asked for, and as a table unless stdout has the JSON."""
-    reply = admin_pb2.ListBudgetsReply(budgets=budgets)
-    tell(reply, COLUMNS, map(_row, reply.budgets), json)
+    tell({"budgets": budgets}, COLUMNS, map(_row, budgets), json)
 
 
 def _row(budget: admin_pb2.Budget) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """How replies are shown: as JSON to programs, as a table to people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf.message import Message
-from rich.console import Console
 from rich.table import Table
 
 from common.cli import write_json
 from common.notions import NOTIONS
+from common.screen import Screen
 from guardian.admin.plain import plain
 
 
@@ -16,9 +16,14 @@ def unit(party: str, group: str, adjacency: str) -> str:
     return f"{party}/{group} ({NOTIONS[adjacency]})"
 
 
-def tell(reply: Message, columns: Sequence[str], rows: Iterable[Sequence[str]], json: str | None) -> None:
-    """Write a reply as JSON where it is asked for, and its `rows` as a table unless stdout has the JSON."""
-    write_json(plain(reply), json)
+def tell(
+    found: Mapping[str, Sequence[Message]],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    json: str | None,
+) -> None:
+    """Write messages as JSON where it is asked for, and `rows` as a table unless stdout has the JSON."""
+    write_json({name: [plain(message) for message in messages] for name, messages in found.items()}, json)
     if json != "-":
         show(columns, rows)
 
@@ -28,10 +33,10 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*columns)
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    Screen().print(table)
 
 
 def say(text: str, json: str | None) -> None:
     """Print a sentence unless stdout has the JSON."""
     if json != "-":
-        Console().print(text, soft_wrap=True, highlight=False, markup=False)
+        Screen().print(text, soft_wrap=True, highlight=False)

@@ -1,5 +1,6 @@
 """`ostraka guardian party`: who may answer."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -60,10 +61,9 @@ def list_(site: Site, json: Json = None) -> None:
 @app.command()
 def show(site: Site, party: Name, json: Json = None) -> None:
     """Show a party's standing and the groups of its manifest."""
-    reply = _parties(site, party)
-    (info,) = reply.parties
+    (info,) = found = _parties(site, party)
     tell(
-        reply,
+        {"parties": found},
         ("group", "records", "teachers", "teachers a record touches"),
         [(g.name, str(g.records), str(g.teachers), str(g.copies or 1)) for g in info.groups],
         json,
@@ -82,13 +82,14 @@ def _set(site: Path, party: str, state: str, reason: str, json: str | None) -> N
 
     request = admin_pb2.SetPartyRequest(party=party, state=state, reason=reason)
     reply = admin_call(site, lambda stub: stub.SetParty(request))
-    _show(admin_pb2.ListPartiesReply(parties=[reply.party]), json)
+    _show([reply.party], json)
 
 
-def _parties(site: Path, party: str) -> admin_pb2.ListPartiesReply:
+def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
     from guardian.admin.client import admin_call
 
-    return admin_call(site, lambda stub: stub.ListParties(admin_pb2.ListPartiesRequest(party=party)))
+    request = admin_pb2.ListPartiesRequest(party=party)
+    return admin_call(site, lambda stub: list(stub.ListParties(request)))
 
 
 def _learned(info: admin_pb2.PartyInfo) -> str:
@@ -100,9 +101,9 @@ def _learned(info: admin_pb2.PartyInfo) -> str:
     return f" They learned with teachers of other parties by {info.together}{guarantee}."
 
 
-def _show(reply: admin_pb2.ListPartiesReply, json: str | None) -> None:
+def _show(found: Sequence[admin_pb2.PartyInfo], json: str | None) -> None:
     rows = [
         (p.site, p.state, day(p.since_unix_s), ", ".join(g.name for g in p.groups), p.training, p.together)
-        for p in reply.parties
+        for p in found
     ]
-    tell(reply, ("party", "state", "since", "groups", "training", "together"), rows, json)
+    tell({"parties": found}, ("party", "state", "since", "groups", "training", "together"), rows, json)

@@ -1,6 +1,6 @@
 """`ostraka guardian session`: what was asked, and what it cost at worst."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -22,7 +22,7 @@ def list_(site: Site, json: Json = None) -> None:
     """List sessions with what was asked and answered."""
     from guardian.admin.client import admin_call
 
-    _show(admin_call(site, lambda stub: stub.ListSessions(admin_pb2.ListSessionsRequest())), json)
+    _show(admin_call(site, lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest()))), json)
 
 
 @app.command("show")
@@ -31,8 +31,9 @@ def show_(site: Site, session: Session, json: Json = None) -> None:
     from guardian.admin.client import admin_call
 
     request = admin_pb2.ShowSessionRequest(session_id=session)
-    reply = admin_call(site, lambda stub: stub.ShowSession(request))
-    write_json(plain(reply), json)
+    asked = admin_pb2.ListChargesRequest(session_id=session)
+    reply, charges = admin_call(site, lambda stub: (stub.ShowSession(request), list(stub.ListCharges(asked))))
+    write_json(plain(reply) | {"charges": [plain(charge) for charge in charges]}, json)
     if json == "-":
         return
     s = reply.session
@@ -45,7 +46,7 @@ def show_(site: Site, session: Session, json: Json = None) -> None:
             "No formal guarantee: it releases sums of updates without noise, or votes that rest on them.",
             json,
         )
-    show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(reply.charges))
+    show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(charges))
 
 
 @app.command()
@@ -55,15 +56,17 @@ def cancel(site: Site, session: Session, reason: Reason, json: Json = None) -> N
 
     request = admin_pb2.CancelSessionRequest(session_id=session, reason=reason)
     reply = admin_call(site, lambda stub: stub.CancelSession(request))
-    _show(admin_pb2.ListSessionsReply(sessions=[reply.session]), json)
+    _show([reply.session], json)
 
 
-def _show(reply: admin_pb2.ListSessionsReply, json: str | None) -> None:
-    rows = [
-        (s.session_id, s.querier, s.state, str(s.queries), str(s.asked), str(s.answered))
-        for s in reply.sessions
-    ]
-    tell(reply, ("session", "querying party", "state", "queries", "asked", "answered"), rows, json)
+def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
+    rows = [(s.session_id, s.querier, s.state, str(s.queries), str(s.asked), str(s.answered)) for s in found]
+    tell(
+        {"sessions": found},
+        ("session", "querying party", "state", "queries", "asked", "answered"),
+        rows,
+        json,
+    )
 
 
 def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]]:

@@ -65,7 +65,7 @@ def policy(request: Request) -> Response:
     reply, budgets, applied = console.ask(
         lambda stub: (
             stub.ShowPolicy(admin_pb2.ShowPolicyRequest()),
-            stub.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets,
+            list(stub.ListBudgets(admin_pb2.ListBudgetsRequest())),
             policies(stub),
         )
     )
@@ -87,8 +87,8 @@ def _read(
     Sequence[admin_pb2.PartyInfo], Sequence[admin_pb2.Budget], admin_pb2.PolicyReply, common_pb2.AuditHead
 ]:
     return (
-        stub.ListParties(admin_pb2.ListPartiesRequest()).parties,
-        stub.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets,
+        list(stub.ListParties(admin_pb2.ListPartiesRequest())),
+        list(stub.ListBudgets(admin_pb2.ListBudgetsRequest())),
         stub.ShowPolicy(admin_pb2.ShowPolicyRequest()),
         stub.Head(admin_pb2.HeadRequest()),
     )
@@ -97,13 +97,13 @@ def _read(
 def _read_party(
     stub: admin_pb2_grpc.AdminStub, site: str
 ) -> tuple[admin_pb2.PartyInfo, Sequence[admin_pb2.Budget]]:
-    (info,) = stub.ListParties(admin_pb2.ListPartiesRequest(party=site)).parties
-    return info, stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+    (info,) = stub.ListParties(admin_pb2.ListPartiesRequest(party=site))
+    return info, list(stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
 
 
 def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: int) -> History:
     request = admin_pb2.BudgetHistoryRequest(
         party=budget.party, group=budget.group, adjacency=budget.adjacency
     )
-    events = stub.BudgetHistory(request).events
+    events = list(stub.BudgetHistory(request))
     return History(budget, events, draw(events, now_ms))

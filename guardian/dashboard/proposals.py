@@ -108,7 +108,7 @@ def party(after: str) -> Propose:
 
     def propose(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
         asked = admin_pb2.ListPartiesRequest(party=values["party"])
-        (info,) = stub.ListParties(asked).parties
+        (info,) = stub.ListParties(asked)
         return Proposal(info.site, (("state", info.state, after),), _OF_STATE[after], _page(info.site))
 
     return propose
@@ -168,7 +168,7 @@ def _left(of: admin_pb2.Budget) -> str:
 def _find(stub: admin_pb2_grpc.AdminStub, values: Values) -> admin_pb2.Budget | None:
     if values["adjacency"] not in {"record", "label"}:
         raise _invalid("What differs must be a record or a label")
-    found = stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=values["party"])).budgets
+    found = stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=values["party"]))
     wanted = (values["group"], values["adjacency"])
     return next((budget for budget in found if (budget.group, budget.adjacency) == wanted), None)
 

@@ -10,13 +10,19 @@ from protos.ostraka.v1 import admin_pb2
 
 def sessions(request: Request) -> Response:
     """Every session, open ones first, then the newest."""
-    reply = console_of(request).ask(lambda stub: stub.ListSessions(admin_pb2.ListSessionsRequest()))
-    found = sorted(reply.sessions, key=lambda s: (s.state != "open", -s.opened_unix_s, s.session_id))
+    listed = console_of(request).ask(lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest())))
+    found = sorted(listed, key=lambda s: (s.state != "open", -s.opened_unix_s, s.session_id))
     return page(request, "sessions.html", sessions=found, done=done(request))
 
 
 def session(request: Request) -> Response:
     """One session with its terms and charges."""
-    asked = admin_pb2.ShowSessionRequest(session_id=request.path_params["session_id"])
-    reply = console_of(request).ask(lambda stub: stub.ShowSession(asked))
-    return page(request, "session.html", reply=reply, session=reply.session, done=done(request))
+    session_id = request.path_params["session_id"]
+    asked = admin_pb2.ShowSessionRequest(session_id=session_id)
+    spent = admin_pb2.ListChargesRequest(session_id=session_id)
+    reply, charges = console_of(request).ask(
+        lambda stub: (stub.ShowSession(asked), list(stub.ListCharges(spent)))
+    )
+    return page(
+        request, "session.html", reply=reply, session=reply.session, charges=charges, done=done(request)
+    )

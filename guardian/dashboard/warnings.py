@@ -75,8 +75,9 @@ def _budgets(budgets: Sequence[admin_pb2.Budget]) -> Iterator[str]:
         if budget.broken_unix_s:
             yield (
                 f"The budget of {unit(budget)} no longer covers its lifetime since"
-                f" {day(budget.broken_unix_s)}: it was raised or renewed. Over its lifetime it spent epsilon"
-                f" {budget.epsilon_lifetime:.4f} at worst."
+                f" {day(budget.broken_unix_s)}: it was raised or renewed, or a person has more votes"
+                f" than was charged for. Over its lifetime it spent epsilon {budget.epsilon_lifetime:.4f} at"
+                " worst."
             )
         if budget.unguaranteed:
             yield f"No epsilon covers all that was released of {unit(budget)}: ttac was part of it."

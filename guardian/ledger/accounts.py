@@ -103,6 +103,13 @@ class Accounts:
                     if breaks:
                         self.units[tuple(key)].break_lifetime(now_ms)
                     self.units[tuple(key)].happened(now_ms, "inherited")
+            case "votes_raised":
+                for *key, spent, broken in row["units"]:
+                    account = self.units[tuple(key)]
+                    account.inherit(spent, account.spent_before)
+                    if broken:
+                        account.break_lifetime(now_ms)
+                    account.happened(now_ms, "recosted", f"{row['votes']} votes a person")
             case "unit_frozen" | "unit_thawed" | "unit_withdrawn" | "unit_consented" as kind:
                 self._set_state(row, kind.removeprefix("unit_"), now_ms)
             case "party_set":

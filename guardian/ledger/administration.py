@@ -161,6 +161,7 @@ class Administration(LedgerReader, ABC):
         *,
         kept_head: common_pb2.AuditHead | None = None,
         entering: Collection[str] = (),
+        votes_raised_to: int | None = None,
     ) -> Registered:
         """Keep a party's manifest as its latest; the same again adds nothing. An added party becomes active.
 
@@ -175,12 +176,14 @@ class Administration(LedgerReader, ABC):
             kept_head: the latest head that the party kept, its guardian's signature verified.
             entering: groups that the party's manifest before did not have. Their units take over what
                 the party's others have spent.
+            votes_raised_to: how many votes one person has in a query, where that is more than the manifest
+                before said: what the party's units have spent is costed again.
 
         Raises:
-            OstrakaError: `party.removed`.
+            OstrakaError: `party.removed`; `manifest.daily_limit` for one change too many in 24 hours.
         """
         with self._write() as tx:
-            return parties.register(tx, site, manifest, signed, kept_head, entering)
+            return parties.register(tx, site, manifest, signed, kept_head, entering, votes_raised_to)
 
     @retried
     def reconcile(self, site: str, owed: Sequence[Owed], *, groups: Collection[str] = ()) -> int:

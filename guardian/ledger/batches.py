@@ -1,18 +1,16 @@
-"""Batches: ticketed with a reservation, then released with a charge or dead."""
+"""Batches: ticketed with a reservation, then released with a charge or dead (`guardian.ledger.deaths`)."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, insert, select
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import limits, sessions, units
 from guardian.ledger.audit import sha256
 from guardian.ledger.schema import batches, charges
-from guardian.ledger.schema import units as unit_table
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import Budget, StoredBatch, StoredSession, UnitKey, check_amount
 
@@ -35,6 +33,7 @@ def open_batch(
     ticket: bytes,
     reservations: Mapping[UnitKey, int],
     daily_limit: int | None,
+    most_open: int | None,
 ) -> bytes:
     """Reserve for a batch of a session that this replica holds, and store its ticket.
 
@@ -47,6 +46,8 @@ def open_batch(
     if row is not None:
         raise dead(batch_id) if row.state == "dead" else altered(batch_id)
     limits.check_session(tx.connection, session, size)
+    if most_open is not None:
+        limits.check_open_batches(tx.connection, session.querier, most_open)
     found = _reservable(tx.connection, batch_id, size, reservations)
     batch = insert_batch(tx, session.session_id, batch_id, size=size, ticket=ticket, state="ticketed")
     sessions.add_asked(tx, session.session_id, size)
@@ -78,43 +79,6 @@ def insert_batch(
         "answered": 0,
     }
     return int(tx.connection.execute(insert(batches).values(row).returning(batches.c.id)).scalar_one())
-
-
-def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
-    """Make a batch that was not released dead for good; its id may be new."""
-    row = find(tx.connection, session_id, batch_id)
-    if row is None:
-        insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
-    else:
-        bury(tx, batches.c.id == row.id)
-    tx.record("batch_dead", session=session_id, batch=batch_id)
-
-
-def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
-    """Mark ticketed batches (those that match) dead, return what they still reserve, and name them.
-
-    What the check of one was charged stands. The caller has locked their sessions.
-    """
-    ticketed = batches.c.state == "ticketed"
-    ticketed = ticketed if where is None else ticketed & where
-    rows = tx.connection.execute(select(batches).where(ticketed).order_by(batches.c.id)).all()
-    if not rows:
-        return []
-    held = _held(tx.connection, ticketed)
-    locked = units.find(tx.connection, held)
-    units.give_back_all(tx, [(row, held[key]) for key, row in locked.items()])
-    asked: Counter[str] = Counter()
-    for row in rows:
-        asked[row.session_id] += row.size
-    for session_id, queries in asked.items():
-        sessions.add_asked(tx, session_id, -queries)
-    tx.connection.execute(update(batches).where(ticketed).values(state="dead"))
-    return [[row.session_id, row.batch_id] for row in rows]
-
-
-def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int]]:
-    """As `bury`, whatever batches these sessions have, which the caller has locked."""
-    return [dead for part in sessions.parts(session_ids) for dead in bury(tx, batches.c.session_id.in_(part))]
 
 
 def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
@@ -183,18 +147,6 @@ def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int
     if row.state == "dead":
         raise dead(batch_id)
     return row
-
-
-def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
-    """What ticketed batches still reserve: before its release a batch is charged for its check alone."""
-    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
-    statement: Select[Any] = (
-        select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))
-        .select_from(charges.join(batches).join(unit_table))
-        .where(ticketed)
-        .group_by(*key)
-    )
-    return {units.key_of(row): int(row.reserved) for row in connection.execute(statement)}
 
 
 def _reservable(

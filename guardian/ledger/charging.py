@@ -12,7 +12,7 @@ from guardian.ledger.schema import charges as charge_table
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.units import UnitCharge
-from guardian.ledger.values import Charge, UnitKey, add
+from guardian.ledger.values import Charge, UnitKey, add, check_amount
 
 
 class Held(NamedTuple):
@@ -72,6 +72,23 @@ def charge(
     _add(tx, [_row(tx, batch, row, costs[key]) for key, row in rows.items() if key not in held])
 
 
+def store_figures(tx: Transaction, batch: batches.BatchRow, figures: Mapping[UnitKey, int]) -> None:
+    """Store what a released batch cost on its votes. See `Ledger.store_figures`."""
+    rows = {
+        units.key_of(row): row
+        for row in tx.connection.execute(
+            select(unit_table, charge_table.c.reserved.label("held"))
+            .join(charge_table, charge_table.c.unit == unit_table.c.id)
+            .where(charge_table.c.batch == batch.id)
+        )
+    }
+    for key, figure in figures.items():
+        check_amount("figures", figure)
+        if key not in rows or figure > rows[key].held:
+            raise ValueError(f"figures: {key} was charged nothing, or less was reserved for it")
+    _store(tx, [_sealed(tx, batch, rows[key], key, figure) for key, figure in figures.items()])
+
+
 def charge_checks(
     tx: Transaction,
     batch: batches.BatchRow,
@@ -116,10 +133,14 @@ def _add(tx: Transaction, added: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, cost: Charge) -> dict[str, Any]:
-    sealed = batches.sealed_row(batch.session_id, batch.batch_id, cost.unit)
-    return {
-        "of_batch": batch.id,
-        "of_unit": row.id,
-        "worst_case": add(0, cost.worst_case),
-        "data_dependent": tx.cipher.seal(add(0, cost.data_dependent), *sealed),
-    }
+    sealed = _sealed(tx, batch, row, cost.unit, cost.data_dependent)
+    return sealed | {"worst_case": add(0, cost.worst_case)}
+
+
+def _sealed(
+    tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, key: UnitKey, amount: int
+) -> dict[str, Any]:
+    """What to store of a unit's charge that depends on votes."""
+    bound = batches.sealed_row(batch.session_id, batch.batch_id, key)
+    sealed = tx.cipher.seal(add(0, amount), *bound)
+    return {"of_batch": batch.id, "of_unit": row.id, "data_dependent": sealed}

@@ -30,7 +30,7 @@ def create(tx: Transaction) -> None:
 
 def create_tables(connection: Connection) -> None:
     """Make all tables, as all migrations after each other would."""
-    metadata.create_all(connection)
+    metadata.create_all(connection, checkfirst=False)
     connection.execute(insert(alembic_version).values(version_num=REVISION))
 
 

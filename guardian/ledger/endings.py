@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
-from guardian.ledger import batches
+from guardian.ledger import deaths
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.schema import meta
 from guardian.ledger.sessions import change_all, find_row, lock_open, set_state
@@ -22,7 +22,7 @@ def cancel(tx: Transaction, session_id: str, *, reason: str) -> None:
 
 def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
     """Close or end a session that is locked; its batches without answers become dead."""
-    dead = batches.bury(tx, batch_table.c.session_id == session_id)
+    dead = deaths.bury(tx, batch_table.c.session_id == session_id)
     set_state(tx, session_id, state)
     tx.record(f"session_{state}", session=session_id, dead=[batch for _, batch in dead], **details)
 
@@ -30,7 +30,7 @@ def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
 def end_all(tx: Transaction) -> Ended:
     """End every open session; what no answer was stored for is dead."""
     ended: dict[str, list[int]] = {name: [] for name in lock_open(tx.connection)}
-    for session, batch in batches.bury_all(tx, list(ended)):
+    for session, batch in deaths.bury_all(tx, list(ended)):
         ended[str(session)].append(int(batch))
     change_all(tx, list(ended), state="ended")
     return sorted(ended.items())

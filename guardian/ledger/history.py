@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, union_all
 
-from guardian.ledger.schema import batches, charges, unit_events
+from guardian.ledger.schema import batches, charges, evaluations, unit_events
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.units import UnitRow
 from guardian.ledger.values import UnitEvent, add
@@ -44,11 +44,16 @@ def _events(connection: Connection, unit: int) -> list[UnitEvent]:
 
 
 def _charges(connection: Connection, unit: int) -> list[UnitEvent]:
-    """Charges whose `spent` is what each one cost alone: a batch's check, then the rest at its release."""
+    """Charges whose `spent` is what each one cost alone: a batch's check, then the rest at its release, or
+    when it died after its party had evaluated it.
+    """
     checked = func.coalesce(charges.c.checked, 0)
+    same = (evaluations.c.batch == charges.c.batch) & (evaluations.c.unit == charges.c.unit)
+    died = _parts(unit, evaluations.c.charged_unix_ms, charges.c.worst_case - checked)
     parts = union_all(
         _parts(unit, batches.c.checked_unix_ms, checked),
         _parts(unit, batches.c.released_unix_ms, charges.c.worst_case - checked),
+        died.join(evaluations, same).where(batches.c.state == "dead"),
     ).subquery()
     statement = select(parts).where(parts.c.amount > 0).order_by(parts.c.time, parts.c.row)
     return [

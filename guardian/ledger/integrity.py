@@ -13,11 +13,12 @@ from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import audit
 from guardian.ledger.accounts import Account, Event
 from guardian.ledger.audit import sha256
-from guardian.ledger.replay import Batch, BatchKey, Books, Session, digest
+from guardian.ledger.replay import Batch, BatchKey, Books, Evaluation, Session, digest
 from guardian.ledger.schema import (
     SCHEMA_VERSION,
     batches,
     charges,
+    evaluations,
     manifests,
     meta,
     metadata,
@@ -119,6 +120,7 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
     _compare("session", books.sessions, _sessions(connection))
     _compare("batch", books.batches, _batches(connection))
     _compare("sum of charges of batch", books.charges, _charges(connection))
+    _compare("evaluation of batch", books.evaluated, _evaluations(connection))
 
 
 def tampered(what: str) -> OstrakaError:
@@ -266,6 +268,21 @@ def _charges(connection: Connection) -> dict[BatchKey, str]:
             _stream(connection, statement), key=lambda row: (row.session_id, row.batch_id)
         )
     }
+
+
+def _evaluations(connection: Connection) -> dict[BatchKey, dict[tuple[str, ...], Evaluation]]:
+    statement = (
+        select(evaluations, batches.c.session_id, batches.c.batch_id)
+        .add_columns(units.c.party, units.c.group_name, units.c.adjacency)
+        .join(batches, batches.c.id == evaluations.c.batch)
+        .join(units, units.c.id == evaluations.c.unit)
+    )
+    found: dict[BatchKey, dict[tuple[str, ...], Evaluation]] = {}
+    for row in _stream(connection, statement):
+        of_batch = found.setdefault((row.session_id, row.batch_id), {})
+        key = (row.party, row.group_name, row.adjacency)
+        of_batch[key] = Evaluation(row.worst_case, row.time_unix_ms, row.charged_unix_ms)
+    return found
 
 
 def _stream(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:

@@ -11,7 +11,20 @@ from sqlalchemy import Connection
 
 from common.clock import Clock
 from common.errors import OstrakaError
-from guardian.ledger import audit, batches, creation, endings, integrity, releases, replicas, sessions
+from guardian.ledger import (
+    audit,
+    batches,
+    charging,
+    creation,
+    deaths,
+    endings,
+    evaluations,
+    integrity,
+    limits,
+    releases,
+    replicas,
+    sessions,
+)
 from guardian.ledger.administration import Administration
 from guardian.ledger.cipher import Cipher
 from guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
@@ -56,8 +69,8 @@ class Ledger(Administration):
 
         All tables are compared with the audit log first, which takes time in proportion to its length. A
         SQLite file is taken over from whoever held it; its batches without stored answers become dead and
-        their reservations void. In a PostgreSQL database that happens to a session when it is next asked
-        for, if its guardian is gone.
+        their reservations void, but for what parties have evaluated. In a PostgreSQL database that happens
+        to a session when it is next asked for, if its guardian is gone.
 
         Args:
             where: a SQLite file, or the URL of a PostgreSQL database (`postgresql+psycopg://...`).
@@ -113,15 +126,33 @@ class Ledger(Administration):
         grant: bytes,
         *,
         queries: int,
+        most_open: int | None = None,
+        within_s: float = 0.0,
     ) -> StoredSession:
         """Store a session that may ask `queries` queries, or return the one opened with this plan before.
 
+        Args:
+            session_id: new.
+            querier: who asks.
+            plan: its bytes.
+            plan_digest: SHA-256 of them.
+            grant: serialized Signed grant.
+            queries: the most that it may ask.
+            most_open: how many open sessions that are younger than `within_s` seconds `querier` may have.
+            within_s: for how long a session can ask.
+
         Raises:
-            OstrakaError: `session.elsewhere` where another guardian serves that one.
+            OstrakaError: `policy.open_limit`; `session.elsewhere` where another guardian serves that one.
         """
         asked = StoredSession(session_id, querier, plan, plan_digest, grant, "open", queries)
         with self._write() as tx:
-            found = sessions.open_session(tx, asked)
+            found = sessions.find_by_plan(tx.connection, querier, plan_digest)
+            if found is None:
+                if most_open is not None:
+                    limits.check_open_sessions(
+                        tx.connection, querier, tx.now_ms - int(within_s * 1000), most_open
+                    )
+                found = sessions.open_session(tx, asked)
         with self._holding(found.session_id) as (_, held):
             return held
 
@@ -149,6 +180,7 @@ class Ledger(Administration):
         reservations: Mapping[UnitKey, int],
         *,
         daily_limit: int | None = None,
+        most_open: int | None = None,
     ) -> bytes:
         """Reserve a batch's worst cost from all its units or none, and return the ticket stored for it.
 
@@ -162,16 +194,43 @@ class Ledger(Administration):
             ticket: serialized Signed ticket.
             reservations: worst-case amounts for every unit that the release may charge.
             daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
+            most_open: how many tickets it may hold at a time.
 
         Raises:
             OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
                 `budget.missing`, `batch.too_large` for more queries than the session may ask,
-                `policy.daily_limit` (detail `left`), `batch.altered`, `batch.dead` (also where a unit was
-                frozen or withdrawn: another ticket leaves it out), `session.unknown`, `session.closed`,
+                `policy.daily_limit` (detail `left`), `policy.open_limit`, `batch.altered`, `batch.dead` (also
+                where a unit was frozen or withdrawn: another ticket leaves it out), `session.unknown`,
+                `session.closed`, `session.ended`, `session.elsewhere`.
+        """
+        with self._holding(session_id) as (tx, session):
+            return batches.open_batch(
+                tx, session, batch_id, size, ticket, reservations, daily_limit, most_open
+            )
+
+    @retried
+    def record_evaluation(
+        self, session_id: str, batch_id: int, party: str, worst: Mapping[UnitKey, int]
+    ) -> None:
+        """Keep that a party answers a batch of encrypted queries, before its answer leaves.
+
+        From then on the batch costs the party's units whatever becomes of it: what its release charges them,
+        or the worst case, if it dies or is released without that party. Again it changes nothing.
+
+        Args:
+            session_id: the batch's session.
+            batch_id: a ticketed batch.
+            party: who answers.
+            worst: the worst cost to each of its units that the batch may charge; of what the ticket reserved
+                from, what it reserved counts.
+
+        Raises:
+            OstrakaError: `batch.dead`, `batch.frozen` where it was released without this party,
+                `ticket.invalid` (never opened), `budget.missing`, `session.unknown`, `session.closed`,
                 `session.ended`, `session.elsewhere`.
         """
         with self._holding(session_id) as (tx, session):
-            return batches.open_batch(tx, session, batch_id, size, ticket, reservations, daily_limit)
+            evaluations.record(tx, session, batch_id, party, worst)
 
     @retried
     def charge_check(
@@ -235,15 +294,37 @@ class Ledger(Administration):
             if stored is not None:
                 return stored
             if vanish:
-                batches.kill(tx, session_id, batch_id)
+                deaths.kill(tx, session_id, batch_id)
             else:
                 endings.end(tx, session_id, "ended")
         raise batches.dead(batch_id) if vanish else sessions.session_ended(session_id)
 
     @retried
+    def store_figures(self, session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
+        """Replace what a released batch is said to have cost units on its votes, the worst case until then.
+
+        Only its charges in confidential reports change: balances, filters and the audit log do not, and
+        neither do running totals of units that are held to the worst case. The same again changes nothing.
+
+        Args:
+            session_id: the batch's session, open or not.
+            batch_id: a released batch.
+            figures: amounts for units that it was charged to, each at most what was reserved.
+
+        Raises:
+            OstrakaError: `session.unknown`, `session.elsewhere`, `batch.dead` for a batch without answers.
+            ValueError: an amount that is none or exceeds what was reserved, or a unit that was not charged.
+        """
+        with self._holding(session_id) as (tx, _):
+            batch = batches.find(tx.connection, session_id, batch_id)
+            if batch is None or batch.state != "released":
+                raise batches.dead(batch_id)
+            charging.store_figures(tx, batch, figures)
+
+    @retried
     def settle(self, session_id: str, batch_id: int) -> bytes | None:
         """Return a batch's stored answers, or None and make it dead for good: charged for a check, if it had
-        one, and for nothing else.
+        one, and at worst to units whose party has evaluated it.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`.
@@ -252,7 +333,7 @@ class Ledger(Administration):
             row = batches.find(tx.connection, session_id, batch_id)
             if row is not None and row.state != "ticketed":
                 return None if row.answers is None else bytes(row.answers)
-            batches.kill(tx, session_id, batch_id)
+            deaths.kill(tx, session_id, batch_id)
             return None
 
     @retried

@@ -1,16 +1,18 @@
-"""How many queries a session, and a querying party in a day, may ask."""
+"""How many queries a session, and a querying party in a day, may ask; and a party's manifests in a day."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from common.errors import ErrorCode, OstrakaError
 from guardian.ledger import audit
-from guardian.ledger.schema import batches, sessions
+from guardian.ledger.schema import batches, evaluations, manifests, sessions
 from guardian.ledger.transaction import Transaction
 from guardian.ledger.values import StoredSession
 
 DAY_MS = 24 * 3600 * 1000
+MANIFESTS_A_DAY = 20
+"""Manifests that a party may change to in 24 hours; each is kept for good."""
 
 
 def check_session(connection: Connection, session: StoredSession, size: int) -> None:
@@ -46,13 +48,55 @@ def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
         )
 
 
+def check_manifests(tx: Transaction, site: str) -> None:
+    """Raise `manifest.daily_limit` where a party registered as many others as it may in 24 hours."""
+    recent = (manifests.c.site == site) & (manifests.c.registered_unix_ms > tx.now_ms - DAY_MS)
+    found = tx.connection.execute(select(func.count()).select_from(manifests).where(recent)).scalar_one()
+    if found >= MANIFESTS_A_DAY:
+        raise OstrakaError(
+            ErrorCode.MANIFEST_DAILY_LIMIT,
+            f"Party {site} registered {found} manifests in 24 hours, and more are not taken; serve the"
+            " teachers that were registered last, or register later.",
+        )
+
+
+def check_open_sessions(connection: Connection, querier: str, since_ms: int, most: int) -> None:
+    """Raise `policy.open_limit` where a querying party has as many sessions open as it may.
+
+    One that was opened before `since_ms` can ask no more, whether or not it was closed.
+    """
+    open_now = (sessions.c.querier == querier) & (sessions.c.state == "open")
+    found = select(func.count()).where(open_now, sessions.c.opened_unix_ms > since_ms)
+    if int(connection.execute(found).scalar_one()) >= most:
+        raise OstrakaError(
+            ErrorCode.POLICY_OPEN_LIMIT,
+            f"The policy allows a querying party {most} open sessions at a time; finish some by repeating"
+            " their commands, or wait until their grants expire.",
+        )
+
+
+def check_open_batches(connection: Connection, querier: str, most: int) -> None:
+    """Raise `policy.open_limit` where a querying party holds as many tickets as it may."""
+    ticketed = (
+        (sessions.c.querier == querier) & (sessions.c.state == "open") & (batches.c.state == "ticketed")
+    )
+    found = select(func.count()).select_from(batches.join(sessions)).where(ticketed)
+    if int(connection.execute(found).scalar_one()) >= most:
+        raise OstrakaError(
+            ErrorCode.POLICY_OPEN_LIMIT,
+            f"The policy allows a querying party {most} batches under way at a time; settle some, or wait"
+            " until their tickets expire.",
+        )
+
+
 def asked_in_day(connection: Connection, querier: str, now_ms: int) -> int:
     """Queries in the last day's batches of one querying party.
 
-    A dead batch counts if a blind tally checked it: which queries passed was told.
+    A dead batch counts if a blind tally checked it, which told what passed, or if a party evaluated it.
     """
     recent = batches.c.opened_unix_ms > now_ms - DAY_MS
-    told = (batches.c.state != "dead") | batches.c.check_digest.is_not(None)
+    evaluated = exists().where(evaluations.c.batch == batches.c.id)
+    told = (batches.c.state != "dead") | batches.c.check_digest.is_not(None) | evaluated
     statement = (
         select(func.coalesce(func.sum(batches.c.size), 0))
         .select_from(batches.join(sessions))

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit, endings, inheritance
+from guardian.ledger import audit, endings, inheritance, limits, recosting
 from guardian.ledger.audit import sha256
 from guardian.ledger.schema import audit as audit_table
 from guardian.ledger.schema import manifests, meta, parties
@@ -36,11 +36,7 @@ def require(connection: Connection, site: str, *, lock: bool = True) -> PartyRow
     """As `find`, but raise `party.unknown` for one that was never added and never registered."""
     row = find(connection, site, lock=lock)
     if row is None:
-        raise OstrakaError(
-            ErrorCode.PARTY_UNKNOWN,
-            f"The guardian knows no party {site}; add it with `ostraka guardian party add`, or let it"
-            " register.",
-        )
+        raise unknown(site)
     return row
 
 
@@ -77,6 +73,7 @@ def register(
     signed: bytes,
     kept_head: common_pb2.AuditHead | None,
     entering: Collection[str],
+    votes_raised_to: int | None,
 ) -> Registered:
     """Keep a party's manifest as its latest. See `Administration.register`."""
     row = find(tx.connection, site)
@@ -84,6 +81,7 @@ def register(
         raise removed(site)
     latest = latest_manifests(tx.connection, [site]).get(site)
     if latest != StoredManifest(site, manifest, signed):
+        limits.check_manifests(tx, site)
         tx.connection.execute(
             insert(manifests).values(
                 site=site, manifest=manifest, signed=signed, registered_unix_ms=tx.now_ms
@@ -93,6 +91,8 @@ def register(
             _store(tx, site, row, "active")
         tx.record("party_registered", site=site, manifest_sha256=sha256(manifest))
         inheritance.inherit(tx, site, units_of(site, entering))
+        if votes_raised_to is not None:
+            recosting.recost(tx, site, votes_raised_to)
     if kept_head is not None:
         _check_kept(tx, site, kept_head)
     party = _stored(require(tx.connection, site), epoch(tx.connection))
@@ -102,6 +102,14 @@ def register(
 def units_of(site: str, groups: Collection[str]) -> set[UnitKey]:
     """The keys of a party's groups under both adjacencies."""
     return {UnitKey(site, group, adjacency) for group in groups for adjacency in ("record", "label")}
+
+
+def unknown(site: str) -> OstrakaError:
+    """The error of a party that was never added and never registered."""
+    return OstrakaError(
+        ErrorCode.PARTY_UNKNOWN,
+        f"The guardian knows no party {site}; add it with `ostraka guardian party add`, or let it register.",
+    )
 
 
 def removed(site: str) -> OstrakaError:

@@ -26,6 +26,7 @@ from guardian.ledger.cipher import Cipher
 from guardian.ledger.schema import audit as audit_table
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.schema import charges as charge_table
+from guardian.ledger.schema import evaluations as evaluation_table
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.storage import Storage, open_storage
 from guardian.ledger.values import (
@@ -214,7 +215,8 @@ class LedgerReader:
     ) -> list[RecordedCharge]:
         """What every batch was charged, oldest first; of one session, party or time, if so asked.
 
-        One that was checked and not released counts from its check on, with what that cost.
+        One that was checked and not released counts from its check on, with what that cost; one that died
+        after a party had evaluated it from its death on, with its worst cost to that party.
 
         Data-dependent amounts are read with the ledger's key alone and belong in confidential
         reports. Charges that a party's receipts made good are in `reconciled_charges`.
@@ -228,13 +230,21 @@ class LedgerReader:
         Raises:
             OstrakaError: `ledger.tampered` where the key does not open an amount.
         """
-        charged_ms = func.coalesce(batch_table.c.released_unix_ms, batch_table.c.checked_unix_ms)
+        evaluated = (evaluation_table.c.batch == charge_table.c.batch) & (
+            evaluation_table.c.unit == charge_table.c.unit
+        )
+        charged_ms = func.coalesce(
+            batch_table.c.released_unix_ms,
+            evaluation_table.c.charged_unix_ms,
+            batch_table.c.checked_unix_ms,
+        )
         statement = (
             select(batch_table.c.session_id, batch_table.c.batch_id, charge_table.c.worst_case)
             .add_columns(unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
             .add_columns(charge_table.c.data_dependent.label("sealed"))
             .join(charge_table, charge_table.c.batch == batch_table.c.id)
             .join(unit_table, unit_table.c.id == charge_table.c.unit)
+            .outerjoin(evaluation_table, evaluated)
             .add_columns(charged_ms.label("charged_unix_ms"))
             .where(charged_ms >= from_ms)
             .order_by(charged_ms, batch_table.c.id, unit_table.c.id)

@@ -7,9 +7,9 @@ wherever its batch may have been released in a history that was lost, and nowher
 - the batch had a ticket and no answers when the backup was made, and died by its restoring;
 - the batch is dead, and the loss was found by a kept head: nobody can say where the lost history began.
 
-What the ledger released itself is charged already, and what died before the backup cost nothing but its
-check, which is charged already too. A batch that was checked before the backup and whose receipt is charged
-pays for its check twice: rather too much than too little.
+What the ledger released itself is charged already. What died before the backup cost nothing but its check and
+what parties had evaluated of it, which is charged already too. A batch that was checked before the backup and
+whose receipt is charged pays for its check twice: rather too much than too little.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
 from guardian.ledger import history, inheritance, parties, units
-from guardian.ledger.schema import audit, batches, reconciled
+from guardian.ledger.schema import audit, batches, evaluations, reconciled
 from guardian.ledger.schema import parties as party_table
 from guardian.ledger.schema import units as unit_table
 from guardian.ledger.transaction import Transaction
@@ -31,6 +31,7 @@ from guardian.ledger.values import Owed, RecordedCharge, UnitKey, add, check_amo
 
 BatchKey = tuple[str, int]
 _AT_ONCE = 5000
+_UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 
 
 def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], groups: Collection[str]) -> int:
@@ -130,15 +131,23 @@ def _states(connection: Connection, keys: Sequence[BatchKey]) -> dict[BatchKey, 
 
 
 def _paid(connection: Connection, keys: Sequence[BatchKey]) -> set[tuple[str, int, UnitKey]]:
+    """Units that were charged from a receipt before, or at worst for a batch that died evaluated."""
     same = tuple_(reconciled.c.session_id, reconciled.c.batch_id).in_(keys)
-    rows = connection.execute(_with_units().where(same))
-    return {(row.session_id, row.batch_id, units.key_of(row)) for row in rows}
+    evaluated = select(batches.c.session_id, batches.c.batch_id, *_UNIT).select_from(
+        evaluations.join(batches).join(unit_table)
+    )
+    evaluated = evaluated.where(
+        evaluations.c.charged_unix_ms.is_not(None), tuple_(batches.c.session_id, batches.c.batch_id).in_(keys)
+    )
+    return {
+        (row.session_id, row.batch_id, units.key_of(row))
+        for statement in (_with_units().where(same), evaluated)
+        for row in connection.execute(statement)
+    }
 
 
 def _with_units() -> Select[Any]:
-    return select(reconciled, unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency).join(
-        unit_table, unit_table.c.id == reconciled.c.unit
-    )
+    return select(reconciled, *_UNIT).join(unit_table, unit_table.c.id == reconciled.c.unit)
 
 
 def _batch(item: Owed) -> BatchKey:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import update
 
-from guardian.ledger import batches, charging, units
+from guardian.ledger import batches, charging, evaluations, units
 from guardian.ledger.audit import sha256
 from guardian.ledger.schema import batches as batch_table
 from guardian.ledger.transaction import Transaction
@@ -30,7 +30,8 @@ def release(
     the votes for nothing.
 
     A unit that was frozen or withdrawn since the ticket is charged: its votes are in. What the batch's check
-    was charged before is part of the charge.
+    was charged before is part of the charge. Units whose party evaluated the batch, and that `charges` leaves
+    out, are charged its worst cost.
     """
     found = batches.find(tx.connection, session.session_id, batch_id)
     before = batches.answers_of(found, batch_id, request_digest)
@@ -39,14 +40,16 @@ def release(
     batch = batches.require_ticketed(session, found, batch_id)
     held = charging.held_of(tx, batch)
     costs = charging.costs_of(held, charges)
+    left_out = _left_out(tx, batch, charges)
+    costs |= evaluations.worst_charges(left_out)
     rows = units.require(tx.connection, costs)
     charging.check_enforced(rows, held)
-    short = _short(tx, rows, costs)
+    short = _short(tx, {key: row for key, row in rows.items() if key not in left_out}, costs)
     if short:
-        for row in short:
-            units.exhaust(tx, row)
+        units.exhaust(tx, rows.values(), short)
         return None
     charging.charge(tx, batch, rows, held, costs)
+    evaluations.mark(tx, batch, left_out)
     tx.connection.execute(
         update(batch_table)
         .where(batch_table.c.id == batch.id)
@@ -66,6 +69,7 @@ def release(
         answers_sha256=sha256(answers),
         answered=answered,
         charged=[[*key, add(0, costs[key].worst_case)] for key in rows],
+        **({"left_out": [[*key] for key in left_out]} if left_out else {}),
     )
     return answers
 
@@ -101,15 +105,26 @@ def check(
     )
 
 
+def _left_out(tx: Transaction, batch: batches.BatchRow, charges: Sequence[Charge]) -> dict[UnitKey, int]:
+    """The worst cost to units whose party evaluated a batch that is released without its votes."""
+    charged = {charge.unit for charge in charges}
+    return {key: worst for key, worst in evaluations.owed_of(tx, batch).items() if key not in charged}
+
+
 def _short(
     tx: Transaction, rows: Mapping[UnitKey, units.UnitRow], costs: Mapping[UnitKey, Charge]
-) -> list[units.UnitRow]:
-    """The units whose data-dependent budget has no room for the costliest answers."""
-    return [
-        row
+) -> set[UnitKey]:
+    """The units whose data-dependent budget has no room for the costliest answers.
+
+    Where one was used up before, the batch is dead anyway, and the others' budgets are not tried.
+    """
+    short = {
+        key: row
         for key, row in rows.items()
         if row.enforce == "data_dependent" and _needed(tx, row, costs[key]) > row.budget
-    ]
+    }
+    before = {key for key, row in short.items() if units.is_exhausted(tx.cipher, row)}
+    return before or set(short)
 
 
 def _needed(tx: Transaction, row: units.UnitRow, cost: Charge) -> int:

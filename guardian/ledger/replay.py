@@ -32,6 +32,15 @@ class Batch:
 
 
 @dataclass
+class Evaluation:
+    """A row of the table of evaluations."""
+
+    worst_case: int
+    time_unix_ms: int
+    charged_unix_ms: int | None = None
+
+
+@dataclass
 class Session:
     """A row of the table of sessions; digests stand for contents."""
 
@@ -58,6 +67,7 @@ class Books:
         charges: by session and batch id: the digest of all charges of a batch that is no longer ticketed.
         held: by session and batch id: what the ticket of a ticketed batch reserved of each unit.
         checked: by session and batch id: what of that was charged already, for the batch's check.
+        evaluated: by session and batch id: what it costs at worst the units whose party has evaluated it.
     """
 
     head: tuple[str, int, int] = ("", 0, 0)
@@ -68,6 +78,7 @@ class Books:
     charges: dict[BatchKey, str] = field(default_factory=dict)
     held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
     checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
+    evaluated: dict[BatchKey, dict[Key, Evaluation]] = field(default_factory=dict)
 
     def apply(self, row: dict[str, Any], now_ms: int) -> None:
         """Add one row's payload, written at `now_ms`.
@@ -109,6 +120,8 @@ class Books:
                 self._open(row, now_ms)
             case "batch_checked":
                 self._check(row, now_ms)
+            case "batch_evaluated":
+                self._evaluate(row, now_ms)
             case "batch_released":
                 self._release(row, now_ms)
             case "batch_dead":
@@ -119,7 +132,8 @@ class Books:
     def finish(self) -> None:
         """Sum up the batches that are still ticketed, after the last row."""
         for key, held in self.held.items():
-            self._keep(key, held, self.checked.get(key, {}))
+            spent = self.checked.get(key, {})
+            self._keep(key, held, spent, spent)
 
     def _migrate(self, row: dict[str, Any], now_ms: int) -> None:
         self.head = (self.head[0], row["fence"], self.head[2])
@@ -149,6 +163,11 @@ class Books:
         self.batches[key].check = row["request_sha256"]
         self.batches[key].checked_unix_ms = now_ms
 
+    def _evaluate(self, row: dict[str, Any], now_ms: int) -> None:
+        owed = self.evaluated.setdefault((row["session"], row["batch"]), {})
+        for *unit, amount in row["owed"]:
+            owed[tuple(unit)] = Evaluation(amount, now_ms)
+
     def _release(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
         held, checked = self.held.pop(key), self.checked.pop(key, {})
@@ -156,24 +175,23 @@ class Books:
         for unit, amount in charged.items():
             before = checked.get(unit, 0)
             self.accounts.units[unit].move(charged=amount - before, reserved=before - held.get(unit, 0))
-        self.charges[key] = digest(
-            {
-                unit: (held.get(unit, 0), checked.get(unit, 0), charged.get(unit, 0))
-                for unit in {**held, **charged}
-            }
-        )
+        self._keep(key, held, checked, charged)
+        for unit in row.get("left_out", ()):
+            self.evaluated[key][tuple(unit)].charged_unix_ms = now_ms
         batch = self.batches[key]
         batch.state, batch.released_unix_ms = "released", now_ms
         batch.request, batch.answers = row["request_sha256"], row["answers_sha256"]
         batch.answered = row["answered"]
 
-    def _keep(self, key: BatchKey, held: Mapping[Key, int], checked: Mapping[Key, int]) -> None:
-        """Sum up a batch that was charged for its check at most; one that reserved nothing has no charges."""
-        if held:
-            spent = {unit: checked.get(unit, 0) for unit in held}
-            self.charges[key] = digest(
-                {unit: (amount, spent[unit], spent[unit]) for unit, amount in held.items()}
-            )
+    def _keep(
+        self, key: BatchKey, held: Mapping[Key, int], checked: Mapping[Key, int], spent: Mapping[Key, int]
+    ) -> None:
+        """Sum up the charges of a batch; one that reserved nothing and was charged nothing has none."""
+        amounts = {
+            unit: (held.get(unit, 0), checked.get(unit, 0), spent.get(unit, 0)) for unit in {**held, **spent}
+        }
+        if amounts:
+            self.charges[key] = digest(amounts)
 
     def _bury_all(self, keys: list[Any], now_ms: int) -> None:
         for session, batch in keys:
@@ -181,9 +199,13 @@ class Books:
 
     def _bury(self, key: BatchKey, now_ms: int) -> None:
         held, checked = self.held.pop(key, {}), self.checked.pop(key, {})
+        spent = dict(checked)
+        for unit, evaluated in self.evaluated.get(key, {}).items():
+            self.accounts.units[unit].move(charged=evaluated.worst_case - checked.get(unit, 0))
+            spent[unit], evaluated.charged_unix_ms = evaluated.worst_case, now_ms
         for unit, amount in held.items():
             self.accounts.units[unit].move(reserved=checked.get(unit, 0) - amount)
-        self._keep(key, held, checked)
+        self._keep(key, held, checked, spent)
         batch = self.batches.setdefault(key, Batch(0, sha256(b""), now_ms))
         if batch.size:
             self.sessions[key[0]].asked -= batch.size

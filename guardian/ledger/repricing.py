@@ -14,17 +14,19 @@ from common.plan import Plan
 from common.privacy import worst_case
 from common.schedules import scheduled
 from common.sharing.fixed_point import FRACTION_BITS
-from guardian.ledger.schema import batches, charges, reconciled, sessions, units
+from guardian.ledger.schema import batches, charges, evaluations, reconciled, sessions, units
 from guardian.ledger.values import add
 from protos.ostraka.v1 import common_pb2
 
 
-def spent_at(connection: Connection, party: str, adjacency: str, order: float) -> int | None:
+def spent_at(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
     """The most that any record of `party` has spent at worst at `order`, with batches under way.
 
     Every batch counts by the group that it costs most, because records change groups. Under adjacency
-    `record` what labels alone were charged does not count. None where nobody knows: a receipt was charged at
-    a smaller order, or a plan or ticket is of a version that is not read now.
+    `record` what labels alone were charged does not count. One person has as many votes in a query as the
+    ticket says, and `votes` at least; receipts that were charged for one vote each are not known for more.
+    None where nobody knows: a receipt was charged at a smaller order, or a plan or ticket is of a version
+    that is not read now.
     """
     receipts = select(reconciled.c.worst_case, units.c.renyi_order)
     receipts = receipts.join(units, units.c.id == reconciled.c.unit).where(units.c.party == party)
@@ -32,13 +34,13 @@ def spent_at(connection: Connection, party: str, adjacency: str, order: float) -
         receipts = receipts.where(units.c.adjacency == "record")
     total = 0
     for amount, at in connection.execute(receipts):
-        if at < order:
+        if at < order or votes > 1:
             return None
         total = add(total, amount)
-    prices = _Prices(party, adjacency, order)
+    prices = _Prices(party, adjacency, order, votes)
     try:
         for row in connection.execute(_batches_of(party)):
-            answered = row.size if row.state == "ticketed" else row.answered
+            answered = row.size if row.state == "ticketed" or row.evaluated else row.answered
             total = add(total, prices.price(bytes(row.plan), bytes(row.ticket), answered))
     except OstrakaError:
         return None
@@ -47,22 +49,30 @@ def spent_at(connection: Connection, party: str, adjacency: str, order: float) -
 
 def _batches_of(party: str) -> Select[Any]:
     """Batches that were charged to a party, and all that are under way; without their answers, which of a
-    training are as large as its network.
+    training are as large as its network. `evaluated`: the party was charged at worst for a batch that was not
+    released, or not with its votes.
     """
     paid = exists().where(
         charges.c.batch == batches.c.id, charges.c.unit == units.c.id, units.c.party == party
     )
-    charged = (batches.c.state == "released") | batches.c.check_digest.is_not(None)
+    evaluated = exists().where(
+        evaluations.c.batch == batches.c.id,
+        evaluations.c.charged_unix_ms.is_not(None),
+        evaluations.c.unit == units.c.id,
+        units.c.party == party,
+    )
+    charged = (batches.c.state == "released") | batches.c.check_digest.is_not(None) | evaluated
     counted = (batches.c.state == "ticketed") | (charged & paid)
     columns = (batches.c.size, batches.c.state, batches.c.answered, batches.c.ticket, sessions.c.plan)
-    return select(*columns).select_from(batches.join(sessions)).where(counted)
+    return select(*columns, evaluated.label("evaluated")).select_from(batches.join(sessions)).where(counted)
 
 
 class _Prices:
     """Costs of batches to a party's records at one order."""
 
-    def __init__(self, party: str, adjacency: str, order: float) -> None:
+    def __init__(self, party: str, adjacency: str, order: float, votes: int) -> None:
         self._party = party
+        self._votes = votes
         self._adjacency = adjacency
         self._plan = cache(Plan.parse)
         self._cost = cache(
@@ -88,7 +98,8 @@ class _Prices:
         for clique, present in zip(party.cliques, scheduled(schedule, size), strict=True):
             given = np.zeros((int(present.sum()), asked.mechanism.answers(labels)), dtype=np.bool_)
             given[:answered] = True
-            votes = party.max_votes_per_person * (1 if asked.mechanism.by_record else max(clique.copies))
+            own = max(party.max_votes_per_person, self._votes)
+            votes = own * (1 if asked.mechanism.by_record else max(clique.copies))
             sensitivity = math.ldexp(votes * clique.weight, -FRACTION_BITS)
             cost = self._cost(asked.mechanism, sensitivity, labels)
             most = max(most, cost.amount(given))

@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 
@@ -94,9 +94,10 @@ units = Table(
     ),
 )
 """Amounts of a unit. `overdrawn_to` is what was committed when a budget was lowered below it; it only falls.
-`data_dependent` is the encrypted running total, `level` the consent level whose epsilon the budget is,
-`agreements` how many of the owning party's were used, `spent_before` what earlier periods of a renewed budget
-spent, and `broken_unix_ms` since when the guarantee no longer covers the unit's lifetime."""
+`data_dependent` is the encrypted running total that a data-dependent budget is held to, `level` the consent
+level whose epsilon the budget is, `agreements` how many of the owning party's were used, `spent_before` what
+earlier periods of a renewed budget spent, and `broken_unix_ms` since when the guarantee no longer covers the
+unit's lifetime."""
 
 unit_events = Table(
     "unit_events",
@@ -208,6 +209,18 @@ charges = Table(
 encrypted data-dependent sum. A reservation counts while its batch is ticketed; units that reserve nothing
 get their row with the charge. `checked` is the part of the charge that the check of a blind tally cost, which
 stands also where the batch dies."""
+
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("batch", _RowId, ForeignKey("batches.id"), primary_key=True),
+    Column("unit", _RowId, ForeignKey("units.id"), primary_key=True),
+    _count("worst_case"),
+    _count("time_unix_ms"),
+    Column("charged_unix_ms", BigInteger),
+)
+"""What an encrypted batch costs units at worst whose party has evaluated it, since when, and when that was
+charged because no release charged them. Rows are only added, and charged once."""
 
 reconciled = Table(
     "reconciled",

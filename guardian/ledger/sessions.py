@@ -29,10 +29,7 @@ def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dic
 
 
 def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
-    """Store a session, or return the one that its querier opened with the same plan."""
-    before = find_by_plan(tx.connection, asked.querier, asked.plan_digest)
-    if before is not None:
-        return before
+    """Store a session that its querier has not opened before."""
     tx.connection.execute(
         insert(sessions).values(
             session_id=asked.session_id,
@@ -70,7 +67,7 @@ def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> 
     row = connection.execute(statement.with_for_update() if lock else statement).one_or_none()
     if row is None:
         raise OstrakaError(
-            ErrorCode.SESSION_UNKNOWN, f"There is no session {session_id}; open one with OpenSession."
+            ErrorCode.SESSION_UNKNOWN, f"There is no session {session_id!r}; open one with OpenSession."
         )
     return row
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, select, update
@@ -65,34 +65,34 @@ def reserve(tx: Transaction, batch: int) -> None:
     )
 
 
-def give_back(tx: Transaction, row: UnitRow, reserved: int) -> None:
-    """Return a reservation uncharged."""
-    give_back_all(tx, [(row, reserved)])
-
-
 def give_back_all(tx: Transaction, amounts: Iterable[tuple[UnitRow, int]]) -> None:
     """Return the reservations of many units uncharged, in one round trip."""
     store(tx, [_amounts(row, row.spent, row.reserved - amount) for row, amount in amounts])
 
 
-def charge(tx: Transaction, row: UnitRow, *, reserved: int, worst_case: int, data_dependent: int) -> None:
-    """Charge a unit and return what was reserved for it."""
-    charge_all(tx, [UnitCharge(row, reserved, worst_case, data_dependent)])
-
-
 def charge_all(tx: Transaction, charges: Iterable[UnitCharge], *, overdraw: bool = False) -> None:
     """Charge many units and return what was reserved for them, in one round trip.
 
-    `overdraw` lets what was spent anyway go beyond the budget, of which nothing is left then.
+    All units of a batch are charged together, if only nothing: see `store_totals`. `overdraw` lets what was
+    spent anyway go beyond the budget, of which nothing is left then.
     """
     store(tx, [_charged(tx.cipher, charge, overdraw) for charge in charges])
 
 
-def exhaust(tx: Transaction, row: UnitRow) -> None:
-    """Use up what is left of a unit's data-dependent budget."""
-    total = max(row.budget, data_dependent_total(tx.cipher, row))
-    sealed = seal(tx.cipher, key_of(row), total, row.spent_before, row.spent)
-    store(tx, [{"unit": row.id, "data_dependent": sealed}])
+def exhaust(tx: Transaction, rows: Iterable[UnitRow], short: Collection[UnitKey]) -> None:
+    """Use up what is left of the data-dependent budgets of those units of a batch that are `short`."""
+    store_totals(tx, [(row, _used_up(tx.cipher, row, key_of(row) in short)) for row in rows])
+
+
+def store_totals(tx: Transaction, totals: Iterable[tuple[UnitRow, int]]) -> None:
+    """Write data-dependent totals, of all units of a batch, also where they stay as they are.
+
+    Each is encrypted anew, so that two copies of the table do not show whose total changed.
+    """
+    sealed = (
+        (row, seal(tx.cipher, key_of(row), total, row.spent_before, row.spent)) for row, total in totals
+    )
+    store(tx, [{"unit": row.id, "data_dependent": blob} for row, blob in sealed])
 
 
 def store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
@@ -160,6 +160,11 @@ def _charged(cipher: Cipher, charge: UnitCharge, overdraw: bool) -> dict[str, An
         beyond = overdrawn(spent + values["reserved"], row.budget)
         values["overdrawn_to"] = max(values["overdrawn_to"], beyond)
     return values
+
+
+def _used_up(cipher: Cipher, row: UnitRow, short: bool) -> int:
+    total = data_dependent_total(cipher, row)
+    return max(row.budget, total) if short else total
 
 
 def _sealed_row(key: UnitKey, spent_before: int, spent: int) -> tuple[str | int, ...]:

@@ -194,7 +194,8 @@ class UnitEvent:
     """Something that happened to a unit: `epsilon` of its budget and what it had `spent` after it.
 
     `kind` is "set", "lowered", "raised", "renewed", "frozen", "thawed", "withdrawn", "consented",
-    "reconciled", "inherited" or "charged"; a charge names its batch, the others a reason where there is one.
+    "reconciled", "inherited", "recosted" or "charged"; a charge names its batch, the others a reason where
+    there is one.
     """
 
     time_unix_ms: int
@@ -248,7 +249,7 @@ class StoredBatch:
 class RecordedCharge:
     """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
 
-    `released_unix_ms` is when its batch was released, or checked if it was not released.
+    `released_unix_ms` is when its batch was released; if it was not, when it died evaluated, or was checked.
     """
 
     session_id: str

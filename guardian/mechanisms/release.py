@@ -40,7 +40,6 @@ def release(
     *,
     classes: int,
     totals: NDArray[np.int64],
-    voters: int,
     scores: NDArray[np.int64] | None = None,
 ) -> Answers:
     """Return the answers of one batch.
@@ -55,7 +54,6 @@ def release(
         classes: number of classes, or of labels for a multi-label mechanism.
         totals: weight of all votes scheduled for each query, int64 (Q,) in steps of 2^-16 of a vote; where
             ballots have one count a label also (Q, classes), of those scheduled for each label.
-        voters: the most teachers scheduled for one of these queries.
         scores: for Interactive the student's probabilities, int64 (Q, classes) in steps of 2^-16.
 
     Raises:
@@ -78,6 +76,6 @@ def release(
         case Binary() | Tau() | L1():
             return binary(sums, mechanism, noise, ring, totals=totals)
         case Powerset():
-            return powerset(sums, mechanism, noise, ring, labels=classes, voters=voters)
+            return powerset(sums, mechanism, noise, ring, labels=classes)
         case Ttac() | DpTtac():
             raise ValueError(f"mechanism: {mechanism.kind} releases no answers")

@@ -4,6 +4,7 @@ from guardian.noise.ahead import Ahead, DrawnNoise
 from guardian.noise.demand import Draw, draws_of
 from guardian.noise.lattice import LATTICE, lattice_scale
 from guardian.noise.opendp_noise import OpenDpNoise
+from guardian.noise.schedule import ScheduledNoise
 from guardian.noise.source import NoiseSource
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "DrawnNoise",
     "NoiseSource",
     "OpenDpNoise",
+    "ScheduledNoise",
     "draws_of",
     "lattice_scale",
 ]

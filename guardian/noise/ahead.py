@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from weakref import WeakSet
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from guardian.noise.demand import Draw
 from guardian.noise.source import NoiseSource
@@ -82,10 +82,6 @@ class DrawnNoise:
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return int64 discrete Laplace noise of `scale` votes, in lattice steps."""
         return self._take(Draw("laplace", scale, shape))
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        """Return the largest of each of `counts` Gaussians, drawn now."""
-        return self._source.largest_gaussian(sigma, counts)
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Return uniform uint64 values, drawn now."""

@@ -48,12 +48,8 @@ class Draw:
         return source.laplace(self.scale, self.shape)
 
 
-def draws_of(mechanism: Mechanism, rows: int, classes: int, voters: int) -> list[Draw]:
-    """Return the draws that releasing `rows` queries of `classes` classes or labels makes, in their order.
-
-    `voters` is the most teachers scheduled for one of them: so many of Powerset's label sets are drawn one by
-    one.
-    """
+def draws_of(mechanism: Mechanism, rows: int, classes: int) -> list[Draw]:
+    """Return the draws that releasing `rows` queries of `classes` classes or labels makes, in their order."""
     match mechanism:
         case GnMax() | NoiseCluster():
             return [Draw("gaussian", mechanism.sigma, (rows, classes))]
@@ -68,8 +64,8 @@ def draws_of(mechanism: Mechanism, rows: int, classes: int, voters: int) -> list
                 Draw("gaussian", mechanism.sigma, (2, rows, classes)),
             ]
         case Powerset():
-            seen = min(voters, mechanism.width(classes))
-            return [*_checks(mechanism.check, (rows,)), Draw("gaussian", mechanism.sigma, (rows, seen))]
+            sets = mechanism.width(classes)
+            return [*_checks(mechanism.check, (rows,)), Draw("gaussian", mechanism.sigma, (rows, sets))]
         case DpTtac():
             return [Draw("gaussian", mechanism.sigma, (rows, mechanism.width(classes)))]
         case RandRes() | Ttac():

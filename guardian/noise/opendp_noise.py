@@ -7,18 +7,15 @@ import secrets
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from opendp.domains import atom_domain, vector_domain
 from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
-from guardian.noise.largest import largest_gaussian
 from guardian.noise.lattice import lattice_scale
 
 enable_features("contrib")
-
-_INT64 = np.iinfo(np.int64)
 
 
 class OpenDpNoise:
@@ -43,22 +40,6 @@ class OpenDpNoise:
         """
         space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
         return _drawn(make_laplace(*space, scale=lattice_scale(scale)), shape)
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        """Return for every m of `counts` the largest of m draws of `gaussian(sigma)`, int64 of its shape.
-
-        Counts are integers of any size. The m draws are not made, see `guardian.noise.largest`; what lies
-        beyond int64 is its nearest end, as in `gaussian`.
-
-        Raises ValueError where sigma is not a finite number above 0, or a count no whole number above 0.
-        """
-        scale, wanted = lattice_scale(sigma), np.asarray(counts, dtype=object)
-        for index, count in np.ndenumerate(wanted):
-            if not isinstance(count, int) or count < 1:
-                raise ValueError(f"counts: must be whole numbers above 0, is {count} at index {index}")
-        largest = (largest_gaussian(scale, count) for count in wanted.flat)
-        limited = [min(max(x, _INT64.min), _INT64.max) for x in largest]
-        return np.array(limited, dtype=np.int64).reshape(wanted.shape)
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Return uint64 values of `shape` from the operating system's generator."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 
 class NoiseSource(Protocol):
@@ -17,10 +17,6 @@ class NoiseSource(Protocol):
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return independent draws of discrete Laplace noise of `scale` votes, P(x) ~ e^(-|x|/scale)."""
-        ...
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        """Return for every count m, a whole number of any size, the largest of m draws of `gaussian`."""
         ...
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:

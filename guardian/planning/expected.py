@@ -125,7 +125,6 @@ def _release(candidate: Candidate, votes: Votes, noise: NoiseSource) -> Answers:
         _RING,
         classes=candidate.classes,
         totals=np.full(len(votes.counts), votes.teachers << FRACTION_BITS),
-        voters=votes.teachers,
         scores=None if votes.scores is None else np.ldexp(votes.scores, FRACTION_BITS).astype(np.int64),
     )
 

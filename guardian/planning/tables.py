@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
+
+from common.screen import Screen
 
 
 def show(figures: Mapping[str, Any]) -> None:
     """Print what `plan` found."""
-    console = Console()
+    console = Screen()
     worst, budget = figures["worst_case"], figures["budget"]
     console.print(
         f"Every party's budget: epsilon {budget['epsilon']:g} at delta {budget['delta']:g}. Order "

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from common.archives import check_zip_file
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Interactive
 from common.planning.candidate import Candidate
@@ -84,11 +86,13 @@ def _of_labels(path: Path, counts: NDArray[np.float64], told: int | None) -> int
 
 def _load(path: Path) -> dict[str, NDArray[np.float64]]:
     try:
+        if is_zipfile(path):
+            check_zip_file(path)
         loaded = np.load(path, allow_pickle=False)
         return {VOTES: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
     except FileNotFoundError as exc:
         raise OstrakaError(ErrorCode.DATA_MISSING, f"There is no file {path}; name one with votes.") from exc
-    except (OSError, ValueError, EOFError) as exc:
+    except (OSError, ValueError, EOFError, BadZipFile, MemoryError) as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE, f"{path} is no .npy or .npz file of numbers; save votes with NumPy."
         ) from exc

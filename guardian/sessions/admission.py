@@ -12,7 +12,13 @@ from common.plan_limits import check_ring
 from guardian.blind.limits import check_messages
 from guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
 from guardian.policy import Policy
-from guardian.sessions.checks import check_enforcement, check_manifest, check_parties, check_policy
+from guardian.sessions.checks import (
+    check_enforcement,
+    check_heads,
+    check_manifest,
+    check_parties,
+    check_policy,
+)
 from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
 from guardian.sessions.payers import budgets_of
 from guardian.sessions.revoked import check_signers
@@ -55,6 +61,7 @@ def admit(
     stored = {site: parsed(manifest) for site, manifest in manifests.items()}
     chosen = {site: _participant(stored[site], manifests[site]) for site in plan.parties}
     check_guarantee(chosen.values(), policy)
+    check_heads(plan, chosen.values(), policy)
     cliques = all_cliques(plan, chosen.values(), stored)
     budgets = budgets_of(ledger, plan, cliques)
     check_enforcement(budgets.values(), policy.enforce)

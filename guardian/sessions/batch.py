@@ -76,9 +76,19 @@ class Batch:
     released: bool = False
 
     @property
+    def dies_at(self) -> float:
+        """Unix seconds after which it is dead: its ticket's, unless its party set is frozen by then."""
+        return self.ends_at if self.frozen is not None else self.ticket.expires_unix_ms / 1000
+
+    @property
     def scheduled(self) -> frozenset[str]:
         """The parties of the ticket."""
         return frozenset(schedule.participant.site for schedule in self.ticket.schedule)
+
+    def check_scheduled(self, site: str) -> None:
+        """Raise `ticket.invalid` for a site that does not vote in this batch."""
+        if site not in self.scheduled:
+            raise OstrakaError(ErrorCode.TICKET_INVALID, f"Site {site} is not scheduled for this batch.")
 
     def submit(self, site: str, share: Share) -> None:
         """Keep `site`'s share; the same bytes again are accepted.
@@ -87,8 +97,7 @@ class Batch:
             OstrakaError: `ticket.invalid` if the site is not scheduled, `batch.altered` for other
                 bytes, `batch.frozen` when the party set is frozen without this site.
         """
-        if site not in self.scheduled:
-            raise OstrakaError(ErrorCode.TICKET_INVALID, f"Site {site} is not scheduled for this batch.")
+        self.check_scheduled(site)
         kept = self.shares.get(site)
         if kept is not None:
             if not kept.same(share):

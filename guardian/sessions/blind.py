@@ -6,7 +6,7 @@ stands; what was charged for nothing is lost with the batch.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,20 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.clock import Clock
-from common.crypto.circuit import Sizes
+from common.crypto.computation import Sizes
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.rpc.steps import StepId
 from guardian.blind.stage import Stage
 from guardian.blind.tally import BlindTally
 from guardian.ledger import Charge, Ledger
-from guardian.noise import draws_of
 from guardian.sessions.batch import Batch
 from guardian.sessions.charging import worst_charges
 from guardian.sessions.outcome import encode_answered
 from guardian.sessions.payers import payers
 from guardian.sessions.registry import OpenBatches, Session, load_session_of
-from guardian.sessions.schedule import Schedule, drawing_s
 from protos.ostraka.v1 import common_pb2
 
 STAGES = frozenset({common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS})
@@ -51,11 +49,10 @@ class _Tallied:
 class BlindTallies:
     """The guardian's side of every blind tally of one process."""
 
-    def __init__(self, ledger: Ledger, batches: OpenBatches, schedule: Schedule, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, batches: OpenBatches, clock: Clock) -> None:
         """Take the ledger that is charged, and the batches that this process holds."""
         self._ledger = ledger
         self._batches = batches
-        self._schedule = schedule
         self._clock = clock
 
     def begin(self, querier: Identity, step: StepId, point: bytes) -> bytes:
@@ -70,7 +67,7 @@ class BlindTallies:
             if tallied.stage == common_pb2.STAGE_ANSWERS and not tallied.tally.may_answer().any():
                 self._release(tallied, hashlib.sha256(point).digest())
                 return b""
-            return self._begun(tallied).points(point)
+            return tallied.tally.begin(tallied.stage).points(point)
 
     def sizes(self, querier: Identity, step: StepId) -> Sizes:
         """Bytes of the messages of a stage that has begun; raises as `begin`."""
@@ -96,16 +93,6 @@ class BlindTallies:
                 raise _no_stage(step.stage)
             return tallied.tally.open_check(returned)
 
-    def _begun(self, tallied: _Tallied) -> Stage:
-        """Draw, and answer on a schedule: how long sampling took depends on what was drawn."""
-        if tallied.stage in tallied.tally.stages:
-            return tallied.tally.stage(tallied.stage)
-        plan, batch = tallied.session.plan, tallied.batch
-        *check, answers = draws_of(plan.mechanism, batch.ticket.size, plan.classes, batch.attendance.voters())
-        draws = check if tallied.stage == common_pb2.STAGE_CHECK else [answers]
-        with self._schedule.hold(drawing_s(draws)):
-            return tallied.tally.begin(tallied.stage)
-
     def _charge(self, tallied: _Tallied, stage: Stage, digest: bytes) -> None:
         """Commit what a stage costs, once; nothing of it has left yet."""
         if stage.charged:
@@ -129,7 +116,7 @@ class BlindTallies:
         )
         self._batches.released(*tallied.key)
 
-    def _costs(self, tallied: _Tallied, answered: NDArray[np.bool_]) -> list[Charge]:
+    def _costs(self, tallied: _Tallied, answered: NDArray[np.bool_]) -> Sequence[Charge]:
         plan, batch = tallied.session.plan, tallied.batch
         attendance = batch.attendance.of(batch.frozen or ())
         return worst_charges(plan, payers(plan, attendance, self._ledger.find_budgets(batch.units)), answered)

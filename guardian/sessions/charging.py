@@ -1,8 +1,7 @@
-"""What a released batch costs each unit: the queries on which its clique voted, each computed once."""
+"""What a released batch costs each unit whatever the votes, and which units cost the same."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,15 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import BOUND
 from common.plan import Plan
-from common.privacy import Influence, amount
-from guardian.accounting import Tally, charges, largest_charges
+from common.privacy import Influence
 from guardian.ledger import Charge
-from guardian.noise import LATTICE
 from guardian.sessions.payers import Payer, worst_cost
-
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,11 +35,6 @@ class Alike:
     payers: tuple[Payer, ...]
     queries: NDArray[np.bool_] = field(repr=False)
 
-    @property
-    def evaluations(self) -> int:
-        """How often `charge_alike` computes the bound."""
-        return 3 if self.enforce == "data_dependent" else 1
-
 
 def alike(payers: Iterable[Payer]) -> list[Alike]:
     """The payers of a batch by what decides their costs, so that it is computed once."""
@@ -59,41 +48,12 @@ def alike(payers: Iterable[Payer]) -> list[Alike]:
     ]
 
 
-def charge_alike(plan: Plan, released: Tally, group: Alike, bound: BOUND) -> list[Charge]:
-    """What each unit of `group` pays for a batch, and for what other answers it had to have room."""
-    own = released.rows(group.queries).without(group.abstains)
-    spent = charges(own, group.order, bound, group.influence, lattice=LATTICE)
-    most = None
-    if group.enforce == "data_dependent":
-        most = largest_charges(own, group.order, bound, group.influence, lattice=LATTICE)
-    cost = worst_cost(plan, group.order, group.influence, group.abstains)
-    result = []
-    for payer in group.payers:
-        rows = payer.queries[group.queries]
-        answered = own.answered[rows]
-        reserved = cost.reservation(*answered.shape)
-        result.append(
-            Charge(
-                payer.budget.key,
-                worst_case=cost.amount(answered),
-                data_dependent=min(reserved, _amount(plan, spent, rows)),
-                at_most=0 if most is None else min(reserved, _amount(plan, most, rows)),
-            )
-        )
-    return result
-
-
-def worst_charges(plan: Plan, payers: Iterable[Payer], answered: NDArray[np.bool_]) -> list[Charge]:
-    """What a batch whose `answered` (Q, answers) were given costs each unit, whatever the votes."""
+def worst_charges(plan: Plan, payers: Iterable[Payer], answered: NDArray[np.bool_]) -> tuple[Charge, ...]:
+    """What a batch whose `answered` (Q, answers) were given costs each unit, in the order of their keys."""
     charges = []
-    for payer in payers:
-        own = np.delete(answered[payer.queries], payer.abstains, axis=1)
-        cost = worst_cost(plan, payer.budget.order, payer.influence, payer.abstains).amount(own)
-        charges.append(Charge(payer.budget.key, worst_case=cost, data_dependent=cost))
-    return charges
-
-
-def _amount(plan: Plan, each: _Floats, rows: NDArray[np.bool_]) -> int:
-    """The amount of those queries (Q,); records that vote cost as a batch (1,), on all of which all may."""
-    own = each if plan.mechanism.by_record else each[rows]
-    return amount(math.fsum(own.tolist()))
+    for group in alike(payers):
+        cost = worst_cost(plan, group.order, group.influence, group.abstains)
+        for payer in group.payers:
+            amount = cost.amount(np.delete(answered[payer.queries], payer.abstains, axis=1))
+            charges.append(Charge(payer.budget.key, worst_case=amount, data_dependent=amount))
+    return tuple(sorted(charges, key=lambda charge: charge.unit))

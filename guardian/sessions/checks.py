@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable
 
+from common.encodings import QUERIES, missing_encoding
 from common.errors import ErrorCode, OstrakaError
 from common.plan import Plan
 from common.protected import check_protected
@@ -29,6 +30,7 @@ def check_policy(plan: Plan, policy: Policy) -> None:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED, f"The guardian's policy asks for {wanted}; change the plan."
             )
+    _check_encodings(plan, [], policy)
     if plan.tally == "blind" and policy.enforce == "data_dependent":
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
@@ -78,10 +80,15 @@ def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
         raise OstrakaError(
             ErrorCode.PARTY_NOT_ENCRYPTED,
             f"Teachers of party {manifest.site} cannot be evaluated on encrypted queries; let it train a head"
-            " that can (`ostraka party train --head square-mlp`), leave it out of the plan, or choose"
+            " that can (`ostraka party train --head linear`), leave it out of the plan, or choose"
             " encoding plain.",
             party=manifest.site,
         )
+
+
+def check_heads(plan: Plan, participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
+    """Raise `policy.refused` for encrypted queries to a kind of head that the policy does not name."""
+    _check_encodings(plan, [participant.head for participant in participants], policy)
 
 
 def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
@@ -99,6 +106,7 @@ def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> 
     """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
     check_policy(plan, policy)
     check_guarantee(grant.participants, policy)
+    check_heads(plan, grant.participants, policy)
     if grant.enforce != policy.enforce:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
@@ -119,6 +127,17 @@ def not_added(site: str) -> OstrakaError:
         f"The guardian's policy admits parties that were added, and {site} was not; its administrator adds it"
         f" with `ostraka guardian party add {site}`.",
     )
+
+
+def _check_encodings(plan: Plan, heads: Iterable[str], policy: Policy) -> None:
+    missing = missing_encoding(plan, heads, policy.encodings)
+    if missing is not None:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"The guardian's policy does not allow {QUERIES[missing]}; choose another encoding, leave parties"
+            f' with such teachers out of the plan, or ask the administrators to add "{missing}" to the'
+            " policy's encodings.",
+        )
 
 
 def _least_sigma(plan: Plan) -> float:

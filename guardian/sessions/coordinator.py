@@ -1,12 +1,13 @@
 """The guardian's side of a session: open, ticket, ballots, freeze, release, settle, close.
 
 Order of a release (DESIGN section 2): shares are summed with the querying party's sum, noise that was drawn
-since the ticket is added, and at the end of a public time slot answers and charges become durable in one
-transaction; only then are the answers returned.
+since the ticket is added, and answers and charges become durable in one transaction; only then are the
+answers returned. What the votes cost is left to `figures`, where a session asks for it.
 """
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -17,22 +18,21 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity
 from common.plan import Plan, digest
 from common.sharing.ring import RingArray
-from guardian.ledger import Ledger
-from guardian.noise import Ahead
+from guardian.ledger import Charge, Ledger
+from guardian.noise import Ahead, draws_of
 from guardian.policy import Policies, Policy
 from guardian.sessions.admission import Admitted, admit
 from guardian.sessions.batch import Batch, Share
 from guardian.sessions.blind import BlindTallies
 from guardian.sessions.checks import check_still_allowed
+from guardian.sessions.data_dependent import DataDependentCosts
 from guardian.sessions.opening import Asked, Opened, Opening
-from guardian.sessions.outcome import Outcome
-from guardian.sessions.payers import payers
+from guardian.sessions.outcome import Outcome, tally
+from guardian.sessions.payers import payers, reservation
 from guardian.sessions.planning import plan_reply
-from guardian.sessions.refusals import not_open, nothing_released, tallied_blindly
+from guardian.sessions.refusals import not_encrypted, not_open, nothing_released, tallied_blindly
 from guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
-from guardian.sessions.schedule import Schedule
 from guardian.sessions.tickets import sign_grant
-from guardian.sessions.timed_tally import TimedTally
 from guardian.sessions.trainings import check_caller, is_training
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
@@ -49,6 +49,15 @@ class Watch(Protocol):
         """A batch got its ticket."""
 
 
+class Figures(Protocol):
+    """Computes what released batches cost on their votes, after their answers."""
+
+    def add(
+        self, session_id: str, batch_id: int, charges: Sequence[Charge], costs: DataDependentCosts
+    ) -> None:
+        """Take a batch that is released and charged; return at once."""
+
+
 class Coordinator:
     """Runs every session of one guardian process; all durable state is in the ledger.
 
@@ -63,7 +72,7 @@ class Coordinator:
         policies: Policies,
         clock: Clock,
         noise: Ahead,
-        schedule: Schedule,
+        figures: Figures,
         watch: Watch | None = None,
     ) -> None:
         """Take what the guardian needs; nothing is read before the first call."""
@@ -73,9 +82,10 @@ class Coordinator:
         self._policies = policies
         self._clock = clock
         self._opening = Opening(ledger, credentials, policies, clock)
-        self._tally = TimedTally(noise, schedule)
+        self._noise = noise
+        self._figures = figures
         self._batches = OpenBatches()
-        self.blind = BlindTallies(ledger, self._batches, schedule, clock)
+        self.blind = BlindTallies(ledger, self._batches, clock)
 
     @property
     def under_way(self) -> int:
@@ -86,8 +96,8 @@ class Coordinator:
         """The signed grant for a plan; the same bytes from the same site give the same grant.
 
         Raises:
-            OstrakaError: `plan.invalid`, `identity.wrong_role`, `policy.refused`, `party.*`,
-                `task.mismatch`, `quorum.lost`, `plan.ring_too_small`, `budget.missing`.
+            OstrakaError: `plan.invalid`, `identity.wrong_role`, `policy.refused`, `policy.open_limit`,
+                `party.*`, `task.mismatch`, `quorum.lost`, `plan.ring_too_small`, `budget.missing`.
         """
         plan = Plan.parse(plan_bytes)
         check_caller(plan, querier)
@@ -96,7 +106,7 @@ class Coordinator:
             return common_pb2.Signed.FromString(before.grant)
         policy = self._policies.current()
         admitted = self._admit(policy, plan, plan_bytes)
-        self._expire()
+        self.expire()
         session_id = secrets.token_hex(16)
         grant = sign_grant(
             self._credentials,
@@ -115,6 +125,8 @@ class Coordinator:
             digest(plan_bytes),
             grant.SerializeToString(),
             queries=plan.queries,
+            most_open=policy.max_open_sessions,
+            within_s=policy.grant_ttl_s + policy.allowed_skew_s,
         )
         if self._watch and record.session_id == session_id:
             self._watch.session_opened(plan)
@@ -142,13 +154,32 @@ class Coordinator:
         """
         session = self._session(querier, session_id)
         session.check_open(self._clock.now())
-        self._expire()
+        self.expire()
         kept, stored = self._batches.get(session_id, batch_id), self._ledger.batch(session_id, batch_id)
         if kept is not None and stored is not None and stored.state != "dead" and stored.size == size:
             return common_pb2.Signed.FromString(stored.ticket)
         opened = self._opening.open(Asked(session, batch_id, size, unavailable))
         self._keep(session, batch_id, opened)
         return opened.signed
+
+    def record_evaluation(self, party: Identity, session_id: str, batch_id: int) -> None:
+        """Keep that `party` answers a batch's encrypted queries; what that costs it stands from now on.
+
+        Raises:
+            OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `session.*`,
+                `grant.expired`, and as `Ledger.record_evaluation`.
+        """
+        session = load_session(self._ledger, session_id)
+        session.check_open(self._clock.now())
+        if session.plan.encoding != "ckks":
+            raise not_encrypted()
+        batch = self._batches.require(session_id, batch_id)
+        batch.check_scheduled(party.site)
+        own = batch.attendance.of([party.site])
+        paying = payers(session.plan, own, self._ledger.find_budgets(batch.units))
+        worst = {payer.budget.key: reservation(session.plan, payer) for payer in paying}
+        with self._batches.forgetting(session_id, batch_id):
+            self._ledger.record_evaluation(session_id, batch_id, party.site, worst)
 
     def submit(self, party: Identity, session_id: str, batch_id: int, share: Share) -> None:
         """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
@@ -172,9 +203,11 @@ class Coordinator:
         """Freeze the party set, or say when to ask again.
 
         Raises:
-            OstrakaError: `quorum.lost`; the batch is then dead and its reservation void.
+            OstrakaError: `quorum.lost`; the batch is then dead, and its reservation void but for parties that
+                evaluated it.
         """
         session = self._session(querier, session_id)
+        self.expire()
         batch = self._batches.require(session_id, batch_id)
         due = self._clock.now() * 1000 >= batch.ticket.freeze_unix_ms
         with batch.lock:
@@ -228,7 +261,7 @@ class Coordinator:
             total = batch.total(request)
             if batch.outcome is None:
                 batch.outcome = self._outcome(session, batch, total, request.scores)
-            return self._ledger.release(
+            answers = self._ledger.release(
                 session.session_id,
                 batch.ticket.batch_id,
                 request.sha256,
@@ -237,15 +270,18 @@ class Coordinator:
                 answered=batch.outcome.answered,
                 vanish=self._policies.current().on_exhaustion == "vanish",
             )
+            if batch.outcome.costs is not None:
+                charged = batch.outcome.charges
+                self._figures.add(session.session_id, batch.ticket.batch_id, charged, batch.outcome.costs)
+                batch.outcome = replace(batch.outcome, costs=None)
+            return answers
 
     def _outcome(
         self, session: Session, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None
     ) -> Outcome:
         attendance = batch.attendance.of(batch.frozen or ())
         charged = payers(session.plan, attendance, self._ledger.find_budgets(batch.units))
-        return self._tally.outcome(
-            session.plan, total, scores, charged, attendance, batch.noise, session.bound
-        )
+        return tally(session.plan, total, scores, charged, attendance, batch.noise, session.bound)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
@@ -282,18 +318,25 @@ class Coordinator:
     def _keep(self, session: Session, batch_id: int, opened: Opened) -> None:
         stored = self._ledger.batch(session.session_id, batch_id)
         if stored is not None and stored.state == "ticketed":
-            noise = self._tally.prepare(session.plan, opened.attendance)
+            rows = opened.attendance.present.shape[1]
+            noise = self._noise.prepare(draws_of(session.plan.mechanism, rows, session.plan.classes))
             batch = Batch(opened.ticket, opened.attendance, noise, opened.units, session.ends_at)
             kept = self._batches.add(session.session_id, batch_id, batch)
             if self._watch and kept:
                 self._watch.batch_opened(session.plan, stored.size)
 
-    def _expire(self) -> None:
-        """Give back what batches hold whose grant ran out before they were released."""
-        for session_id, batch_id in self._batches.ended(self._clock.now()):
-            try:
-                self._ledger.settle(session_id, batch_id)
-            except OstrakaError as exc:
-                if exc.code is not ErrorCode.SESSION_ELSEWHERE:
-                    raise
-            self._batches.drop(session_id, batch_id)
+    def expire(self) -> None:
+        """End the batches whose ticket or grant ran out before they were frozen, or released."""
+        now = self._clock.now()
+        for session_id, batch_id, batch in self._batches.expired(now):
+            with batch.lock:
+                if batch.dies_at < now:
+                    self._end(session_id, batch_id)
+
+    def _end(self, session_id: str, batch_id: int) -> None:
+        try:
+            self._ledger.settle(session_id, batch_id)
+        except OstrakaError as exc:
+            if exc.code is not ErrorCode.SESSION_ELSEWHERE:
+                raise
+        self._batches.drop(session_id, batch_id)

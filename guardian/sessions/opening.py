@@ -84,6 +84,7 @@ class Opening:
                     ticket.SerializeToString(),
                     held,
                     daily_limit=policy.max_queries_per_day,
+                    most_open=policy.max_open_batches,
                 )
             except OstrakaError as exc:
                 if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
@@ -117,7 +118,11 @@ class Opening:
         budgets: dict[UnitKey, Budget],
         policy: Policy,
     ) -> Attendance:
-        """Who takes part; where the used up are left out, a quorum lost by that is a budget used up."""
+        """Who takes part.
+
+        Where the used up are left out, a quorum lost by that is a budget used up. Where the session stops at
+        the first, a data-dependent one ends it here; a worst-case one is found when the batch is stored.
+        """
         plan, session = asked.session.plan, asked.session
         everyone = planned(
             plan, session.grant.plan_digest, cliques, budgets, batch_id=asked.batch_id, size=asked.size
@@ -128,23 +133,31 @@ class Opening:
         able = willing(plan, everyone, standing)
         check_quorum(plan, able)
         if policy.on_exhaustion == "stop":
+            if any(payer.budget.key in standing.exhausted for payer in payers(plan, able, budgets)):
+                raise self._ended(session)
             return able
         paying = solvent(plan, able, standing)
         if paying.fewest_parties() < plan.quorum:
             if session.grant.enforce == "worst_case":
                 raise used_up()
-            self._ledger.end_session(session.session_id)
-            raise session_ended()
+            raise self._ended(session)
         return paying
 
+    def _ended(self, session: Session) -> OstrakaError:
+        """End a session because a data-dependent budget is used up, and say no more than that it ended."""
+        self._ledger.end_session(session.session_id)
+        return session_ended()
+
     def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.Signed:
+        now = self._clock.now()
         return sign_ticket(
             self._credentials,
             session_id=asked.session.session_id,
             batch_id=asked.batch_id,
             size=asked.size,
             schedule=attendance.schedule(asked.session.grant.participants),
-            freeze_at=self._clock.now() + policy.freeze_after_s,
+            freeze_at=now + policy.freeze_after_s,
+            expires_at=min(now + policy.ticket_life_s(asked.session.plan), asked.session.ends_at),
         )
 
 

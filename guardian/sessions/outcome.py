@@ -2,32 +2,36 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.mechanism import BOUND, DpTtac, Ttac
 from common.plan import Plan
-from common.sharing.fixed_point import FRACTION_BITS, decode
 from common.sharing.ring import Ring, RingArray
-from guardian.accounting import Tally
 from guardian.ledger import Charge
 from guardian.mechanisms import Answers, release, released_updates
 from guardian.noise import NoiseSource
 from guardian.sessions.abstaining import counts_by_label
 from guardian.sessions.attendance import Attendance
-from guardian.sessions.charging import alike, charge_alike, worst_charges
+from guardian.sessions.charging import worst_charges
+from guardian.sessions.data_dependent import DataDependentCosts
 from guardian.sessions.payers import Payer
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Answers as stored and sent, how many there are, and the charges that go with them."""
+    """Answers as stored and sent, how many there are, and the charges that go with them.
+
+    `costs` are what is computed once the answers have left, where the session asks what its votes cost.
+    """
 
     answers: bytes = field(repr=False)
     answered: int = field(repr=False)
     charges: tuple[Charge, ...] = field(repr=False)
+    costs: DataDependentCosts | None = field(repr=False, default=None)
 
 
 def tally(
@@ -41,6 +45,9 @@ def tally(
 ) -> Outcome:
     """Release one batch from its ring sum and charge every unit for the queries that its clique voted on.
 
+    Nothing but the mechanism looks at the sums, and its work is the same whatever they are: units are charged
+    the worst case of the answers. The exception is a batch of budgets that are held to data-dependent costs.
+
     Args:
         plan: the session's plan.
         total: ring sums of all shares, queries x width; honest or not, they are answered alike.
@@ -52,33 +59,32 @@ def tally(
     """
     if isinstance(plan.mechanism, Ttac | DpTtac):
         return _trained(plan, plan.mechanism, total, payers, noise)
-    ring = Ring(plan.ring_bits)
     by_label = counts_by_label(plan)
     totals = attendance.totals_by_label(plan.classes) if by_label else attendance.totals()
-    voters = attendance.voters()
     answers = release(
         total,
         plan.mechanism,
         noise,
-        ring,
+        Ring(plan.ring_bits),
         classes=plan.classes,
         totals=totals,
-        voters=voters,
         scores=scores,
     )
-    released = Tally(
-        mechanism=plan.mechanism,
-        classes=plan.classes,
-        total=np.ldexp(totals.astype(np.float64), -FRACTION_BITS),
-        voters=voters,
-        votes=decode(total, ring),
+    costs = DataDependentCosts(
+        plan=plan,
+        bound=bound,
+        payers=tuple(payers),
+        sums=total,
+        scores=scores,
+        totals=totals,
+        voters=attendance.voters(),
         answered=answers.answered,
-        scores=None if scores is None else np.ldexp(scores.astype(np.float64), -FRACTION_BITS),
-        adjacency=plan.adjacency,
     )
-    charged = [charge for group in alike(payers) for charge in charge_alike(plan, released, group, bound)]
-    in_order = tuple(sorted(charged, key=lambda charge: charge.unit))
-    return Outcome(encode(answers, plan), int(answers.answered.any(axis=1).sum()), in_order)
+    reply, answered = encode(answers, plan), int(answers.answered.any(axis=1).sum())
+    if any(payer.budget.enforce == "data_dependent" for payer in payers):
+        return Outcome(reply, answered, costs.charges())
+    charges = worst_charges(plan, payers, answers.answered)
+    return Outcome(reply, answered, charges, costs if payers and bound != "worst_case" else None)
 
 
 def _trained(
@@ -87,7 +93,7 @@ def _trained(
     """Release a round of a training, whose cost no update decides."""
     released = released_updates(total, mechanism, noise, Ring(plan.ring_bits))
     charged = worst_charges(plan, payers, np.ones((len(total), 1), dtype=np.bool_))
-    return Outcome(encode_update(released), len(total), tuple(charged))
+    return Outcome(encode_update(released), len(total), charged)
 
 
 def encode_update(released: NDArray[np.int64]) -> bytes:
@@ -97,8 +103,12 @@ def encode_update(released: NDArray[np.int64]) -> bytes:
 
 
 def encode(answers: Answers, plan: Plan) -> bytes:
-    """Answers as the serialized reply that is stored and sent, byte for byte the same every time."""
-    one = _labels if plan.multi_label else _class
+    """Answers as the serialized reply that is stored and sent, byte for byte the same every time.
+
+    Its length is a function of the plan and the number of queries alone.
+    """
+    longest = guardian_pb2.Answer(answered=True, label=plan.classes - 1).ByteSize()
+    one = _labels if plan.multi_label else partial(_class, longest=longest)
     return guardian_pb2.ReleaseReply(
         answers=[
             one(answered, labels) for answered, labels in zip(answers.answered, answers.labels, strict=True)
@@ -111,8 +121,12 @@ def encode_answered(answered: NDArray[np.bool_], plan: Plan) -> bytes:
     return encode(Answers.where(answered, np.zeros(answered.shape, dtype=np.int64)), plan)
 
 
-def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:
-    return guardian_pb2.Answer(answered=bool(answered[0]), label=int(labels[0]) if answered[0] else 0)
+def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64], *, longest: int) -> guardian_pb2.Answer:
+    """The answer to one query, padded to the `longest` one's bytes."""
+    label = int(labels[0]) if answered[0] else 0
+    answer = guardian_pb2.Answer(answered=bool(answered[0]), label=label)
+    answer.padding = bytes(longest - answer.ByteSize())
+    return answer
 
 
 def _labels(answered: NDArray[np.bool_], labels: NDArray[np.int64]) -> guardian_pb2.Answer:

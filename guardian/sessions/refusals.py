@@ -68,3 +68,11 @@ def used_up() -> OstrakaError:
 def session_ended() -> OstrakaError:
     """The error of an ended session, which must not say more than that it ended."""
     return OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")
+
+
+def not_encrypted() -> OstrakaError:
+    """The error of an evaluation in a session whose queries are plain."""
+    return OstrakaError(
+        ErrorCode.BATCH_OUT_OF_ORDER,
+        "This session's queries are plain; send shares of votes with SubmitBallots, and no evaluation.",
+    )

@@ -123,10 +123,10 @@ class OpenBatches:
                 self.drop(session_id, batch_id)
             raise
 
-    def ended(self, now: float) -> list[tuple[str, int]]:
-        """Session and batch id of the batches that can no longer be released."""
+    def expired(self, now: float) -> list[tuple[str, int, Batch]]:
+        """The batches that can no longer be released, by session and batch id."""
         with self._lock:
-            return [key for key, batch in self._batches.items() if batch.ends_at < now]
+            return [(*key, batch) for key, batch in self._batches.items() if batch.dies_at < now]
 
     def released(self, session_id: str, batch_id: int) -> None:
         """Keep a blindly tallied batch for retries alone, and forget the oldest such beyond `KEPT`."""

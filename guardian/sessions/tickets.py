@@ -49,13 +49,15 @@ def sign_ticket(
     size: int,
     schedule: Iterable[common_pb2.Schedule],
     freeze_at: float,
+    expires_at: float,
 ) -> common_pb2.Signed:
-    """The signed ticket of one batch; `freeze_at` is in unix seconds."""
+    """The signed ticket of one batch; `freeze_at` and `expires_at` are in unix seconds."""
     ticket = common_pb2.Ticket(
         session_id=session_id,
         batch_id=batch_id,
         size=size,
         schedule=schedule,
         freeze_unix_ms=int(freeze_at * 1000),
+        expires_unix_ms=int(expires_at * 1000),
     )
     return credentials.sign(TICKET_CONTEXT, ticket.SerializeToString(deterministic=True))

@@ -9,7 +9,7 @@ from common.clock import Clock
 from common.crypto.stream import SEED_BYTES, Stream
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
-from services.answers import Submitter, Told
+from services.answers import Guardian, Told
 from services.encrypted.batch import BEGIN, EncryptedBatch
 from services.encrypted.circuits import BatchCircuits
 from services.encrypted.logits import BatchLogits
@@ -45,7 +45,7 @@ class EncryptedVoter:
     def __init__(
         self,
         journal: Journal,
-        guardian: Submitter,
+        guardian: Guardian,
         clock: Clock,
         random: Callable[[int], bytes] = secrets.token_bytes,
         told: Told = lambda plan, queries: None,
@@ -98,8 +98,10 @@ class EncryptedVoter:
         self._journal.check(charges, permission.asked, self._clock.now())
         seed = self._random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
-        heads = [hosted.heads[declared.cliques[turn.clique].rows] for turn in circuits.turns]
+        heads = [
+            head for turn in circuits.votes.turns for head in hosted.heads[declared.cliques[turn.clique].rows]
+        ]
         logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
         self._journal.record(*permission.key, charges, permission.asked, self._clock.now())
         self._told(permission.plan, permission.size)
-        return EncryptedBatch(permission, asked, circuits, logits, self._guardian.submit)
+        return EncryptedBatch(permission, asked, circuits, logits, self._guardian)

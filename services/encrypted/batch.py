@@ -1,10 +1,11 @@
 """One encrypted batch: four steps, each answered once and, asked again, with the same bytes."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from common.sharing.ring import Ring
+from services.answers import Guardian
 from services.encrypted.circuits import BatchCircuits
 from services.encrypted.logits import BatchLogits
 from services.encrypted.steps import Name, Steps
@@ -27,15 +28,15 @@ class EncryptedBatch:
         asked: bytes,
         circuits: BatchCircuits,
         logits: BatchLogits,
-        submit: Callable[[Share], None],
+        guardian: Guardian,
     ) -> None:
         """Takes what computes votes, and where this party's share of them goes; `asked` is Begin's digest."""
         self.querier = permission.grant.querier
         self.circuits = circuits
         self.logits = logits
         self._permission = permission
-        self._submit = submit
-        self._submitted = False
+        self._guardian = guardian
+        self._recorded = self._submitted = False
         self._steps = Steps(permission.batch_id)
         self._steps.pin(BEGIN, asked)
         self._locks = {step: threading.Lock() for step in (BEGIN, *Name)}
@@ -51,7 +52,7 @@ class EncryptedBatch:
             return self.circuits.points(point)
 
     def garble(self, extension: bytes) -> Iterator[bytes]:
-        """The garbled tables, `circuits.tables_bytes` in all."""
+        """The garbled tables, `circuits.sizes.tables` in all."""
         with self._step(Name.GARBLE, extension):
             with self._or_end():
                 self.circuits.accept(extension)
@@ -59,20 +60,27 @@ class EncryptedBatch:
             yield from self._while_alive(self.circuits.tables())
 
     def evaluate(self, queries: bytes) -> Iterator[bytes]:
-        """Encrypted masked logits of all teachers that vote, `logits.reply_bytes` in all."""
+        """Encrypted masked logits of all teachers that vote, `logits.reply_bytes` in all.
+
+        The guardian charges the batch before the first of them leaves, whether or not anything is released of
+        it: what was encrypted cannot be seen, nor what the reply says about the teachers.
+        """
         with self._step(Name.EVALUATE, queries):
-            yield from self._while_alive(self.logits.answer(queries))
+            if not self._recorded:
+                self._guardian.record_evaluation(*self._permission.key)
+                self._recorded = True
+            yield from self._while_alive(self.logits.answer(queries, self.circuits.context))
             self._steps.finish(Name.EVALUATE)
 
     def compare(self, correction: bytes) -> Iterator[bytes]:
-        """The labels of this party's words, `circuits.labels_bytes` in all.
+        """The labels of this party's words, `circuits.sizes.labels` in all.
 
         The guardian has acknowledged this party's share of the ballots before the first of them.
         """
         self._steps.require(Name.COMPARE, Name.GARBLE, Name.EVALUATE)
         with self._step(Name.COMPARE, correction):
             if not self._submitted:
-                self._submit(self._share())
+                self._guardian.submit(self._share())
                 self._submitted = True
             yield from self._while_alive(self.circuits.labels(correction, self.logits.shares))
 

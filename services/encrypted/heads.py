@@ -9,9 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from common.crypto.ckks.affine import WEIGHT_BITS
-from common.crypto.ckks.heads import Affine, EncryptedHead
-from common.crypto.ckks.parameters import LOGIT_RANGE
+from common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead
+from common.crypto.logits import LOGIT_RANGE
 from services.teachers.ensemble import Ensemble
 from services.teachers.guard import FALLBACK
 from services.teachers.nets import Networks

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.confidential import read_encrypted_queries
-from common.crypto.ckks.evaluation import Evaluator, MaskedLogits
-from common.crypto.ckks.heads import EncryptedHead
-from common.crypto.ckks.parameters import Head, parameters_of
-from common.crypto.ckks.wire import logits_bytes, most_public_bytes, queries_bytes
+from common.crypto.heads import EncryptedHead
+from common.crypto.inference import MaskedLogits, scheme_of
+from common.crypto.logits import Head
 
 LENGTH_BYTES = 8
 """What says how long the public keys are."""
@@ -18,17 +17,15 @@ LENGTH_BYTES = 8
 class BatchLogits:
     """Heads evaluated on one batch; not for several threads at once.
 
-    Encryptions of zero are fresh every time, so what was made is kept. A stream that is cut off goes on where
-    it was: masks belong to a place in the order of heads, and one mask on two heads gave their difference.
+    What was made is kept, because encryptions of zero may be fresh every time. A stream that is cut off goes
+    on where it was: masks belong to a place in the order of heads, and one mask on two heads gave their
+    difference.
     """
 
-    def __init__(
-        self, head: Head, cliques: Sequence[Sequence[EncryptedHead]], size: int, seed: bytes
-    ) -> None:
-        """Takes the heads of each clique that votes, the number of queries, and 32 fresh bytes."""
-        self._parameters = parameters_of(head)
-        self._cliques = [len(heads) for heads in cliques]
-        self._heads = [own for heads in cliques for own in heads]
+    def __init__(self, head: Head, heads: Sequence[EncryptedHead], size: int, seed: bytes) -> None:
+        """Takes the heads of all teachers that vote, the number of queries, and 32 fresh bytes."""
+        self._scheme = scheme_of(head)
+        self._heads = heads
         self._size = size
         self._seed = seed
         self._made: list[MaskedLogits] = []
@@ -37,33 +34,33 @@ class BatchLogits:
     @property
     def most_request_bytes(self) -> int:
         """Size of public keys and queries, at most."""
-        queries = queries_bytes(self._parameters, self._heads[0].inputs)
-        return LENGTH_BYTES + most_public_bytes(self._parameters) + queries
+        queries = self._scheme.queries_bytes(self._heads[0].inputs)
+        return LENGTH_BYTES + self._scheme.most_public_bytes() + queries
 
     @property
     def reply_bytes(self) -> int:
         """Size of all encrypted logits."""
-        return sum(logits_bytes(self._parameters, head.outputs) for head in self._heads)
+        return sum(self._scheme.logits_bytes(head.outputs) for head in self._heads)
 
     @property
-    def shares(self) -> list[NDArray[np.uint64]]:
-        """This party's shares of the logits by clique, (teachers, queries, classes), once all are made."""
-        by_head = np.stack([made.shares.T for made in self._made])
-        return np.split(by_head, np.cumsum(self._cliques)[:-1])
+    def shares(self) -> NDArray[np.uint64]:
+        """This party's shares of the logits, (teachers, queries, classes), once all are made."""
+        return np.stack([made.shares.T for made in self._made])
 
-    def answer(self, message: bytes) -> Iterator[bytes]:
+    def answer(self, message: bytes, context: bytes) -> Iterator[bytes]:
         """Encrypted masked logits, head by head, for the one message of queries that this batch has.
 
-        Raises `message.invalid` or `crypto.refused` for keys or queries that are none.
+        The keys in it were made for `context`, on which both sides agreed in Begin. Raises `message.invalid`
+        or `crypto.refused` for keys or queries that are none.
         """
         for place in range(len(self._heads)):
             if place == len(self._made):
-                self._making = self._making or self._evaluate(message)
+                self._making = self._making or self._evaluate(message, context)
                 self._made.append(next(self._making))
             yield self._made[place].ciphertexts
         self._making = None
 
-    def _evaluate(self, message: bytes) -> Iterator[MaskedLogits]:
+    def _evaluate(self, message: bytes, context: bytes) -> Iterator[MaskedLogits]:
         public, queries = read_encrypted_queries(message)
-        evaluator = Evaluator(self._parameters, public)
+        evaluator = self._scheme.evaluator(public, context)
         return evaluator.logits(self._heads, queries, self._seed, self._size)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from common.config import load_section
-from common.crypto.ckks.heads import EncryptedHead
+from common.crypto.heads import EncryptedHead
+from common.encodings import encoding_of
 from common.task import Task
 from protos.ostraka.v1 import common_pb2
 from services.ballots import Teachers
@@ -35,7 +36,7 @@ class Hosted:
         terms: what is answered at all.
         teachers: who vote.
         records: labelled ones, where the policy lets them vote themselves.
-        heads: of all teachers, for encrypted queries; none where `terms.head` is empty.
+        heads: of all teachers, for encrypted queries; none where `terms.head` is empty or not allowed.
     """
 
     manifest: common_pb2.Manifest
@@ -80,7 +81,8 @@ class Loader:
         on_device = OnDevice(self.device, ensemble, most)
         teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
         terms = Terms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
-        heads = encrypted_heads(ensemble) if terms.head else ()
+        encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
+        heads = encrypted_heads(ensemble) if encrypted else ()
         self._warm_up(ensemble)
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from common.crypto.ckks.parameters import Head
+from common.crypto.logits import Head
 from common.datasets.consent import Level
 from common.errors import ErrorCode, OstrakaError
 
@@ -26,7 +26,6 @@ MODEL_OF_HEAD: Mapping[Head, str] = {
     "square-mlp": "square-mlp",
     "square-cnn": "square-cnn",
 }
-HEAD_OF_MODEL: Mapping[str, Head] = {model: head for head, model in MODEL_OF_HEAD.items()}
 FILE = "file:"
 """Begins the model of teachers that were trained elsewhere: a file, or a folder of files."""
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -67,7 +66,8 @@ class TrainingConfig(BaseModel):
         model: a built-in name or a factory "module:function" of (shape of a record, classes) that gives a
             torch module or a scikit-learn estimator; none: `cnn` for images of at least 8 by 8, else `mlp`.
             "file:path" hosts models that were trained elsewhere, one teacher for each file of a folder.
-        head: instead of a model, the built-in network for this kind of evaluation on encrypted queries.
+        head: instead of a model, the built-in network for this kind of evaluation on encrypted queries. The
+            same network by its name as a model answers none.
         encoder: the public network that teachers are trained behind, "module:factory"; none: records as the
             task prepares them.
         epochs: passes of a network over its slice, or over shared features where it learns from these;
@@ -96,17 +96,17 @@ class TrainingConfig(BaseModel):
     model: Annotated[str, AfterValidator(_known)] | None = None
     head: Head | None = None
     encoder: Annotated[str, AfterValidator(_factory)] | None = None
-    epochs: Annotated[int, Field(ge=1)] | None = None
-    shift: Annotated[int, Field(ge=0)] | None = None
+    epochs: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    shift: Annotated[int, Field(ge=0, le=10_000)] | None = None
     rotate: Annotated[float, Field(ge=0, le=180)] = 0.0
     held_out: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    patience: Annotated[int, Field(ge=1)] = 5
+    patience: Annotated[int, Field(ge=1, le=100_000)] = 5
     balanced: bool = False
     thresholds: Tuning = "none"
     abstains: tuple[str, ...] = ()
     variant: Variant = "none"
-    consent: dict[Level, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
-    precision: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    consent: dict[Level, Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]] | None = None
+    precision: Annotated[float, Field(ge=1e-6, lt=1)] = 0.05
 
     @field_validator("head")
     @classmethod
@@ -140,7 +140,7 @@ class TrainingSection(TrainingConfig):
     shared_features: Path | None = None
     """File of records whose features all sites know, those of its own records among them: teachers learn from
     it by FixMatch besides their slices, and vote where labels alone are charged (001, PATE-FM)."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
     @property
     def required_data(self) -> Path:

@@ -19,6 +19,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from common.archives import check_zip_file
 from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import Progress
 from services.teachers.factory import build, invalid_model
@@ -33,7 +34,7 @@ TREES = 50
 MAX_ITERATIONS = 1000
 PARTS: Mapping[type, str] = {RandomForestClassifier: TREE, OneVsRestClassifier: CONSTANT}
 """What skops does not trust by itself, by the only estimator in which it is: trees are checked besides."""
-_DAMAGE = (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError)
+_DAMAGE = (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError, MemoryError, RecursionError)
 """What skops raises for files that are not whole."""
 
 
@@ -189,6 +190,7 @@ def _load(path: Path, features: float) -> Any:
 def _types(path: Path) -> list[str]:
     """What a file holds that skops does not trust by itself."""
     try:
+        check_zip_file(path)
         return list(skops.io.get_untrusted_types(file=path))
     except _DAMAGE as exc:
         raise unreadable(path) from exc

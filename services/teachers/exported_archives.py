@@ -11,18 +11,24 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
+from common.archives import check_unpacked
 from services.teachers.exported_programs import MODEL, HarmfulError, harmless_program
 
 ROOT = "archive"
 _SCRIPT = re.compile(r"code/.+\.py|data\.pkl|constants\.pkl|(data|constants)/\d+|(\.data/)?version|byteorder")
 """Members of a TorchScript archive that loading needs; its data.pkl is no pickle that Python would run."""
+_BLANKS = rb"(?:\s|\\|#[^\n]*\n)*"
 _REACHES_OUT = re.compile(
-    rb"\b(save|from_file|rpc_\w+)\b|torch[.\n]classes|\bops\b(?!\.(aten|prim|prims)\.)"
+    rb"\b(save|from_file|rpc_\w+)\b|\bops\b(?!\.(aten|prim|prims)\.)"
     rb"|getattr(?!\([\w.]+, \"[^\"'\\]+\"\))"
+    rb"|(?<!\Wself)\." + _BLANKS + rb"classes\b|\btorch\nclasses\b|\"classes\"|\bself" + _BLANKS + rb"=(?!=)"
 )
 """What in a TorchScript archive writes or reads files, calls other machines or is no plain operation; and
-names put together from parts, which would not be found."""
-_DAMAGE = (OSError, BadZipFile, ValueError, KeyError, TypeError, IndexError, RuntimeError)
+names put together from parts, which would not be found. `torch.classes` holds what others registered: blanks
+and comments may stand before the name, and no other object than a module itself may have such an attribute.
+"""
+_CODE = re.compile(r"[^/]+/code/")
+_DAMAGE = (OSError, BadZipFile, ValueError, KeyError, TypeError, IndexError, RuntimeError, MemoryError)
 
 
 class Archive:
@@ -63,6 +69,10 @@ class Archive:
 def _members(path: Path) -> dict[str, bytes]:
     """Contents by name below the archive's one folder."""
     with ZipFile(path) as archive:
+        packed = (member.filename for member in archive.infolist() if member.compress_type != ZIP_STORED)
+        if not all(_CODE.match(name) for name in packed):
+            raise HarmfulError("holds compressed members, which torch does not write but for code")
+        check_unpacked(sum(member.file_size for member in archive.infolist()), path.stat().st_size)
         return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
 
 

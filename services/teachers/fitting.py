@@ -13,7 +13,7 @@ from torch import nn
 from common.learning.shape import image_axes
 from services.teachers.batches import Schedule, batches
 from services.teachers.bounds import bound_logits
-from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig
+from services.teachers.config import Progress, TrainingConfig
 from services.teachers.factory import build, invalid_model
 from services.teachers.guard import FALLBACK
 from services.teachers.layouts import Arrangement, Layout, best_device, fastest, stacked
@@ -65,7 +65,7 @@ def fit_networks(
     except Exception as exc:
         raise invalid_model(model, f"cannot be trained ({type(exc).__name__})") from exc
     require_numbers(nets, model)
-    if model in HEAD_OF_MODEL:
+    if config.head is not None:
         for net, part in zip(nets, slices, strict=True):
             bound_logits(net, part.X, multi_label=part.y.ndim > 1)
     return nets

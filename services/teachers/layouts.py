@@ -12,7 +12,7 @@ from torch import nn
 from services.teachers.layouts_grouped import Grouped, are_grouped
 from services.teachers.layouts_products import Products, are_products
 from services.teachers.stack import Alone, Mapped, Stack
-from services.teachers.workers import THREADS, groups
+from services.teachers.workers import groups, threads
 
 Layout = Literal["loop", "workers", "stacked", "products", "grouped"]
 """One network after another; one a thread; several by torch.func, batched products or convolution groups."""
@@ -83,9 +83,9 @@ class Arrangement:
         """Stacks of nearly equal size, several for each core of a CPU and one for a GPU."""
         cpu = device.type == "cpu"
         if layout in ("loop", "workers"):
-            return cls(layout, groups(networks, networks), THREADS if cpu and layout == "workers" else 1)
-        stacks = THREADS * math.ceil(networks / THREADS / TOGETHER) if cpu else 1
-        return cls(layout, groups(networks, stacks), THREADS if cpu else 1)
+            return cls(layout, groups(networks, networks), threads() if cpu and layout == "workers" else 1)
+        stacks = threads() * math.ceil(networks / threads() / TOGETHER) if cpu else 1
+        return cls(layout, groups(networks, stacks), threads() if cpu else 1)
 
 
 def stacked(layout: Layout, nets: Sequence[nn.Module]) -> Stack:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from common.crypto.ckks.parameters import Head
+from common.crypto.logits import Head
 from common.errors import ErrorCode, OstrakaError
 from services.teachers.config import TrainingConfig, Tuning, Variant
 from services.teachers.groups import GROUP, Clique, GroupRecord
@@ -114,8 +114,10 @@ class TeachersManifest(BaseModel):
         )
 
     def save(self, folder: Path) -> None:
-        """Writes it beside the models."""
-        (folder / _FILE).write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        """Writes it beside the models, for nobody else to read."""
+        path = folder / _FILE
+        path.touch(mode=0o600)
+        path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "TeachersManifest":

@@ -14,7 +14,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.task import Task
 from services.teachers.abstaining import abstained, unlearned
 from services.teachers.assignment import assign
-from services.teachers.config import HEAD_OF_MODEL, TrainingConfig, is_file
+from services.teachers.config import TrainingConfig, is_file
 from services.teachers.digests import features_digest, records_digest, slices_digest
 from services.teachers.ensemble import Ensemble, Models
 from services.teachers.factory import build
@@ -105,7 +105,7 @@ def prepare(
         constants={} if together else constants,
         variant=config.variant,
         mixed=assigned.mixed,
-        head=HEAD_OF_MODEL.get(model, ""),
+        head=config.head or "",
         encoder=encoder.name if encoder else "",
         encoder_sha256=encoder.sha256.hex() if encoder else "",
         thresholds=config.thresholds,

@@ -20,7 +20,7 @@ from common.learning.fixmatch import FixMatch
 from common.learning.learning import Learning
 from common.learning.loop import learn
 from services.teachers.bounds import bound_logits
-from services.teachers.config import HEAD_OF_MODEL, Progress, TrainingConfig
+from services.teachers.config import Progress, TrainingConfig
 from services.teachers.fitting import compose, require_numbers, seeded
 from services.teachers.layouts import best_device
 from services.teachers.manifest import TeachersManifest
@@ -28,7 +28,7 @@ from services.teachers.nets import Networks
 from services.teachers.networks import Scaler
 from services.teachers.recipes import FitGroups
 from services.teachers.slices import Slice
-from services.teachers.workers import THREADS, Steps, run_each
+from services.teachers.workers import Steps, run_each, threads
 
 EPOCHS = 20
 """Passes over the shared records, where none are configured."""
@@ -91,9 +91,9 @@ class _Course:
         def fit(row: int) -> None:
             self._fit(nets[row], slices[row], steps)
 
-        run_each(fit, range(len(slices)), THREADS if best_device().type == "cpu" else 1)
+        run_each(fit, range(len(slices)), threads() if best_device().type == "cpu" else 1)
         require_numbers(nets, self.manifest.model)
-        if self.manifest.model in HEAD_OF_MODEL:
+        if self.manifest.head:
             for net, part in zip(nets, slices, strict=True):
                 bound_logits(net, part.X, multi_label=False)
         return nets

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -14,8 +15,11 @@ from services.teachers.config import Progress
 T = TypeVar("T")
 U = TypeVar("U")
 
-THREADS = torch.get_num_threads()
-"""Cores to use, OMP_NUM_THREADS of them where that is set."""
+
+@cache
+def threads() -> int:
+    """Cores to use, OMP_NUM_THREADS of them where that is set when this is asked for the first time."""
+    return torch.get_num_threads()
 
 
 def groups(networks: int, parts: int) -> list[list[int]]:
@@ -32,17 +36,17 @@ def run_each(work: Callable[[T], U], items: Sequence[T], workers: int) -> list[U
     workers = min(workers, len(items))
     if workers == 1:
         return [work(item) for item in items]
-    with _threads_each(max(1, THREADS // workers)), ThreadPoolExecutor(workers) as pool:
+    with _threads_each(max(1, threads() // workers)), ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, items))
 
 
 @contextmanager
-def _threads_each(threads: int) -> Iterator[None]:
-    torch.set_num_threads(threads)
+def _threads_each(share: int) -> Iterator[None]:
+    torch.set_num_threads(share)
     try:
         yield
     finally:
-        torch.set_num_threads(THREADS)
+        torch.set_num_threads(threads())
 
 
 class Steps:

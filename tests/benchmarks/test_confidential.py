@@ -10,6 +10,7 @@ from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.tables import sessions_table, steps_table, work_table
 from benchmarks.confidential.work import computation, inference
 from client.meter import Step
+from common.crypto.computation import Computation
 from common.crypto.tally_circuits import sign_circuit
 from deploy.simulation.settings import Settings
 
@@ -39,14 +40,21 @@ def test_work_counts_what_is_sent() -> None:
     circuit, queries = sign_circuit(), 8
     works = list(computation("sign", circuit, "guardian", queries))
     sent = {work.step: work.sent * queries for work in works if work.role == "guardian"}
-    sizes = circuit.sizes(queries)
+    sizes = Computation.of(circuit, queries).sizes
     assert (sent["begin"], sent["garble"], sent["label"]) == (sizes.points, sizes.tables, sizes.labels)
     assert len(work_table(works).rows) == len(works)
 
 
 def test_heads_are_evaluated_on_encrypted_queries() -> None:
     works = list(inference("small", "linear", (3, 2), 4))
-    assert [work.step for work in works] == ["keys", "encrypt", "read keys", "evaluate", "decrypt"]
+    assert [work.step for work in works] == [
+        "keys",
+        "encrypt",
+        "public key",
+        "read keys",
+        "evaluate",
+        "decrypt",
+    ]
     assert all(work.milliseconds > 0 for work in works)
 
 
@@ -69,6 +77,7 @@ def test_a_prototypes_figures_are_added_up_by_role(monkeypatch: pytest.MonkeyPat
     assert found == prototype.Prototype(3.0, 0.75, 0.5, 100, 50, "1/20")
 
 
+@pytest.mark.heavy
 def test_it_is_run_by_its_name() -> None:
     command = [sys.executable, "-m", "benchmarks.confidential", "--help"]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)

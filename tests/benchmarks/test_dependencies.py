@@ -41,6 +41,7 @@ def test_more_noise_pays_for_as_many_queries_and_hardly_more() -> None:
     assert Counted(POSITIVES, 20, 0.97 * sigma).rdp(everything, "exact").sum() > BUDGET
 
 
+@pytest.mark.heavy
 def test_a_cell_is_measured_once_and_dependencies_answer_more(tmp_path: Path) -> None:
     found = cell(QUICK, 0, tmp_path)
     assert cell(QUICK, 0, tmp_path) == found

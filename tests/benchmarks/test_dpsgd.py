@@ -33,11 +33,13 @@ def learned(digits: Split, y: NDArray[np.int64], epsilon: float | None) -> NDArr
     return trained.predict_proba(digits.X_test)
 
 
+@pytest.mark.heavy
 def test_digits_are_learned_with_noise_and_better_without(digits: Split) -> None:
     with_noise, plain = (measure(digits.y_test, learned(digits, digits.y, e)) for e in (3.0, None))
     assert 0.7 < with_noise.acc < plain.acc
 
 
+@pytest.mark.heavy
 def test_labels_are_learned_each_by_itself(digits: Split) -> None:
     def labels(y: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.stack([y % 2, y > 4], axis=1).astype(np.int64)
@@ -47,12 +49,14 @@ def test_labels_are_learned_each_by_itself(digits: Split) -> None:
     assert measure(labels(digits.y_test), p).auc > 0.75
 
 
+@pytest.mark.heavy
 def test_a_smaller_epsilon_takes_more_noise_and_the_same_seed_gives_the_same_network(digits: Split) -> None:
     assert calibrate(0.5, DELTA, 0.1, 30).multiplier > calibrate(3.0, DELTA, 0.1, 30).multiplier
     first, second = (learned(digits, digits.y, 3.0) for _ in range(2))
     assert np.array_equal(first, second)
 
 
+@pytest.mark.heavy
 def test_dp_accounting_agrees_with_a_gaussian_without_sampling() -> None:
     from scipy.stats import norm
 

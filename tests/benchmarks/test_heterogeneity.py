@@ -90,14 +90,16 @@ def test_an_ensemble_is_trained_and_measured_once(tmp_path: Path, monkeypatch: p
     assert [as_json(cell) for cell in first] == [as_json(cell) for cell in again]
     ones = float((split.public.y == 1).mean())
     assert all(cell.teacher == cell.plurality == pytest.approx(ones) for cell in first)
-    plot(first, split, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 1000
+    plot(first, split, tmp_path / "figure.svg")
+    legend = (tmp_path / "figure.svg").read_text()
+    assert [f"conventional, s = {similarity}%" in legend for similarity in SIMILARITIES] == [True] * 3
 
 
 def test_every_kind_of_teachers_can_be_trained_and_drawn() -> None:
     assert set(TRAININGS) == set(LINES) == set(Training)
 
 
+@pytest.mark.heavy
 def test_students_learn_what_teachers_agree_on() -> None:
     split = digits()
     votes = np.tile(split.public.y, (TEACHERS, 1)).astype(np.uint8)
@@ -131,6 +133,7 @@ def test_training_costs_what_its_sums_cost() -> None:
     assert spent(Training.CONVENTIONAL) == pytest.approx(NOTHING)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("lessons", [TTAC, DP_TTAC], ids=["ttac", "dp-ttac"])
 def test_teachers_of_one_class_each_learn_the_others_together(lessons: Lessons) -> None:
     split = digits()
@@ -156,6 +159,7 @@ def test_tables_say_where_nothing_is_promised() -> None:
     assert "0.00" in text
 
 
+@pytest.mark.heavy
 def test_runs_without_a_label_have_no_student() -> None:
     split = digits()
     votes = np.tile(np.arange(TEACHERS), (len(split.public.y), 1)).T.astype(np.uint8)

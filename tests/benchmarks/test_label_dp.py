@@ -29,6 +29,7 @@ def unanimous(queries: int, agreeing: int = TEACHERS) -> Votes:
     return Votes(np.arange(queries), cast.astype(np.uint8), 10)
 
 
+@pytest.mark.heavy
 def test_what_is_quick_runs_everything_and_measures_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def test_clusters_are_labelled_as_a_guardian_does(tmp_path: Path) -> None:
     assert drowned < without
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("budget", EPSILONS)
 def test_labels_of_pate_fm_cost_no_more_than_the_budget(budget: float) -> None:
     votes = unanimous(400)
@@ -89,6 +91,7 @@ def test_labels_of_pate_fm_cost_no_more_than_the_budget(budget: float) -> None:
     assert bought.asked == len(asked) or spent + largest[bought.asked] > limit
 
 
+@pytest.mark.heavy
 def test_a_larger_budget_buys_more_labels_and_disputed_votes_fewer() -> None:
     agreed, disputed = (
         [within(unanimous(2000, agreeing), budget).asked for budget in (0.5, 2.0)] for agreeing in (200, 110)

@@ -94,6 +94,7 @@ def test_histograms_count_weights_of_teachers_or_of_queries() -> None:
     assert histogram(votes, 3, np.array([[1.0, 1, 1], [1, 0, 1]])).tolist() == [[2, 1, 0], [0, 1, 1]]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("bound", ["worst_case", "theorem6", "exact"])
 def test_charges_scale_with_the_sensitivity(bound: Bound) -> None:
     counts = np.array([[250.0, 0, 0], [0, 240, 10], [130, 0, 120]])

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from benchmarks.students.__main__ import app
 from benchmarks.students.answers import answer
 from benchmarks.students.cells import Cell
-from benchmarks.students.planning import Forecast, choose
 from benchmarks.students.settings import FULL, QUICK, Plan
 from benchmarks.students.table import table
 from common.mechanism import Confident
@@ -64,15 +63,6 @@ def test_students_of_a_seed_learn_from_the_same_labels() -> None:
     assert not np.array_equal(once.rows[:20], other.rows[:20])
 
 
-def test_plans_are_chosen_by_how_much_is_released_and_how_much_of_it_is_right() -> None:
-    most, right, few, wrong = (
-        Forecast(PLAN, labels, share)
-        for labels, share in ((1000, 0.981), (960, 0.985), (500, 0.999), (2000, 0.97))
-    )
-    assert choose([most, right, few, wrong]) == right
-    assert choose([most, few, wrong]) == most
-
-
 def test_a_row_has_the_mean_and_deviation_over_seeds() -> None:
     one = Cell("vat", 0.7, 0, 100, 50, 0.98, 0.69, 7.0, 0.96, 10.0, 20.0)
     lines = table([one, replace(one, seed=1, accuracy=0.98, answered=60)]).splitlines()
@@ -80,6 +70,7 @@ def test_a_row_has_the_mean_and_deviation_over_seeds() -> None:
     assert "| 55 | 98.0% | 97.00% ± 1.41% | 2 |" in lines[2]
 
 
+@pytest.mark.heavy
 def test_quick_measures_every_student_once_and_keeps_what_it_found(tmp_path: Path) -> None:
     run = ["--quick", "--seeds", "1", "--cache", str(tmp_path), "--json", str(tmp_path / "found.json")]
     first = CliRunner().invoke(app, run)

@@ -30,6 +30,7 @@ def test_without_the_file_nothing_is_measured(tmp_path: Path, monkeypatch: pytes
     assert trained.trained("small.npz", TrainingConfig(teachers=3), 0) is None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", ["logistic", FOREST])
 def test_an_ensemble_is_trained_saved_and_tested(data: Path, model: str) -> None:
     found = trained.trained("small.npz", TrainingConfig(teachers=3, model=model), 0)

@@ -26,6 +26,7 @@ def test_votes_are_compared_with_the_forward_pass_and_with_the_ensemble() -> Non
     ]
 
 
+@pytest.mark.heavy
 def test_a_party_is_asked_over_the_wire(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vote_path, "BATCH", 8)
     (one,) = vote_paths([CASE])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,14 +14,14 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity
 from common.protocol import AUDIT_CONTEXT
 from common.sharing.ring import RingArray
-from guardian.ledger import Cipher, Ledger
+from guardian.ledger import Charge, Cipher, Ledger, UnitKey
 from guardian.noise import Ahead
 from guardian.policy import Policy
 from guardian.registration import Registrar
 from guardian.sessions import Coordinator
 from guardian.sessions.batch import Batch, Share
+from guardian.sessions.data_dependent import DataDependentCosts
 from guardian.sessions.registry import OpenBatches
-from guardian.sessions.schedule import Schedule
 from protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.dying import dying
 from tests.chaos.faults import Faults
@@ -43,6 +45,7 @@ class Surroundings:
     log: Callable[[str], None]
     died: Callable[[Guardian], None] = field(default=lambda _: None)
     heads: list[common_pb2.AuditHead] = field(default_factory=list)
+    figures: dict[tuple[str, int], dict[UnitKey, int]] = field(default_factory=dict)
     generation: int = 0
 
 
@@ -85,7 +88,7 @@ class Guardian:
             policies,
             clock,
             cast(Ahead, CheapNoise(around.draws.getrandbits(64))),
-            Schedule(lambda: around.turns.now, around.turns.sleep),
+            _TurnFigures(self, around),
         )
         self._coordinator._batches = _TurnBatches(around.turns)
         self._registrar = Registrar(self.faulty, members().guardian, policies, clock)
@@ -100,6 +103,10 @@ class Guardian:
         self, querier: Identity, session: str, batch: int, size: int, unavailable: Sequence[str]
     ) -> common_pb2.Signed:
         return self._coordinator.open_batch(querier, session, batch, size, unavailable)
+
+    def record_evaluation(self, party: Identity, session: str, batch: int) -> common_pb2.AuditHead:
+        self._coordinator.record_evaluation(party, session, batch)
+        return self._given(self.faulty.head())
 
     def submit(self, party: Identity, session: str, batch: int, values: RingArray) -> common_pb2.AuditHead:
         self._coordinator.shape(session, batch)
@@ -134,7 +141,9 @@ class Guardian:
         return reply
 
     def _given(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead:
-        self._around.heads.append(head)
+        """Keep a head to verify by; one that comes late from before a restore is of the lost history."""
+        if self._generation == self._around.generation:
+            self._around.heads.append(head)
         return head
 
     def _told(self, answers: bytes | None) -> Told:
@@ -205,6 +214,27 @@ class _FaultyLedger:
             return self._guardian.through(method, *args, **named)
 
         return call
+
+
+class _TurnFigures:
+    """Computes at once what a batch cost on its votes, and stores it later, if its guardian lives so long."""
+
+    def __init__(self, guardian: Guardian, around: Surroundings) -> None:
+        self._guardian = guardian
+        self._around = around
+
+    def add(
+        self, session_id: str, batch_id: int, charges: Sequence[Charge], costs: DataDependentCosts
+    ) -> None:
+        known = {charge.unit: charge.data_dependent for charge in costs.charges()}
+        self._around.figures[session_id, batch_id] = known
+        delay = self._around.draws.uniform(0, 60)
+        store = partial(self._store, session_id, batch_id, known)
+        self._around.turns.start(store, self._guardian, delay)
+
+    def _store(self, session_id: str, batch_id: int, known: dict[UnitKey, int]) -> None:
+        with suppress(OstrakaError):
+            self._guardian.faulty.store_figures(session_id, batch_id, known)
 
 
 class _TurnBatches(OpenBatches):

@@ -14,7 +14,9 @@ from typing import Annotated
 import typer
 from rich.progress import track
 
-from tests.chaos.nursery import nursery
+from deploy.simulation.forking import forking
+from deploy.simulation.processes import Supervisor
+from deploy.simulation.starting import Start
 from tests.chaos.places import folder, places
 from tests.chaos.siege import Siege
 from tests.guardian.federation import Federation
@@ -22,14 +24,16 @@ from tests.guardian.federation import Federation
 POLICY = 'enforce = "worst_case"\nbound = "worst_case"\nmin_sigma = 0.5\nmin_quorum = 2\n'
 
 
-def besiege(root: Path, rounds: int, seed: int, url: str | None = None, *, shown: bool = False) -> Siege:
+def besiege(
+    root: Path, rounds: int, seed: int, start: Start, url: str | None = None, *, shown: bool = False
+) -> Siege:
     """A siege of so many rounds on a new federation in `root`, its ledger in SQLite or at `url`."""
     federation = Federation(root, policy=POLICY)
     if url is not None:
         with (federation.guardian_folder / "site.toml").open("a") as file:
             file.write(f'\n[ledger]\nurl = "{url}"\naddress = "127.0.0.1:7000"\n')
     siege = Siege(federation, seed)
-    with nursery() as home:
+    with Supervisor(root / "logs", start=start) as home:
         siege.prepare(home)
         for _ in track(range(rounds), "rounds", disable=not shown):
             siege.round(home)
@@ -46,7 +50,8 @@ def main(
     with ExitStack() as stack:
         where = stack.enter_context(places(backend))()
         root = stack.enter_context(folder())
-        siege = besiege(root, rounds, seed, None if isinstance(where, Path) else where, shown=True)
+        start = stack.enter_context(forking())
+        siege = besiege(root, rounds, seed, start, None if isinstance(where, Path) else where, shown=True)
         found = siege.problems()
     answered = sum(bool(batch.answers) for batch in siege.batches)
     print(f"{backend}: {siege.kills} kills, {len(siege.batches)} batches, {answered} answered, seed {seed}")

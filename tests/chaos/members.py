@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from common.clock import Clock, ManualClock
 from common.identity import CertificateAuthority, Credentials, Identity, Role
@@ -27,7 +27,7 @@ FEDERATION = "chaos"
 START = 1_900_000_000.0
 TASK = bytes(range(32))
 CLASSES = 3
-RING = Ring(64)
+RING = Ring(32)
 ORDER = 8.0
 DELTA = 1e-5
 PARTIES = ("a", "b", "c")
@@ -80,12 +80,20 @@ def members() -> Members:
 def _manifest(site: str) -> common_pb2.Manifest:
     groups = [common_pb2.Group(name=name, records=50, teachers=5, copies=1) for name in GROUPS[site]]
     return common_pb2.Manifest(
-        site=site, task_digest=TASK, groups=groups, max_votes_per_person=1 + (site == "c"), training="chaos"
+        site=site,
+        task_digest=TASK,
+        groups=groups,
+        max_votes_per_person=1 + (site == "c"),
+        training="chaos",
+        head="linear",
     )
 
 
 def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -> Plan:
-    """A plan with noise of its own, so that what it costs tells it from every other."""
+    """A plan with noise of its own, so that what it costs tells it from every other.
+
+    Where it is encrypted, parties vote as in others, and first say that they have evaluated.
+    """
     return Plan(
         nonce=draws.randbytes(16),
         task_digest=TASK,
@@ -96,6 +104,8 @@ def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -
         queries=40,
         batch_size=batch_size,
         variant=variant,
+        ring_bits=32,
+        encoding=draws.choice(["plain", "plain", "ckks"]),
     )
 
 
@@ -115,9 +125,6 @@ class CheapNoise:
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return self.gaussian(scale, shape)
 
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        return self.gaussian(sigma, np.shape(counts))
-
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         return self._draws.integers(0, 2**64 - 1, shape, dtype=np.uint64)
 
@@ -130,6 +137,9 @@ class FixedPolicy:
 
     def current(self) -> Policy:
         return self.policy
+
+    def check(self, policy: Policy) -> None:
+        """Everything may be applied."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from unittest import mock
 
 import typer
 
-from guardian.ledger import batches, ledger, reconcile, releases, replicas
+from guardian.ledger import batches, deaths, evaluations, ledger, reconcile, releases, replicas
 from guardian.sessions.attendance import Attendance
 from guardian.sessions.batch import Batch
 from guardian.sessions.coordinator import Coordinator
@@ -58,14 +58,21 @@ def answers_before_the_commit() -> Iterator[None]:
 @contextmanager
 def keeps_reservations_at_recovery() -> Iterator[None]:
     """A guardian that takes a ledger over leaves the last one's batches open."""
-    with mock.patch.object(replicas, "batches", like(batches, bury=lambda *_: [], bury_all=lambda *_: [])):
+    with mock.patch.object(replicas, "deaths", like(deaths, bury=lambda *_: [], bury_all=lambda *_: [])):
         yield
 
 
 @contextmanager
 def settles_without_a_tombstone() -> Iterator[None]:
     """A batch that is said to be dead may still be opened or released."""
-    with mock.patch.object(ledger, "batches", like(batches, kill=lambda *_: None)):
+    with mock.patch.object(ledger, "deaths", like(deaths, kill=lambda *_: None)):
+        yield
+
+
+@contextmanager
+def forgets_what_was_evaluated() -> Iterator[None]:
+    """A batch that dies gives back everything, whatever parties have evaluated of it."""
+    with mock.patch.object(deaths, "evaluations", like(evaluations, charge_all=lambda *_: None)):
         yield
 
 
@@ -134,6 +141,7 @@ MUTANTS: list[Mutant] = [
     answers_before_the_commit,
     keeps_reservations_at_recovery,
     settles_without_a_tombstone,
+    forgets_what_was_evaluated,
     charges_the_absent,
     freezes_again,
     forgives_what_was_forgotten,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from common.errors import OstrakaError
 from guardian.ledger import LedgerReader, RecordedCharge, UnitKey, verify
@@ -55,6 +55,7 @@ class Books:
         self._records = records
         self._budgets = {budget.key: budget for budget in ledger.budgets()}
         self._charged = _by_batch(ledger.charges())
+        self._figures = ledger.charges()
         self._reconciled = _by_batch(ledger.reconciled_charges())
         self._answers = {
             key: batch.answers
@@ -67,22 +68,31 @@ class Books:
         yield from self._charged_once()
         yield from self._made_good()
         yield from self._added_up()
+        yield from self._figured()
 
     def _charged_once(self) -> Iterator[str]:
-        """A batch has charges exactly if it has answers, and they are what its querying party computes."""
+        """A batch has charges exactly if it has answers or was evaluated, as its querying party knows."""
         for key in self._charged.keys() | self._answers.keys():
-            record, charged = self._records.get(key), self._charged.get(key)
-            if record is None or list(record.answers) != [self._answers.get(key)]:
+            record, charged = self._records.get(key), _positive(self._charged.get(key, {}))
+            if record is None or (key in self._answers and list(record.answers) != [self._answers[key]]):
                 yield f"batch {key} was charged without the answer that was sent"
-            elif charged is None or _positive(charged) != self._costs(record):
+            elif key not in self._answers and not record.asked:
+                yield f"batch {key} has no answers, was not evaluated, and was charged {charged}"
+            elif not _between(self._due(record), charged, self._costs(record, record.asked)):
                 yield f"batch {key} cost {self._costs(record)} and was charged {charged}"
+
+    def _due(self, record: Record) -> Costs:
+        """What a batch must be charged here: of what was evaluated in a lost history, receipts tell."""
+        costs, reconciled = self._costs(record), self._reconciled.get(record.key, {})
+        return {key: cost for key, cost in costs.items() if key not in reconciled}
 
     def _made_good(self) -> Iterator[str]:
         """What was answered in a lost history is made good, and nothing that was paid is paid again."""
         for key, record in self._records.items():
             costs, reconciled = self._costs(record), self._reconciled.get(key, {})
-            if record.answers and key not in self._answers and not _covers(reconciled, costs):
-                yield f"batch {key} of a lost history cost {costs}, and {reconciled} was made good"
+            paid = {**reconciled, **self._charged.get(key, {})}
+            if key not in self._answers and not _covers(paid, costs):
+                yield f"batch {key} without answers cost {costs}, and {paid} was charged or made good"
             if reconciled and key in self._answers:
                 yield f"batch {key} is released here and was made good from receipts, too"
             if reconciled and self._world.around.generation == 0:
@@ -93,23 +103,32 @@ class Books:
         for charges in (*self._charged.values(), *self._reconciled.values()):
             spent.update(charges)
         true: Counter[UnitKey] = Counter()
+        most: Counter[UnitKey] = Counter()
         for record in self._records.values():
-            if record.answers:
-                true.update(self._costs(record))
+            true.update(self._costs(record))
+            most.update(self._costs(record, record.asked))
         for key, budget in self._budgets.items():
             if budget.spent != spent[key]:
                 yield f"{key} spent {budget.spent} and its charges are {spent[key]}"
-            if budget.spent < true[key] or (not self._reconciled and budget.spent != true[key]):
-                yield f"{key} spent {budget.spent} and the answers given cost {true[key]}"
+            if budget.spent < true[key] or (not self._reconciled and budget.spent > most[key]):
+                yield f"{key} spent {budget.spent} and what was answered cost {true[key]} to {most[key]}"
             if budget.reserved:
                 yield f"{key} has {budget.reserved} reserved and every session is closed"
             if budget.enforce == "worst_case" and true[key] > budget.budget:
                 yield f"{key} has a budget of {budget.budget} and the answers given cost {true[key]}"
 
-    def _costs(self, record: Record) -> Costs:
-        if not record.answers:
-            return {}
-        return {key: cost for key, cost in record.costs().items() if key in self._budgets}
+    def _figured(self) -> Iterator[str]:
+        """What a charge is said to have cost on its votes is the worst case until that is stored."""
+        for charge in self._figures:
+            key = charge.session_id, charge.batch_id
+            known = self._world.around.figures.get(key, {}).get(charge.unit, charge.data_dependent)
+            if charge.data_dependent not in (charge.worst_case, known):
+                yield f"batch {key} cost {charge.unit} {known} on its votes, not {charge.data_dependent}"
+
+    def _costs(self, record: Record, evaluated: Collection[str] | None = None) -> Costs:
+        """What a batch cost, if so many parties `evaluated` it; none: those whose evaluations arrived."""
+        costs = record.costs(record.evaluated if evaluated is None else evaluated)
+        return {key: cost for key, cost in costs.items() if key in self._budgets}
 
 
 def _by_batch(charges: list[RecordedCharge]) -> dict[BatchKey, Costs]:
@@ -121,6 +140,11 @@ def _by_batch(charges: list[RecordedCharge]) -> dict[BatchKey, Costs]:
 
 def _positive(costs: Costs) -> Costs:
     return {key: cost for key, cost in costs.items() if cost}
+
+
+def _between(least: Costs, charged: Costs, most: Costs) -> bool:
+    """Whether what was charged is no less than one and no more than the other."""
+    return _covers(charged, least) and _covers(most, charged)
 
 
 def _covers(paid: Costs, costs: Costs) -> bool:

@@ -117,7 +117,7 @@ class Querier:
         unavailable = [site for site in PARTIES if self._draws.random() < 0.05]
         signed = self.ask("open_batch", record.session, record.batch, record.size, unavailable)
         record.tickets.add(signed.payload)
-        shares = self._votes(signed, record.plan)
+        shares = self._votes(signed, record)
         frozen = self._frozen(record, sorted(shares))
         if not set(frozen) <= set(shares):
             return
@@ -126,8 +126,9 @@ class Querier:
         if self._draws.random() < CHEATING:
             self._attempt(lambda: self._cheat(record, total))
 
-    def _votes(self, signed: common_pb2.Signed, plan: Plan) -> dict[str, RingArray]:
+    def _votes(self, signed: common_pb2.Signed, record: Record) -> dict[str, RingArray]:
         """The shares of those parties that answer, asked at the same time."""
+        encrypted = record.plan.encoding == "ckks"
         ticket = common_pb2.Ticket.FromString(signed.payload)
         sites = [schedule.participant.site for schedule in ticket.schedule]
         shares: dict[str, RingArray] = {}
@@ -135,7 +136,9 @@ class Querier:
         def ask(site: str) -> None:
             for _ in range(VOTE_ATTEMPTS):
                 try:
-                    shares[site] = self._network.call(site, "vote", signed, plan, timeout=2.0)
+                    record.asked |= {site} if encrypted else set()
+                    shares[site] = self._network.call(site, "vote", signed, record.plan, timeout=2.0)
+                    record.evaluated |= {site} if encrypted else set()
                     return
                 except UnreachableError:
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from common.plan import Plan
@@ -28,6 +29,8 @@ class Record:
         frozen: every party set that came for it.
         answers: all bytes that came as its answers, and the ledger's generation that they came from.
         dead: generations of the ledger that said it is dead for good.
+        asked: parties that were asked to evaluate it, where queries are encrypted.
+        evaluated: those that did.
     """
 
     querier: str
@@ -39,18 +42,26 @@ class Record:
     frozen: set[tuple[str, ...]] = field(default_factory=set)
     answers: dict[bytes, int] = field(default_factory=dict)
     dead: set[int] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    evaluated: set[str] = field(default_factory=set)
 
     @property
     def key(self) -> BatchKey:
         return self.session, self.batch
 
-    def costs(self) -> dict[UnitKey, int]:
-        """What its release costs each unit of the frozen parties; label units among them."""
-        (payload,), (frozen,) = self.tickets, self.frozen
+    def costs(self, evaluated: Collection[str]) -> dict[UnitKey, int]:
+        """What it costs the units of all parties that `evaluated` it, and of those that a release names.
+
+        Label units are among them. Every query of a release is answered, which costs the worst case.
+        """
+        paying = set(evaluated).union(*(self.frozen if self.answers else ()))
+        if not paying:
+            return {}
+        (payload,) = self.tickets
         ticket = common_pb2.Ticket.FromString(payload)
         costs: dict[UnitKey, int] = {}
         for schedule in ticket.schedule:
-            if schedule.participant.site not in frozen:
+            if schedule.participant.site not in paying:
                 continue
             for receipt in receipts(self.plan, ticket, schedule):
                 for adjacency in ("record", "label"):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import grpc
 import numpy as np
@@ -22,15 +19,17 @@ from common.plan import Plan
 from common.privacy import worst_case
 from common.rpc import call_error
 from common.sharing.ring import RingArray
+from deploy.simulation.processes import Job, Supervisor
+from deploy.simulation.starting import Process
 from guardian.ledger import LedgerReader, verify
 from guardian.ledger.site import ledger_location
 from protos.ostraka.v1 import common_pb2, guardian_pb2
-from tests.chaos.nursery import Nursery
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, plan
 
 FIRST_BATCH_S = 0.4
 ROUNDS_A_SESSION = 10
 EPSILON = 5000.0
+READY_S = 120.0
 Answers = tuple[tuple[bool, int], ...]
 
 
@@ -63,10 +62,10 @@ class Siege:
         self.batch_s = FIRST_BATCH_S
         self._session: tuple[str, Plan] | None = None
 
-    def round(self, home: Nursery) -> None:
+    def round(self, home: Supervisor) -> None:
         """Start a guardian, use it, and kill it while it is used."""
-        with self._served(home) as (pid, calls):
-            killer = threading.Timer(self.draws.uniform(0, 3 * self.batch_s), os.kill, (pid, signal.SIGKILL))
+        with self._served(home) as (process, calls):
+            killer = threading.Timer(self.draws.uniform(0, 3 * self.batch_s), process.kill)
             killer.start()
             with suppress(_GoneError):
                 while True:
@@ -74,12 +73,12 @@ class Siege:
             killer.join()
         self.kills += 1
 
-    def prepare(self, home: Nursery) -> None:
+    def prepare(self, home: Supervisor) -> None:
         """Let all parties register and have budgets."""
         with self._served(home) as (_, calls):
             calls.prepare_all(EPSILON)
 
-    def finish(self, home: Nursery) -> None:
+    def finish(self, home: Supervisor) -> None:
         """Ask what became of every batch, and close the session."""
         with self._served(home) as (_, calls):
             for batch in self.batches:
@@ -88,16 +87,19 @@ class Siege:
                 calls.query.CloseSession(guardian_pb2.CloseSessionRequest(session_id=session))
 
     @contextmanager
-    def _served(self, home: Nursery) -> Iterator[tuple[int, Calls]]:
-        pid, address = home.start(self.federation.guardian_folder)
-        calls = Calls(self.federation, address)
+    def _served(self, home: Supervisor) -> Iterator[tuple[Process, Calls]]:
+        site = self.federation.guardian_folder
+        ready = site / "ready.json"
+        ready.unlink(missing_ok=True)
+        words = ["guardian", "serve", "--site", str(site), "--ready-file", str(ready)]
+        child = home.start(Job("guardian", words))
+        calls = Calls(self.federation, home.wait_ready(child, ready, READY_S))
         try:
-            yield pid, calls
+            yield child.process, calls
         finally:
             calls.close()
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            _wait_for_the_end_of(pid)
+            child.process.kill()
+            child.process.wait()
 
     def _act(self, calls: Calls) -> None:
         """Ask a batch, or again about one from before."""
@@ -182,12 +184,6 @@ class Siege:
 
 class _GoneError(Exception):
     """The guardian was killed."""
-
-
-def _wait_for_the_end_of(pid: int) -> None:
-    """A killed process holds its lock until the system took it apart."""
-    while Path(f"/proc/{pid}").exists():
-        time.sleep(0.002)
 
 
 def _plan(draws: random.Random) -> Plan:

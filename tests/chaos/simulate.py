@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tests.chaos.engines import share_compiled_statements
 from tests.chaos.oracle import problems
 from tests.chaos.places import folder, places
 from tests.chaos.world import World
+from tests.engines import share_compiled_statements
 
 BACKENDS = ("sqlite", "postgresql")
 ADDRESSES = {"sqlite": ("g0",), "postgresql": ("g0", "g1")}

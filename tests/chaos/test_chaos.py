@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.simulation.starting import Start
 from tests.chaos.kill import besiege
 from tests.chaos.mutants import Mutant, charges_the_absent, found, keeps_reservations_at_recovery
 from tests.chaos.simulate import simulate
@@ -12,6 +13,7 @@ from tests.chaos.simulate import simulate
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("backend", "schedules"), [("sqlite", 12), ("postgresql", 3)])
 def test_whatever_goes_wrong_every_unit_spent_what_its_answers_cost(backend: str, schedules: int) -> None:
     answered = 0
@@ -23,12 +25,14 @@ def test_whatever_goes_wrong_every_unit_spent_what_its_answers_cost(backend: str
     assert answered > schedules
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mutant", [keeps_reservations_at_recovery, charges_the_absent])
 def test_the_schedules_find_a_planted_fault(mutant: Mutant) -> None:
     assert found(mutant, most=40) is not None
 
 
-def test_a_guardian_killed_over_and_over_charges_every_answer_once(tmp_path: Path) -> None:
-    siege = besiege(tmp_path, 3, seed=1)
+@pytest.mark.heavy
+def test_a_guardian_killed_over_and_over_charges_every_answer_once(tmp_path: Path, start: Start) -> None:
+    siege = besiege(tmp_path, 3, 1, start)
     assert siege.kills == 3
     assert siege.problems() == []

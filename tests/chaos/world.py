@@ -83,8 +83,9 @@ class World:
     def _policy(self) -> Policy:
         return Policy(
             enforce="data_dependent" if self.faults.data_dependent else "worst_case",
-            bound="worst_case",
+            bound="theorem6",
             min_quorum=1,
+            encodings=("plain", "ckks"),
             on_exhaustion="vanish" if self.faults.vanish else "stop",
             freeze_after_s=self.draws.choice([0.3, 1.0, 5.0]),
             grant_ttl_s=self.draws.choice([20.0, 3600.0]),

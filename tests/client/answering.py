@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from common.confidential import ballots_binding, cut, read_encrypted_queries
-from common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
-from common.crypto.ckks.evaluation import Evaluator
-from common.crypto.ckks.heads import Affine, EncryptedHead
-from common.crypto.ckks.parameters import LOGIT_BITS, parameters_of
+from common.ballot_computation import BallotComputation
+from common.confidential import ballots_binding, read_encrypted_queries
+from common.crypto.heads import Affine, EncryptedHead
+from common.crypto.inference import scheme_of
 from common.crypto.two_party import Garbling
-from common.encrypted_order import EncryptedTurn, encrypted_turns
 from common.plan import Plan
 from common.rpc.steps import StepId, read_header, read_request, reply_messages
 from common.schedules import scheduled
@@ -34,24 +32,13 @@ def head(*, multi_label: bool, dissents: bool) -> EncryptedHead:
 
 
 @dataclass
-class Clique:
-    turn: EncryptedTurn
-    ballot: BallotCircuit
-    garbling: Garbling
-
-    @property
-    def sizes(self) -> Any:
-        return self.ballot.circuit.sizes(self.turn.instances)
-
-
-@dataclass
 class Slot:
-    """One batch: its circuits, and by clique its shares of logits (teachers, size, classes)."""
+    """One batch: its circuits, and its shares of logits (teachers, size, classes)."""
 
     plan: Plan
-    size: int
-    cliques: list[Clique]
-    shares: list[Any] = field(default_factory=list)
+    votes: BallotComputation
+    garbling: Garbling
+    shares: Any = None
     reply: bytes = b""
 
 
@@ -78,17 +65,12 @@ class Answering(PartyServicer):
         key = (ticket.session_id, ticket.batch_id)
         self._called("Begin", key, request.point)
         slot = self.slots.setdefault(key, self._slot(Plan.parse(request.plan), ticket))
-        points = cut(request.point, [32] * len(slot.cliques))
-        made = [own.garbling.points(point) for own, point in zip(slot.cliques, points, strict=True)]
-        return party_pb2.BeginReply(points=self.alter_step("Begin", b"".join(made)))
+        return party_pb2.BeginReply(points=self.alter_step("Begin", slot.garbling.points(request.point)))
 
     def Garble(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         step, slot, data = self._read("Garble", request_iterator)
-        parts = cut(data, [own.sizes.extension for own in slot.cliques])
-        for own, part in zip(slot.cliques, parts, strict=True):
-            own.garbling.accept(part)
-        tables = b"".join(part for own in slot.cliques for part in own.garbling.tables())
-        for message in self._reply("Garble", step, tables):
+        slot.garbling.accept(data)
+        for message in self._reply("Garble", step, b"".join(slot.garbling.tables())):
             yield message
             self.on_step("tables")
 
@@ -96,36 +78,23 @@ class Answering(PartyServicer):
         step, slot, data = self._read("Evaluate", request_iterator)
         if not slot.reply:
             public, queries = read_encrypted_queries(data)
-            teachers = [own.turn.teachers for own in slot.cliques]
-            heads = [head(multi_label=slot.plan.multi_label, dissents=self.errs())] * sum(teachers)
-            evaluator = Evaluator(parameters_of("linear"), public)
-            logits = list(evaluator.logits(heads, queries, SEED, slot.size))
+            heads = [head(multi_label=slot.plan.multi_label, dissents=self.errs())] * slot.votes.teachers
+            evaluator = scheme_of("linear").evaluator(public, slot.garbling.context)
+            logits = list(evaluator.logits(heads, queries, SEED, slot.votes.size))
             slot.reply = b"".join(one.ciphertexts for one in logits)
-            shares = np.stack([one.shares.T for one in logits])
-            slot.shares = np.split(shares, np.cumsum(teachers)[:-1])
+            slot.shares = np.stack([one.shares.T for one in logits])
         yield from self._reply("Evaluate", step, slot.reply)
 
     def Compare(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         step, slot, data = self._read("Compare", request_iterator)
-        parts = cut(data, [own.sizes.correction for own in slot.cliques])
-        total = [
-            own.turn.ballots(own.ballot.combine(own.garbling.shares()), slot.size) for own in slot.cliques
-        ]
-        self.share((step.session_id, step.batch_id), np.sum(total, axis=0, dtype=np.uint32))
-        labels = [
-            own.garbling.labels(part, own.turn.words(share))
-            for own, part, share in zip(slot.cliques, parts, slot.shares, strict=True)
-        ]
-        yield from self._reply("Compare", step, b"".join(labels))
+        self.share((step.session_id, step.batch_id), slot.votes.ballots(slot.garbling.shares()))
+        yield from self._reply("Compare", step, slot.garbling.labels(data, slot.votes.words(slot.shares)))
 
     def _slot(self, plan: Plan, ticket: common_pb2.Ticket) -> Slot:
         (schedule,) = (one for one in ticket.schedule if one.participant.site == self.site)
-        cliques = []
-        for turn in encrypted_turns(schedule.participant, scheduled(schedule, ticket.size)):
-            ballot = ballot_circuit(plan.mechanism, plan.classes, turn.weight, LOGIT_BITS)
-            bound = ballots_binding(ticket.session_id, ticket.batch_id, self.site, turn.clique)
-            cliques.append(Clique(turn, ballot, Garbling(ballot.circuit, turn.instances, SEED, bound)))
-        return Slot(plan, ticket.size, cliques)
+        votes = BallotComputation.of(plan, schedule.participant, scheduled(schedule, ticket.size))
+        bound = ballots_binding(ticket.session_id, ticket.batch_id, self.site)
+        return Slot(plan, votes, Garbling(votes.computation, SEED, bound))
 
     def _read(self, call: str, messages: Iterator[Any]) -> tuple[StepId, Slot, bytes]:
         header = read_header(messages)

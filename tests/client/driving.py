@@ -2,12 +2,14 @@
 
 import csv
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from client.labelling import LabelResult, label
 from client.options import PlanOptions
 from client.retry import Retry
+from client.state import load_state
 from common.mechanism import Confident
 from tests.client.federation import Federation
 
@@ -20,13 +22,23 @@ def options(**changes: Any) -> PlanOptions:
 
 
 def run(federation: Federation, chosen: PlanOptions | None = None, **more: Any) -> LabelResult:
+    retry = replace(QUICK, sleep=federation.sleep)
     return label(
-        federation.site, federation.pool, chosen or options(), run_of(federation), retry=QUICK, **more
+        federation.site, federation.pool, chosen or options(), run_of(federation), retry=retry, **more
     )
 
 
 def run_of(federation: Federation) -> Path:
     return federation.root / "run"
+
+
+def asked(federation: Federation, batch: int = 1) -> list[int]:
+    """The queries of a batch, in the order they were sent."""
+    return list(load_state(run_of(federation)).batches[batch - 1].queries)
+
+
+def session_of(federation: Federation) -> str:
+    return load_state(run_of(federation)).session_id
 
 
 def rows(federation: Federation) -> list[tuple[str, str, str]]:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
-import grpc
 import numpy as np
 
 from common import plan as common_plan
@@ -31,10 +30,10 @@ from services.records import Records
 from services.voting import Content
 from tests.client.answering import Answering
 from tests.client.tallying import Tallying
+from tests.guardian.federation import FEDERATION
 
 CLASSES = ("ant", "bee", "cat")
 TEACHERS = 4
-FEDERATION = "fed"
 Key = tuple[str, int]
 GUARDIAN_METHODS = (
     *("OpenSession", "OpenBatch", "Prepare", "Release", "SettleBatch", "CloseSession"),
@@ -94,7 +93,7 @@ class FakeGuardian(Tallying):
                 not_before_unix_s=int(self.now()),
                 expires_unix_s=int(self.now()) + self.grant_s,
                 enforce="worst_case",
-                bound="theorem6",
+                bound="worst_case",
             )
             self.alter_grant(grant)
             signed = self.credentials.sign(GRANT_CONTEXT, grant.SerializeToString())
@@ -197,8 +196,15 @@ class FakeGuardian(Tallying):
     def Standing(self, request: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
 
+    def RecordEvaluation(self, request: Any, context: Any) -> Any:  # noqa: N802
+        raise NotImplementedError
+
     def SubmitBallots(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         raise NotImplementedError
+
+    def receive(self, site: str, key: Key, share: RingArray) -> None:
+        """Take a party's share of its ballots."""
+        self.shares[key][site] = share
 
     def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
         return self._plan(key[0]), add([self.shares[key][site] for site in self.frozen[key]])
@@ -268,7 +274,7 @@ class FakeParty(Answering):
         plan = common_plan.Plan.parse(header.plan)
         if self.submits:
             counted = self._ballots(Content(data, header.members), header.rows, plan)
-            self.guardian.shares[key][self.site] = split(counted, seed, Ring(plan.ring_bits))
+            self.guardian.receive(self.site, key, split(counted, seed, Ring(plan.ring_bits)))
         width = plan.mechanism.width(plan.classes)
         reply = party_pb2.VoteReplyHeader(rows=header.rows, width=width, seed=seed)
         self.alter_reply(reply)
@@ -288,7 +294,7 @@ class FakeParty(Answering):
 
     def share(self, key: Key, values: RingArray) -> None:
         if self.submits:
-            self.guardian.shares[key][self.site] = values
+            self.guardian.receive(self.site, key, values)
 
     def _votes(self, first: Any, plan: common_plan.Plan) -> Any:
         seen = np.where(first == 0.5, 1.0, first) if self.dissents else first
@@ -297,16 +303,34 @@ class FakeParty(Answering):
         return (asked <= classes[..., None]) * 1.0 if plan.multi_label else classes
 
 
+class Server(Protocol):
+    def start(self) -> None: ...
+    def stop(self, grace: float | None) -> Any: ...
+
+
+class Served(Protocol):
+    """A server, and where it is once it has started."""
+
+    @property
+    def server(self) -> Server: ...
+    @property
+    def address(self) -> str: ...
+
+
 @dataclass
 class Federation:
-    """Servers and folders of one test; `site` is the querying party's folder."""
+    """Servers and folders of one test; `site` is the querying party's folder.
+
+    `make` makes a member's server. `sleep` is how a run waits for the guardian.
+    """
 
     root: Path
     guardian: FakeGuardian
     parties: dict[str, FakeParty]
-    servers: dict[str, grpc.Server]
-    addresses: dict[str, str]
-    make: Callable[[str], BoundServer]
+    make: Callable[[str], Served]
+    sleep: Callable[[float], None] = lambda _: None
+    servers: dict[str, Server] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
 
     @property
     def site(self) -> Path:
@@ -327,6 +351,11 @@ class Federation:
         self.addresses[name] = bound.address
         self.write_site()
 
+    def start_all(self) -> None:
+        self.addresses = dict.fromkeys((*self.parties, "guardian"), "127.0.0.1:1")
+        for name in ("guardian", *self.parties):
+            self.start(name)
+
     def write_site(self) -> None:
         parties = {name: self.addresses[name] for name in self.parties}
         site = SiteConfig(
@@ -340,7 +369,7 @@ class Federation:
         write_site(site)
 
     def write_pool(self, first: list[float]) -> None:
-        """Queries whose class is 2 x their first feature (0, 0.5 or 1), with labels that nobody may use."""
+        """Queries whose class is 2 x their first feature (0, 0.5 or 1)."""
         save(_records(first, None), self.pool)
 
 
@@ -357,34 +386,43 @@ def build(
     multi_label: bool = False,
 ) -> Federation:
     """Start a federation whose pool asks `queries` queries of classes 0, 1, 2, 0, ..."""
+    lay_out(root, queries, multi_label=multi_label)
     clock = SystemClock()
     ca = CertificateAuthority.create(FEDERATION, clock)
     roles = {"guardian": Role.GUARDIAN, "query": Role.QUERY} | dict.fromkeys(names, Role.PARTY)
     issued = {}
     for name, role in roles.items():
-        (root / name).mkdir()
+        (root / name).mkdir(exist_ok=True)
         issued[name] = ca.issue(Identity(FEDERATION, name, role), root / name, clock)
     guardian = FakeGuardian(issued["guardian"], votes=TEACHERS * len(names))
     parties = {name: FakeParty(name, guardian) for name in names}
 
-    def make(name: str) -> BoundServer:
-        servicer: Any = guardian if name == "guardian" else parties[name]
-        add_to: Any = add_GuardianServicer_to_server if name == "guardian" else add_PartyServicer_to_server
-        service = "Guardian" if name == "guardian" else "Party"
-        methods = {"Guardian": GUARDIAN_METHODS, "Party": PARTY_METHODS}[service]
-        allowed = {f"/ostraka.v1.{service}/{method}": frozenset({Role.QUERY}) for method in methods}
-        return make_server(
-            issued[name], "127.0.0.1:0", [lambda server: add_to(servicer, server)], allowed, clock
-        )
+    def make(name: str) -> Served:
+        if name == "guardian":
+            return serve(guardian, "Guardian", issued[name])
+        return serve(parties[name], "Party", issued[name])
 
-    nowhere = dict.fromkeys((*names, "guardian"), "127.0.0.1:1")
-    federation = Federation(root, guardian, parties, {}, nowhere, make)
-    for name in ("guardian", *names):
-        federation.start(name)
-    federation.write_pool([(row % 3) / 2 for row in range(queries)])
-    records = _records([0.0, 0.5, 1.0], np.tri(3, dtype=int) if multi_label else np.arange(3))
-    write_task(infer_task(records, "insects"), federation.site / "task.toml")
+    federation = Federation(root, guardian, parties, make)
+    federation.start_all()
     return federation
+
+
+def lay_out(root: Path, queries: int, *, multi_label: bool = False) -> None:
+    """Write the querying party's task, and a pool of queries of classes 0, 1, 2, 0, ..., under `root`."""
+    first = [(row % 3) / 2 for row in range(queries)]
+    save(_records(first, None), root / "pool.npz")
+    records = _records([0.0, 0.5, 1.0], np.tri(3, dtype=int) if multi_label else np.arange(3))
+    (root / "query").mkdir(exist_ok=True)
+    write_task(infer_task(records, "insects"), root / "query" / "task.toml")
+
+
+def serve(servicer: Any, service: Literal["Guardian", "Party"], credentials: Credentials) -> BoundServer:
+    """A server of one servicer, which only querying parties may call."""
+    add: Any = {"Guardian": add_GuardianServicer_to_server, "Party": add_PartyServicer_to_server}[service]
+    methods = {"Guardian": GUARDIAN_METHODS, "Party": PARTY_METHODS}[service]
+    allowed = {f"/ostraka.v1.{service}/{method}": frozenset({Role.QUERY}) for method in methods}
+    register = [lambda server: add(servicer, server)]
+    return make_server(credentials, "127.0.0.1:0", register, allowed, SystemClock())
 
 
 def _records(first: list[float], y: Any) -> Any:

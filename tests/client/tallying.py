@@ -10,7 +10,7 @@ from common import plan as common_plan
 from common.confidential import tally_binding
 from common.crypto.circuit import Circuit
 from common.crypto.tally_circuits import answers_of, check_of
-from common.crypto.two_party import Garbling
+from common.crypto.two_party import Computation, Garbling
 from common.mechanism import Confident, GnMax
 from common.rpc.steps import StepId, read_header, read_request, reply_messages
 from common.sharing.ballots import VOTE
@@ -91,7 +91,7 @@ class Tallying(GuardianServicer):
             circuit = answers_of(plan.mechanism, plan.classes)
             everything = np.ones(sums.size if plan.multi_label else len(sums), np.bool_)
             words = self._answer_words(plan, sums)[self.passed.setdefault(key, everything)]
-        garbling = Garbling(circuit, len(words), b"s" * 32, tally_binding(*key, number))
+        garbling = Garbling(Computation.of(circuit, len(words)), b"s" * 32, tally_binding(*key, number))
         return self.stages.setdefault((key, number), Stage(circuit, words, garbling))
 
     def _check_words(self, plan: common_plan.Plan, sums: Any) -> Any:

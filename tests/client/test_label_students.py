@@ -32,6 +32,7 @@ Y = (X > 0.5).astype(np.int64)
 NAMES = ("low", "mid", "top")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["logistic_regression", "mlp"])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_every_label_is_learned_from_the_records_where_it_is_known(kind: str, standardize: bool) -> None:
@@ -53,6 +54,7 @@ def test_nothing_to_tell_apart_trains_no_student() -> None:
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
 
 
+@pytest.mark.heavy
 def test_a_saved_student_is_the_same_when_it_is_loaded() -> None:
     student = train("mlp", X, Y, standardize=True)
     loaded = skops.io.loads(skops.io.dumps(student), trusted=list(TRUSTED))
@@ -91,6 +93,7 @@ def cubes(tmp_path: Path) -> None:
     store_run(run, task.prepare(X[pool]), task.digest, Y[pool])
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("student", ["supervised", "vat", "mixmatch", "fixmatch"])
 def test_networks_learn_labels_with_gaps(tmp_path: Path, student: str) -> None:
     cubes(tmp_path)
@@ -105,6 +108,7 @@ def test_networks_learn_labels_with_gaps(tmp_path: Path, student: str) -> None:
     assert [label.name for label in result.after.labels] == ["low", "mid", "top"]
 
 
+@pytest.mark.heavy
 def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> None:
     cubes(tmp_path)
     site, run = tmp_path / "query", tmp_path / "run"

@@ -54,21 +54,27 @@ def test_labels_drawn_anew_are_asked_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "several"),
+    ("options", "several", "told"),
     [
-        (PlanOptions(GnMax(sigma=4.0)), True),
-        (PlanOptions(Binary(sigma=4.0)), False),
-        (PlanOptions(Tau(sigma=4.0, tau=9.0)), True),
-        (PlanOptions(Binary(sigma=4.0), adjacency="label"), True),
-        (PlanOptions(RandRes(epsilon=2.0)), False),
-        (PlanOptions(GnMax(sigma=4.0), clusters=3), False),
-        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3), False),
-        (PlanOptions(NoiseCluster(sigma=4.0), clusters=11, adjacency="label"), False),
-        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3, queries=5, adjacency="label"), False),
+        (PlanOptions(GnMax(sigma=4.0)), True, "sets of labels"),
+        (PlanOptions(Binary(sigma=4.0)), False, "single labels"),
+        (PlanOptions(Tau(sigma=4.0, tau=9.0)), True, "tau is 9"),
+        (PlanOptions(Binary(sigma=4.0), adjacency="label"), True, "adjacency to record"),
+        (PlanOptions(RandRes(epsilon=2.0)), False, "adjacency to label"),
+        (PlanOptions(GnMax(sigma=4.0), clusters=3), False, "leave out clusters"),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3), False, "leave out clusters"),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=11, adjacency="label"), False, "a pool of 10"),
+        (
+            PlanOptions(NoiseCluster(sigma=4.0), clusters=3, queries=5, adjacency="label"),
+            False,
+            "leave out q",
+        ),
     ],
 )
-def test_a_mechanism_that_does_not_fit_the_task_is_refused(options: PlanOptions, several: bool) -> None:
-    with pytest.raises(OstrakaError) as refused:
+def test_a_mechanism_that_does_not_fit_the_task_is_refused(
+    options: PlanOptions, several: bool, told: str
+) -> None:
+    with pytest.raises(OstrakaError, match=told) as refused:
         make_plan(options, task(multi_label=several), 10, PARTIES, bytes(16))
     assert refused.value.code is ErrorCode.PLAN_INVALID
 

@@ -67,6 +67,7 @@ def asked_of(apart: Personal, site: str, place: int) -> int:
     return total
 
 
+@pytest.mark.heavy
 def test_weighted_votes_are_released_and_charged_by_their_weight(apart: Personal) -> None:
     with apart.serving() as calls:
         give_budgets(calls)
@@ -89,6 +90,7 @@ def test_weighted_votes_are_released_and_charged_by_their_weight(apart: Personal
         assert costs["low"] < costs["high"] == entry["epsilon_worst_case"]
 
 
+@pytest.mark.heavy
 def test_cliques_that_vanish_vote_on_fewer_queries_and_pay_for_these_alone(apart: Personal) -> None:
     with apart.serving() as calls:
         give_budgets(calls)
@@ -108,6 +110,7 @@ def test_cliques_that_vanish_vote_on_fewer_queries_and_pay_for_these_alone(apart
             assert {group["group"]: group["asked"] for group in entries[site]["groups"]} == counts
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("variant", ["vanishing", "upsampling"])
 def test_an_aligned_run_keeps_its_plan_when_it_goes_on(
     tmp_path: Path, folders: Folders, variant: Variant
@@ -130,6 +133,7 @@ def test_an_aligned_run_keeps_its_plan_when_it_goes_on(
         assert refused.value.code is ErrorCode.RUN_MISMATCH
 
 
+@pytest.mark.heavy
 def test_an_upsampled_record_costs_its_copies_in_the_report_too(tmp_path: Path, folders: Folders) -> None:
     made = build(tmp_path, folders("upsampling"))
     with made.serving() as calls:
@@ -143,6 +147,7 @@ def test_an_upsampled_record_costs_its_copies_in_the_report_too(tmp_path: Path, 
                 assert found == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.heavy
 def test_a_session_goes_on_without_those_whose_budgets_are_used_up(tmp_path: Path, folders: Folders) -> None:
     made = build(tmp_path, folders("weighting"), POLICY + 'on_exhaustion = "vanish"\n')
     with made.serving() as calls:
@@ -160,6 +165,7 @@ def test_a_session_goes_on_without_those_whose_budgets_are_used_up(tmp_path: Pat
     assert 0 < result.asked < QUERIES
 
 
+@pytest.mark.heavy
 def test_a_restored_guardian_is_owed_what_it_forgot_and_goes_on(apart: Personal) -> None:
     folder, saved = apart.members.guardian_folder, apart.members.root / "saved.db"
     with apart.serving() as calls:

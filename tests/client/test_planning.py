@@ -94,10 +94,11 @@ def test_a_pool_is_not_needed(site: Site) -> None:
 
 def test_nothing_is_opened(site: Site) -> None:
     site.figures("--queries", 30, *NOISE)
-    assert not site.calls.admin.ListSessions(admin_pb2.ListSessionsRequest()).sessions
+    assert not list(site.calls.admin.ListSessions(admin_pb2.ListSessionsRequest()))
     assert site.calls.spent() == 0
 
 
+@pytest.mark.heavy
 def test_people_read_a_table_and_a_plot_is_drawn(site: Site, tmp_path: Path) -> None:
     site.calls.register("c", task_digest=load_task(site.folder / "task.toml").digest, max_votes_per_person=2)
     plot = tmp_path / "plan.svg"
@@ -110,6 +111,7 @@ def test_people_read_a_table_and_a_plot_is_drawn(site: Site, tmp_path: Path) -> 
     assert "budget 10" in text
 
 
+@pytest.mark.heavy
 def test_a_plan_says_who_pays_how_many_vote_and_what_noise_suits_them(site: Site) -> None:
     site.calls.register(
         "a",
@@ -131,6 +133,7 @@ def test_a_plan_says_who_pays_how_many_vote_and_what_noise_suits_them(site: Site
     assert f"of {4 * TEACHERS} teachers {plain['voters']:g} vote" in shown
 
 
+@pytest.mark.heavy
 def test_a_data_dependent_remainder_is_not_shown(tmp_path: Path) -> None:
     federation = Federation(tmp_path, policy='enforce = "data_dependent"\n')
     for site in serve(federation):
@@ -141,24 +144,26 @@ def test_a_data_dependent_remainder_is_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("words", "code", "told"),
     [
-        (NOISE, ErrorCode.CONFIG_INVALID),
-        (("--queries", 30), ErrorCode.PLAN_INVALID),
-        (("--queries", 30, "--mechanism", "binary", "--sigma", 5), ErrorCode.PLAN_INVALID),
-        (("--queries", 30, "--parties", "a,z", *NOISE), ErrorCode.PARTY_UNKNOWN),
-        (("--queries", 30, "--quorum", 1, *NOISE), ErrorCode.POLICY_REFUSED),
-        (("--queries", 30, "--plot", "plan.pdf", *NOISE), ErrorCode.CONFIG_INVALID),
+        (NOISE, ErrorCode.CONFIG_INVALID, "give --pool or --queries"),
+        (("--queries", 30), ErrorCode.PLAN_INVALID, "give --sigma1"),
+        (("--queries", 30, "--mechanism", "binary", "--sigma", 5), ErrorCode.PLAN_INVALID, "single labels"),
+        (("--queries", 30, "--parties", "a,z", *NOISE), ErrorCode.PARTY_UNKNOWN, "z"),
+        (("--queries", 30, "--quorum", 1, *NOISE), ErrorCode.POLICY_REFUSED, "quorum"),
+        (("--queries", 30, "--plot", "plan.pdf", *NOISE), ErrorCode.CONFIG_INVALID, "no picture"),
     ],
 )
 def test_what_label_would_be_refused_is_refused_here(
-    site: Site, words: tuple[object, ...], code: ErrorCode
+    site: Site, words: tuple[object, ...], code: ErrorCode, told: str
 ) -> None:
     result = site.plan(*words)
     assert isinstance(result.exception, OstrakaError)
     assert result.exception.code is code
+    assert told in result.exception.message
 
 
+@pytest.mark.heavy
 def test_a_plan_names_parties_whose_votes_carry_no_formal_guarantee(site: Site) -> None:
     asked = ("--pool", site.pool, *NOISE)
     assert site.figures(*asked)["unguaranteed"] == []

@@ -76,6 +76,7 @@ def test_a_cluster_labels_all_its_records(bench: Bench, task: Task) -> None:
     assert (released.error == 0).all()
 
 
+@pytest.mark.heavy
 def test_a_student_that_doubts_labels_trusts_own_ones_alone(
     bench: Bench, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +98,7 @@ def test_a_student_that_doubts_labels_trusts_own_ones_alone(
     assert (error[-300:] > 0).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("student", ["ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent"])
 def test_students_of_noisy_labels_need_no_others(bench: Bench, task: Task, student: str) -> None:
     noisy, rng = truth(bench, task), np.random.default_rng(0)

@@ -82,6 +82,7 @@ def bench(tmp_path: Path) -> Bench:
     return bench
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", ["logistic_regression", "mlp"])
 def test_released_labels_make_the_student_better(bench: Bench, model: str) -> None:
     result = bench.retrain(test=bench.test, choice=Choice(model=model))
@@ -93,6 +94,7 @@ def test_released_labels_make_the_student_better(bench: Bench, model: str) -> No
     assert result.after.balanced_accuracy > 0.85
 
 
+@pytest.mark.heavy
 def test_the_saved_student_is_the_one_measured(bench: Bench) -> None:
     result = bench.retrain(test=bench.test)
     student = skops.io.load(result.path, trusted=[])
@@ -102,6 +104,7 @@ def test_the_saved_student_is_the_one_measured(bench: Bench) -> None:
     assert result.after == measure(data["y"], probabilities(student, X, 10), [str(i) for i in range(10)])
 
 
+@pytest.mark.heavy
 def test_the_result_is_kept_in_the_run(bench: Bench, tmp_path: Path) -> None:
     elsewhere = tmp_path / "models" / "mine.skops"
     bench.retrain(test=bench.test, out=elsewhere)
@@ -112,6 +115,7 @@ def test_the_result_is_kept_in_the_run(bench: Bench, tmp_path: Path) -> None:
     assert sum(label["support"] for label in stored["after"]["labels"]) == 640
 
 
+@pytest.mark.heavy
 def test_without_test_records_own_ones_are_held_back_in_turn(bench: Bench) -> None:
     result = bench.retrain()
     assert (result.measured_on, result.measured) == ("cross-validation on own records", 60)
@@ -120,6 +124,7 @@ def test_without_test_records_own_ones_are_held_back_in_turn(bench: Bench) -> No
     assert result.after.accuracy > result.before.accuracy
 
 
+@pytest.mark.heavy
 def test_too_few_records_to_hold_any_back_are_not_measured(bench: Bench) -> None:
     own = digits().take(np.arange(3))
     save(own, bench.own)
@@ -127,6 +132,7 @@ def test_too_few_records_to_hold_any_back_are_not_measured(bench: Bench) -> None
     assert (result.before, result.after) == (None, None)
 
 
+@pytest.mark.heavy
 def test_the_same_seed_trains_the_same_student(bench: Bench) -> None:
     first, second = (bench.retrain(test=bench.test, choice=Choice(model="mlp"), seed=3) for _ in range(2))
     assert first == second
@@ -156,6 +162,7 @@ def test_one_class_trains_no_student(bench: Bench) -> None:
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
 
 
+@pytest.mark.heavy
 def test_released_labels_add_to_own_ones_of_one_class(bench: Bench) -> None:
     of_one_class(bench)
     result = bench.retrain(test=bench.test)
@@ -173,7 +180,7 @@ def test_a_run_that_is_not_there_is_named(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_an_unknown_model_is_refused(bench: Bench) -> None:
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="no student model oracle") as refused:
         bench.retrain(choice=Choice(model="oracle"))
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
@@ -197,6 +204,7 @@ def test_features_on_their_own_scales_are_standardized(kind: str) -> None:
     assert measure(y, probabilities(student, X.astype(np.float32), 2), ("no", "yes")).accuracy > 0.95
 
 
+@pytest.mark.heavy
 def test_without_a_run_own_labels_alone_are_learned(bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "first.skops"
     result = retrain(bench.site, bench.own, test=bench.test, out=path)
@@ -206,11 +214,18 @@ def test_without_a_run_own_labels_alone_are_learned(bench: Bench, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "missing", [{"pool": None}, {"run_folder": None}, {"pool": None, "run_folder": None}]
+    ("missing", "told"),
+    [
+        ({"pool": None}, "needs its pool"),
+        ({"run_folder": None}, "as --out"),
+        ({"pool": None, "run_folder": None}, "as --out"),
+    ],
 )
-def test_a_run_needs_its_pool_and_no_run_a_file_to_save_to(bench: Bench, missing: dict[str, None]) -> None:
+def test_a_run_needs_its_pool_and_no_run_a_file_to_save_to(
+    bench: Bench, missing: dict[str, None], told: str
+) -> None:
     given: dict[str, Path | None] = {"run_folder": bench.run, "pool": bench.pool} | missing
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match=told) as refused:
         retrain(bench.site, bench.own, given["run_folder"], given["pool"], test=bench.test)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
@@ -269,6 +284,7 @@ TROUBLES: dict[str, tuple[Callable[[Bench], None], ErrorCode, str]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("student", ["supervised", "fixmatch"])
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_trouble_is_told_and_leaves_the_run_as_it_was(bench: Bench, trouble: str, student: str) -> None:
@@ -292,6 +308,7 @@ def test_a_run_that_another_process_holds_is_not_learned_from(bench: Bench) -> N
     assert contents(bench.run) == before
 
 
+@pytest.mark.heavy
 def test_without_own_labels_released_ones_alone_are_learned(bench: Bench) -> None:
     result = retrain(bench.site, None, bench.run, bench.pool, test=bench.test)
     assert (result.labelled, result.released, result.before) == (0, POOL - SKIPPED, None)

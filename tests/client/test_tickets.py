@@ -17,6 +17,7 @@ from protos.ostraka.v1 import common_pb2, guardian_pb2
 from protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
 from tests.client.driving import options, right, rows, run, run_of
 from tests.client.federation import TEACHERS, FakeGuardian, Federation, refuse
+from tests.client.hooks import spending
 
 
 def apart(grant: common_pb2.Grant) -> None:
@@ -41,6 +42,7 @@ def scheduling(*by_site: tuple[bytes, bytes]) -> Callable[[common_pb2.Ticket], N
     return alter
 
 
+@pytest.mark.heavy
 def test_a_report_counts_for_each_group_what_its_clique_voted_on(federation: Federation) -> None:
     guardian = federation.guardian
     guardian.alter_grant = apart
@@ -153,14 +155,7 @@ def test_deaths_of_the_same_voters_are_too_many_and_excuses_are_bounded() -> Non
 
 
 def test_a_daily_limit_shrinks_the_batch_and_then_stops_the_asking(federation: Federation) -> None:
-    left = [6]
-
-    def spend(request: guardian_pb2.OpenBatchRequest) -> None:
-        if request.size > left[0]:
-            raise refuse(ErrorCode.POLICY_DAILY_LIMIT, left=str(left[0]))
-        left[0] -= request.size
-
-    federation.guardian.on_batch = spend
+    federation.guardian.on_batch = spending(6, ErrorCode.POLICY_DAILY_LIMIT, "left")
     result = run(federation)
     assert [request.size for request in federation.guardian.opened] == [4, 2]
     assert (result.answered, result.unasked) == (6, 4)

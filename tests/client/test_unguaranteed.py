@@ -45,8 +45,12 @@ def test_label_file_result_and_report_name_the_parties(federation: Federation) -
     with (run_of(federation) / "labels.csv").open(newline="") as file:
         assert {row["guarantee"] for row in csv.DictReader(file)} == {MARK}
     reported = invoke("report", "--run", run_of(federation), "--json", "-")
-    assert json.loads(reported.stdout)["unguaranteed"] == ["b", "c"]
+    figures = json.loads(reported.stdout)
+    assert figures["unguaranteed"] == ["b", "c"]
+    assert {figures["notion"], *(party["notion"] for party in figures["parties"])} == {MARK}
     assert "No formal guarantee" in reported.stderr
+    assert "protects no record" in reported.stderr
+    assert "DP for records" not in reported.stderr
 
 
 def test_label_files_of_several_labels_are_marked_too(several: Federation) -> None:

@@ -38,6 +38,7 @@ def test_a_ballot_is_scaled_to_its_norm_and_rounded_toward_zero() -> None:
     ]
 
 
+@pytest.mark.heavy
 @given(SCORES, st.floats(0.1, 3))
 def test_no_clipped_ballot_exceeds_its_norm_and_the_ring_holds_it_exactly(
     votes: NDArray[np.float32], radius: float
@@ -52,6 +53,7 @@ def test_no_clipped_ballot_exceeds_its_norm_and_the_ring_holds_it_exactly(
     np.testing.assert_array_equal(decode(encode(total, ring), ring), total)
 
 
+@pytest.mark.heavy
 @given(SCORES)
 def test_every_teacher_votes_for_one_label_set(votes: NDArray[np.float32]) -> None:
     teachers, queries, labels = votes.shape
@@ -105,6 +107,7 @@ WEIGHED = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", WEIGHED)
 @given(votes=SCORES, weight=st.integers(1, 2**20))
 def test_no_weighted_ballot_exceeds_its_weight_and_the_ring_holds_it_exactly(

@@ -4,32 +4,21 @@ import itertools
 
 import pytest
 
-from common.confidential import ballots_binding, cut, encrypted_queries, read_encrypted_queries, tally_binding
+from common.confidential import ballots_binding, framed_keys, read_encrypted_queries, tally_binding
 from common.errors import ErrorCode, OstrakaError
 from protos.ostraka.v1 import common_pb2
 
 
 def test_no_two_computations_are_bound_alike() -> None:
-    ballots = [ballots_binding(*of) for of in itertools.product(("s", "t"), (1, 12), ("a", "b"), (0, 1))]
+    ballots = [ballots_binding(*of) for of in itertools.product(("s", "t"), (1, 12), ("a", "b"))]
     stages = common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS
     tallies = [tally_binding(*of) for of in itertools.product(("s", "t"), (1, 12), stages)]
-    assert len(set(ballots + tallies)) == len(ballots + tallies) == 24
-
-
-def test_a_message_is_cut_into_its_parts() -> None:
-    assert cut(b"abcde", [2, 0, 3]) == [b"ab", b"", b"cde"]
-
-
-@pytest.mark.parametrize("sizes", [[], [4], [6], [2, 2]])
-def test_a_message_of_another_size_is_refused(sizes: list[int]) -> None:
-    with pytest.raises(OstrakaError) as refused:
-        cut(b"abcde", sizes)
-    assert refused.value.code is ErrorCode.MESSAGE_INVALID
+    assert len(set(ballots + tallies)) == len(ballots + tallies) == 16
 
 
 @pytest.mark.parametrize(("public", "ciphertexts"), [(b"keys", b"queries"), (b"", b""), (b"k", b"")])
 def test_keys_and_queries_travel_together(public: bytes, ciphertexts: bytes) -> None:
-    assert read_encrypted_queries(encrypted_queries(public, ciphertexts)) == (public, ciphertexts)
+    assert read_encrypted_queries(framed_keys(public) + ciphertexts) == (public, ciphertexts)
 
 
 @pytest.mark.parametrize("data", [b"", bytes(7), b"\x05" + bytes(7) + b"keys", b"\xff" * 8])

@@ -86,7 +86,18 @@ def test_addresses() -> None:
     assert split_address("[::1]:70") == ("::1", 70)
     assert [is_loopback(a) for a in ("127.0.0.9:1", "localhost:1", "[::1]:1")] == [True] * 3
     assert [is_loopback(a) for a in ("0.0.0.0:1", "10.0.0.1:1", "example.org:1", "[::]:1")] == [False] * 4
-    for wrong in ("", "host", "host:", ":1", "host:x", "host:70000", "host:²"):
+    for wrong in (
+        "",
+        "host",
+        "host:",
+        ":1",
+        "host:x",
+        "host:70000",
+        "host:²",
+        "host:" + "9" * 5000,
+        "a\nb:1",
+        "::1:1",
+    ):
         with pytest.raises(OstrakaError):
             split_address(wrong)
     assert split_addresses("a:1, [::1]:2") == ("a:1", "[::1]:2")

@@ -1,3 +1,4 @@
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,32 @@ def test_truncated_and_pickled_files_are_unreadable(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     fails(path, ErrorCode.DATA_UNREADABLE)
     fails(npz(tmp_path, X=np.array([[{}]])), ErrorCode.DATA_UNREADABLE, "Python objects")
+
+
+def packed(folder: Path, header: str, content: bytes = b"") -> Path:
+    """An .npz with one array whose header says this."""
+    path = folder / "data.npz"
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {header}}}\n".encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + content)
+    return path
+
+
+@pytest.mark.heavy
+def test_files_that_claim_more_than_they_hold_are_refused(tmp_path: Path) -> None:
+    bomb = packed(tmp_path, "(16777217,)", bytes(64 << 20))
+    fails(bomb, ErrorCode.DATA_UNREADABLE, "claim to unpack", "does not compress")
+    fails(packed(tmp_path, "(70368744177664,)"), ErrorCode.DATA_UNREADABLE)
+    fails(packed(tmp_path, "(" * 3000 + "1" + ")" * 3000), ErrorCode.DATA_UNREADABLE)
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"x": pa.array(np.zeros((16 << 20) + 1, np.int8))}), path)
+    fails(path, ErrorCode.DATA_UNREADABLE, "claim to unpack")
+
+
+def test_compressed_records_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    np.savez_compressed(path, X=np.zeros((1000, 100), np.float32))
+    assert len(load(path)) == 1000
 
 
 @pytest.mark.parametrize(
@@ -322,6 +349,7 @@ def test_digits_come_with_their_shape_and_classes() -> None:
     assert (data.X.min(), data.X.max()) == (0, 16)
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the research data are not beside this checkout")
 def test_real_files_are_read() -> None:
     train, test = load_splits(SHARED / "mnist.npz")

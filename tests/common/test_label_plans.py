@@ -121,7 +121,7 @@ def test_the_odds_of_what_is_drawn_stay_within_epsilon(epsilon: float, classes: 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e300, math.inf, math.nan])
 def test_no_label_is_drawn_by_an_epsilon_that_is_none(epsilon: float) -> None:
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="epsilon:") as refused:
         RandRes(epsilon=epsilon)
     assert refused.value.code is ErrorCode.PLAN_INVALID
 

@@ -59,6 +59,6 @@ def test_every_mechanism_is_told_of() -> None:
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("inf"), float("nan")])
 def test_a_factor_that_scales_nothing_is_refused(factor: float) -> None:
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="cannot be scaled") as refused:
         scaled(GnMax(sigma=4.0), factor)
     assert refused.value.code is ErrorCode.PLAN_INVALID

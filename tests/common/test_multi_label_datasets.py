@@ -120,6 +120,7 @@ def test_names_must_fit_the_columns(tmp_path: Path) -> None:
     fails(path, ErrorCode.DATA_SHAPE, "3 columns of labels for 2 labels", label=("dog", "cat"))
 
 
+@pytest.mark.heavy
 @given(y=arrays(np.int64, st.tuples(st.integers(1, 5), st.integers(2, 4)), elements=st.integers(0, 1)))
 @pytest.mark.parametrize("named", [True, False])
 def test_saved_labels_come_back(tmp_path_factory: pytest.TempPathFactory, named: bool, y: Any) -> None:

@@ -63,6 +63,7 @@ MULTI_LABEL = (
 )
 
 
+@pytest.mark.heavy
 @given(
     mechanism=SINGLE_LABEL | MULTI_LABEL,
     ring_bits=st.sampled_from([32, 64]),
@@ -103,7 +104,15 @@ def test_parameters_that_make_no_sense_for_the_labels_are_refused(
 def test_powerset_fits_up_to_65536_sets() -> None:
     for labels, most in ((16, None), (101, 2)):
         mechanism = Powerset(sigma=1, max_positives=most)
-        Plan(**{**FIELDS, "classes": labels, "mechanism": mechanism, "multi_label": True})
+        Plan(**{**FIELDS, "classes": labels, "mechanism": mechanism, "multi_label": True, "batch_size": 20})
+
+
+def test_a_batch_draws_for_at_most_four_million_label_sets() -> None:
+    mechanism, sets = Powerset(sigma=1), 2**16
+    batch = {"classes": 16, "mechanism": mechanism, "multi_label": True, "queries": 1000}
+    Plan(**{**FIELDS, **batch, "batch_size": 4_000_000 // sets})
+    with pytest.raises(OstrakaError, match="lower max_positives, or ask for batches of at most 61 queries"):
+        Plan(**{**FIELDS, **batch, "batch_size": 62})
 
 
 def test_a_plan_behind_an_encoder_comes_back_from_its_bytes() -> None:
@@ -124,6 +133,7 @@ def test_the_digest_is_of_the_bytes_as_sent() -> None:
         ({"nonce": bytes(17)}, "nonce"),
         ({"task_digest": b""}, "task_digest"),
         ({"classes": 1}, "classes"),
+        ({"classes": 65_537}, "classes: .*65536"),
         ({"parties": ()}, "parties"),
         ({"parties": ("b", "a")}, "parties: .*sorted"),
         ({"parties": ("a", "a")}, "parties: .*once"),

@@ -86,6 +86,7 @@ def test_budget_rdp_refuses_an_epsilon_that_is_none(target: float) -> None:
         budget_rdp(target, 1e-5, 8)
 
 
+@pytest.mark.heavy
 @settings(deadline=None, max_examples=15)
 @given(st.floats(0.1, 20), st.floats(1e-9, 1e-3))
 def test_no_order_buys_more_queries_than_the_proposed_one(target: float, delta: float) -> None:

@@ -62,7 +62,6 @@ def test_a_command_leaves_with_one_sentence(
     with pytest.raises(SystemExit) as left:
         run(app)
     assert left.value.code == 2
-    assert capsys.readouterr().err == (
-        "error [storage.full]: There is no room on the disk of /mnt/full/file: free some or give it more, "
-        "then try again.\n"
-    )
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error [storage.full]: ")
+    assert "/mnt/full/file" in line

@@ -172,6 +172,7 @@ def test_the_digest_does_not_depend_on_how_the_file_is_written(tmp_path: Path) -
 NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
 
 
+@pytest.mark.heavy
 @given(name=NAMES, classes=st.lists(NAMES, min_size=2, max_size=4, unique=True), low=st.floats(-1e30, 0))
 def test_any_task_comes_back_from_its_file(
     tmp_path_factory: pytest.TempPathFactory, name: str, classes: list[str], low: float
@@ -293,6 +294,7 @@ def test_digits_go_through_a_file(tmp_path: Path) -> None:
     assert np.array_equal(task.prepare(task.load(tmp_path / "digits.npz").X), data.X / 16)
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the research data are not beside this checkout")
 @pytest.mark.parametrize("name", ["mnist", "adult", "optdigits", "multilabel_yeast"])
 def test_real_files_make_tasks(name: str, tmp_path: Path) -> None:
@@ -305,3 +307,9 @@ def test_real_files_make_tasks(name: str, tmp_path: Path) -> None:
     assert load_task(tmp_path / "task.toml").digest == task.digest
     prepared = task.prepare(test.X)
     assert (prepared.min(), prepared.max()) == (0, 1)
+
+
+@pytest.mark.parametrize("shape", [(10**9,), (1000, 1000, 1000), (1,) * 9])
+def test_a_record_has_so_many_values_and_axes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValidationError):
+        TensorInput(shape=shape, range=(0, 1))

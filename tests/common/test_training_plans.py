@@ -96,14 +96,14 @@ def test_rounds_that_fill_a_partys_memory_are_refused(changes: dict[str, int]) -
     [{"parameters": 0}, {"steps": 0}, {"decay": 0.0}, {"decay": 1.1}, {"learning_rate": 0.0}, {"model": ""}],
 )
 def test_recipes_that_train_nothing_are_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(OstrakaError) as caught:
+    with pytest.raises(OstrakaError, match=next(iter(changes))) as caught:
         Recipe(**RECIPE.model_dump() | changes)
     assert caught.value.code is ErrorCode.PLAN_INVALID
 
 
 @pytest.mark.parametrize("model", ["mlp\nEnforced: nothing", "mlp\x1b[2K", "mlp, sigma 40", "m" * 257])
 def test_a_models_name_says_nothing_else_to_who_reads_a_session(model: str) -> None:
-    with pytest.raises(OstrakaError) as caught:
+    with pytest.raises(OstrakaError, match="model:") as caught:
         Recipe(**RECIPE.model_dump() | {"model": model})
     assert caught.value.code is ErrorCode.PLAN_INVALID
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 
 from common.clipping import l1_radius
 from common.two_outcomes import two_outcomes_rdp
@@ -19,9 +20,12 @@ SHIFTS = [1e-6, 1e-3, 0.05, 1.0, 50.0]
 def divergence(order: float, g: float, shift: float) -> float:
     """Return D(Bernoulli(Phi(g)) || Bernoulli(Phi(g + shift))) with 80 digits."""
     with mp.workdps(80):
-        a, x, y = mp.mpf(order), mp.mpf(g), mp.mpf(g) + mp.mpf(shift)
-        moment = sum(tail(-z) ** a * tail(-w) ** (1 - a) for z, w in ((x, y), (-x, -y)))
-        return float(mp.log(moment) / (a - 1))
+        return float(mp.log(moment(order, g, shift)) / (mp.mpf(order) - 1))
+
+
+def moment(order: float, g: mp.mpf, shift: float) -> mp.mpf:
+    a, x, y = mp.mpf(order), mp.mpf(g), mp.mpf(g) + mp.mpf(shift)
+    return sum(tail(-z) ** a * tail(-w) ** (1 - a) for z, w in ((x, y), (-x, -y)))
 
 
 def tail(z: mp.mpf) -> mp.mpf:
@@ -41,6 +45,36 @@ def test_it_is_the_largest_divergence_and_hardly_more(order: float, shift: float
     assert bound <= max(values + fine) * (1 + 0.002) or bound == order * shift**2 / 2
 
 
+@pytest.mark.heavy
+@given(st.sampled_from(ORDERS), st.floats(1e-5, 20), st.floats(0, 1))
+@settings(deadline=None, max_examples=60)
+def test_the_logarithm_of_the_moment_bends_down_no_more_than_cells_allow(
+    order: float, shift: float, part: float
+) -> None:
+    start, end = -11.0, min((order - 1) * shift + 12, 40.0)
+    with mp.workdps(80):
+        g, step = mp.mpf(start + (end - start) * part), mp.mpf(10) ** -10
+        before, at, after = (mp.log(moment(order, x, shift) - 1) for x in (g - step, g, g + step))
+        assert (before - 2 * at + after) / step**2 >= -2 - order * min(1, 0.3 * shift)
+
+
+def test_the_third_derivative_of_log_phi_stays_below_its_bound() -> None:
+    x = np.linspace(-8, 8, 16_001)
+    ratio = np.exp(-(x**2) / 2 - log_ndtr(x)) / math.sqrt(2 * math.pi)
+    third = ratio * ((x + ratio) * (x + 2 * ratio) - 1)
+    assert 0.29 < third.max() < 0.3
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("product", [0.05, 0.0999, 0.1001, 0.2])
+def test_small_shifts_lose_no_digits(order: float, product: float) -> None:
+    shift = product / order
+    around = np.linspace(-shift, order * shift, 31).tolist()
+    values = [divergence(order, g, shift) for g in around]
+    assert two_outcomes_rdp(order, shift) == pytest.approx(max(values), rel=1e-4)
+
+
+@pytest.mark.heavy
 @given(st.sampled_from(ORDERS), st.floats(1e-6, 50), st.floats(-60, 60), st.booleans())
 @settings(deadline=None, max_examples=100)
 def test_no_input_and_direction_exceeds_it(order: float, shift: float, g: float, back: bool) -> None:
@@ -49,6 +83,7 @@ def test_no_input_and_direction_exceeds_it(order: float, shift: float, g: float,
     assert value <= two_outcomes_rdp(order, shift)
 
 
+@pytest.mark.heavy
 @given(st.floats(1.01, 1024), st.floats(1e-6, 50), st.sampled_from([0.0, 1e-9, 1e-5, 0.1, 3.0]))
 @settings(deadline=None, max_examples=100)
 def test_never_above_the_gaussian_mechanism_nor_below_continuous_noise(

@@ -127,6 +127,7 @@ def test_pure_privacy_costs_what_randomised_response_does(epsilon: float, order:
         assert pure_rdp(epsilon, order) == pytest.approx(float(true), rel=1e-9)
 
 
+@pytest.mark.heavy
 @settings(deadline=None)
 @given(mechanisms, orders, st.integers(2, 5))
 def test_more_votes_a_person_cost_more(mechanism: AnyMechanism, order: float, sensitivity: int) -> None:

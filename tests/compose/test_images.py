@@ -111,7 +111,7 @@ def test_a_command_of_another_role_says_so() -> None:
     refused = run("guardian", "party", "serve", entrypoint="ostraka")
     said = " ".join(refused.stderr.replace("│", " ").split())
     assert refused.returncode == 2
-    assert "needs services, which is not here; run it where its role does." in said
+    assert "needs services" in said
 
 
 def test_data_files_of_packages_are_installed() -> None:

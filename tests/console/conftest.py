@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.console.scene import Scene, scene
+from tests.skips import skip_or_fail
 
 FLAGS = (
     "--no-sandbox",
@@ -24,7 +25,7 @@ def chromium() -> Iterator[Browser]:
     """Debian's Chromium, driven by Playwright, which brings none of its own."""
     path = shutil.which("chromium")
     if path is None:
-        pytest.skip("there is no chromium on this machine; `make test-console` installs it")
+        skip_or_fail("there is no chromium on this machine; `make heavy` installs it")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser

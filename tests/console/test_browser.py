@@ -13,7 +13,7 @@ from guardian.dashboard.server import running
 from tests.console.scene import Scene
 from tests.guardian.admin.support import agree
 
-pytestmark = pytest.mark.console
+pytestmark = pytest.mark.heavy
 
 PICTURES = os.environ.get("OSTRAKA_CONSOLE_PICTURES", "")
 """Where to write screenshots; nowhere if empty."""

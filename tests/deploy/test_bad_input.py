@@ -21,8 +21,8 @@ from deploy.provisioning.signing import revoke_site
 from guardian.ledger import open_guardian_ledger
 from guardian.server import running
 from services.journal import Journal
+from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
-from tests.deploy.site.servers import free_ports
 
 Leaves = Callable[..., str]
 

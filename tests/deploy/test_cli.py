@@ -25,18 +25,21 @@ def ostraka(*arguments: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.mark.heavy
 def test_no_group_is_imported_to_list_the_groups() -> None:
     out, _ = ostraka("--help")
     assert all(name in out for name in ("guardian", "party", "query", "provision", "simulate"))
     assert out.splitlines()[-1] == "0"
 
 
+@pytest.mark.heavy
 def test_a_group_parses_its_own_options() -> None:
     out, _ = ostraka("guardian", "--help")
     assert "ostraka guardian" in out
     assert out.splitlines()[-1] == "0 guardian"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("arguments", [("nonsense",), ("provision", "sign"), ("guardian", "nonsense")])
 def test_usage_errors_leave_with_two(arguments: tuple[str, ...]) -> None:
     out, err = ostraka(*arguments)
@@ -52,11 +55,13 @@ def refused(*arguments: str) -> str:
     return line
 
 
+@pytest.mark.heavy
 def test_an_error_of_a_group_is_one_line(tmp_path: Path) -> None:
     line = refused("guardian", "budget", "show", "--site", str(tmp_path))
     assert line.startswith("error [config.invalid]: ")
 
 
+@pytest.mark.heavy
 def test_what_grpc_says_of_a_failure_is_not_added_to_the_line(tmp_path: Path) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))

@@ -1,6 +1,7 @@
 """`ostraka query status` and `ostraka party status` against real servers, and without any."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,7 @@ def test_a_party_sees_its_teachers_budget_and_answers_while_it_serves(served: Wh
     assert "Newest batches" in party(served).stdout
 
 
+@pytest.mark.heavy
 def test_both_say_what_is_here_while_the_guardian_is_away(whole: Whole, tmp_path: Path) -> None:
     with whole.guardian(), whole.parties():
         whole.label(tmp_path / "run")
@@ -98,10 +100,11 @@ def test_both_say_what_is_here_while_the_guardian_is_away(whole: Whole, tmp_path
     assert asked["unknown"]["code"] == answered["unknown"]["code"] == "server.unreachable"
     assert asked["sessions"] == answered["units"] == []
     assert answered["journal"]["batches"] >= 2
-    assert "Nothing is known of this site's sessions: [server.unreachable]" in query(whole).stdout
-    assert "Nothing is known of this party's budgets: [server.unreachable]" in party(whole).stdout
+    assert "sessions: [server.unreachable]" in query(whole).stdout
+    assert "budgets: [server.unreachable]" in party(whole).stdout
 
 
+@pytest.mark.heavy
 def test_a_run_that_met_a_limit_says_so(served: Whole, tmp_path: Path) -> None:
     asked = admin_pb2.ApplyPolicyRequest(toml="max_queries_per_day = 20\n", reason="a test")
     admin_call(served.folder("ops"), lambda stub: stub.ApplyPolicy(asked))
@@ -119,6 +122,15 @@ def test_certificates_that_nobody_accepts_are_told(whole: Whole) -> None:
     assert found.certificates.days_left < 0
     assert found.certificates.problem is not None
     assert found.certificates.problem.code == "identity.expired"
+
+
+def test_a_party_without_teachers_is_told_what_is_missing(whole: Whole) -> None:
+    shutil.rmtree(whole.folder("athens") / "teachers")
+    found = told(party(whole, "--json", "-"))
+    assert found["hosted"] is None
+    assert found["no_teachers"]["code"] == "model.invalid"
+    assert "ostraka party train" in found["no_teachers"]["message"]
+    assert "[model.invalid]" in party(whole).stdout
 
 
 def test_a_folder_without_a_run_is_refused(whole: Whole, tmp_path: Path) -> None:

@@ -1,16 +1,34 @@
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 
 from common.config import SITE_FILE
+from deploy.simulation import run
 from deploy.simulation.federation import GUARDIAN, Federation
+from deploy.simulation.html import Plot, page
 from deploy.simulation.processes import Supervisor
+from deploy.simulation.report import Report
 from deploy.simulation.split import Split, split_data
+from deploy.simulation.starting import Start
 from services.teachers.config import TrainingConfig
 from services.teachers.training import train
+from tests.e2e.confidential import train_heads
 from tests.e2e.sites import POLICY, SETTINGS, Sites
+
+
+def made(plot: Plot, report: Report) -> str:
+    """A plot that is not drawn."""
+    plot(report)
+    return ""
+
+
+@pytest.fixture(autouse=True)
+def plots_are_made_and_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes seconds: it is for the tests of pages, and for simulations in processes of their own."""
+    monkeypatch.setattr(run, "render", partial(page, draw=made))
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +50,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def heads(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
+    """Every party's teachers with linear heads, trained once."""
+    return train_heads(tmp_path_factory.mktemp("heads"), split)
+
+
 @pytest.fixture
-def sites(tmp_path: Path, trained: Path, split: Split) -> Iterator[Sites]:
+def sites(tmp_path: Path, trained: Path, split: Split, start: Start) -> Iterator[Sites]:
     folder = tmp_path / "sites"
-    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
         federation = Federation(folder, SETTINGS, processes)
         federation.provision()
         task = federation.place(split)

@@ -1,12 +1,10 @@
 import os
 import signal
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from client.labelling import LabelResult, label
@@ -97,15 +95,6 @@ class Sites:
         return np.stack([np.bincount(vote, minlength=len(self.task.classes)) for vote in votes.T])
 
     def charged(self) -> dict[str, float]:
-        reply = admin_call(self.folder / ADMIN, lambda stub: stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
-        return {budget.party: budget.epsilon_worst_case for budget in reply.budgets}
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
-    """Return once a condition holds; fail after a while."""
-    pause = threading.Event()
-    for _ in range(int(timeout_s / 0.02)):
-        if condition():
-            return
-        pause.wait(0.02)
-    pytest.fail("the condition never held")
+        request = admin_pb2.ListBudgetsRequest()
+        budgets = admin_call(self.folder / ADMIN, lambda stub: list(stub.ListBudgets(request)))
+        return {budget.party: budget.epsilon_worst_case for budget in budgets}

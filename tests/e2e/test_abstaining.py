@@ -23,6 +23,7 @@ from client.dependencies.rules import Dependencies, Dependency, write_dependenci
 from client.labelling import label
 from client.options import PlanOptions
 from client.report import report
+from client.state import load_state
 from common.config import SITE_FILE, load_site, write_site
 from common.datasets import Dataset, from_arrays, save
 from common.mechanism import Binary, Tau
@@ -146,7 +147,9 @@ def test_labels_are_what_the_votes_and_the_drawn_noise_make(clinics: Clinics) ->
     X = clinics.task.prepare(clinics.task.load(site / "pool.npz").X)
     positives = VOTE * clinics.ballots(X)
     n = VOTE * TEACHERS * np.array([2 if name == UNKNOWN else 3 for name in NAMES])
-    ((yes, no),) = clinics.noise.drawn
+    (batch,) = load_state(site / "run").batches
+    yes, no = np.empty((2, *positives.shape))
+    ((yes[list(batch.queries)], no[list(batch.queries)]),) = clinics.noise.drawn
     difference = positives + yes - (n - positives + no)
     with (site / "run" / "labels.csv").open(newline="") as file:
         given = np.array([[int(row[name]) for name in NAMES] for row in csv.DictReader(file)])
@@ -157,10 +160,10 @@ def test_labels_are_what_the_votes_and_the_drawn_noise_make(clinics: Clinics) ->
 
 
 def spent(clinics: Clinics) -> dict[str, admin_pb2.Budget]:
-    def listed(stub: admin_pb2_grpc.AdminStub) -> admin_pb2.ListBudgetsReply:
-        return stub.ListBudgets(admin_pb2.ListBudgetsRequest())
+    def listed(stub: admin_pb2_grpc.AdminStub) -> list[admin_pb2.Budget]:
+        return list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
 
-    return {budget.party: budget for budget in admin_call(clinics.folder / "admin", listed).budgets}
+    return {budget.party: budget for budget in admin_call(clinics.folder / "admin", listed)}
 
 
 def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clinics: Clinics) -> None:

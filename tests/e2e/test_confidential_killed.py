@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from common.privacy import epsilon, worst_case
 from deploy.simulation.federation import GUARDIAN
 from deploy.simulation.processes import Supervisor
 from deploy.simulation.split import Split
+from deploy.simulation.starting import Start
 from guardian.admin.confidential import totals
 from guardian.admin.verification import verify_ledger
-from tests.e2e.confidential import HEADS, ask, placed, train_heads
+from guardian.ledger import LedgerReader
+from tests.e2e.confidential import HEADS, ask, placed
 from tests.e2e.sites import QUIET, Sites
 
 FIRST, *OTHERS = HEADS.sites
@@ -21,20 +24,17 @@ AGREED = Confident(sigma1=QUIET, sigma2=QUIET, threshold=3.5)
 BOTH = {"encoding": "ckks", "tally": "blind"}
 
 
-@pytest.fixture(scope="module")
-def heads(tmp_path_factory: pytest.TempPathFactory, split: Split) -> Path:
-    return train_heads(tmp_path_factory.mktemp("heads"), split)
-
-
 @pytest.fixture
-def sites(tmp_path: Path, heads: Path, split: Split) -> Iterator[Sites]:
-    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+def sites(tmp_path: Path, heads: Path, split: Split, start: Start) -> Iterator[Sites]:
+    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
         found = placed(tmp_path / "sites", heads, split, processes)
         found.start()
         yield found
 
 
-def test_a_party_killed_in_an_encrypted_batch_is_left_out_and_not_charged(sites: Sites) -> None:
+def test_a_party_killed_in_an_encrypted_batch_is_left_out_and_pays_for_its_evaluation(
+    sites: Sites,
+) -> None:
     killed: list[str] = []
 
     def kill(progress: Progress) -> None:
@@ -48,10 +48,15 @@ def test_a_party_killed_in_an_encrypted_batch_is_left_out_and_not_charged(sites:
     assert session.result.left_out[FIRST].code == ErrorCode.SERVER_UNREACHABLE
     assert {batch.parties for batch in session.batches} == {tuple(OTHERS)}
     require_charged(sites, OTHERS, checks=HEADS.queries, answers=session.result.answered)
-    require_charged(sites, [FIRST], checks=0, answers=0)
+    evaluated = [batch for batch, party in evaluations(sites) if party == FIRST]
+    assert len(evaluated) <= 1
+    worst = len(evaluated) * HEADS.batch_size
+    require_charged(sites, [FIRST], checks=worst, answers=worst)
 
 
-def test_a_guardian_killed_between_check_and_answers_keeps_the_check_charged(sites: Sites) -> None:
+def test_a_guardian_killed_between_check_and_answers_charges_evaluations_at_worst(
+    sites: Sites,
+) -> None:
     address = sites.guardian_address
     killed: list[str] = []
 
@@ -66,12 +71,19 @@ def test_a_guardian_killed_between_check_and_answers_keeps_the_check_charged(sit
     assert killed
 
     sites.restart(GUARDIAN, "guardian", address)
-    require_charged(sites, HEADS.sites, checks=HEADS.batch_size, answers=0)
+    require_charged(sites, HEADS.sites, checks=HEADS.batch_size, answers=HEADS.batch_size)
     session = ask(sites, AGREED, "run", **BOTH)
     assert session.result.asked == HEADS.queries
     assert [batch.status for batch in session.batches] == ["lost", "released", "released"]
-    checks = HEADS.queries + HEADS.batch_size
-    require_charged(sites, HEADS.sites, checks=checks, answers=session.result.answered)
+    checks, answers = HEADS.queries + HEADS.batch_size, session.result.answered + HEADS.batch_size
+    require_charged(sites, HEADS.sites, checks=checks, answers=answers)
+
+
+def evaluations(sites: Sites) -> list[tuple[int, str]]:
+    """Every batch that a party said it answers, with the party, as the audit log has it."""
+    with LedgerReader.open_read_only(sites.folder / GUARDIAN / "ledger.db") as ledger:
+        rows = [json.loads(row.payload) for row in ledger.audit_rows()]
+    return [(row["batch"], row["party"]) for row in rows if row["kind"] == "batch_evaluated"]
 
 
 def require_charged(sites: Sites, parties: Sequence[str], *, checks: int, answers: int) -> None:

@@ -1,12 +1,15 @@
 from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from client.meter import Progress
+from common.datasets import digits, save
 from common.errors import ErrorCode, OstrakaError
 from deploy.simulation.run import simulate
 from deploy.simulation.settings import Settings
+from deploy.simulation.starting import Start
 
 SMALL = Settings(
     parties=3,
@@ -24,9 +27,21 @@ SMALL = Settings(
 )
 
 
-def test_a_confidential_simulation_shows_its_steps_and_says_who_saw_what(tmp_path: Path) -> None:
+def few_digits(folder: Path) -> str:
+    """A part of the digits, for teachers that learn soon."""
+    file = folder / "digits.npz"
+    save(digits().take(np.arange(500)), file)
+    return str(file)
+
+
+def test_a_confidential_simulation_shows_its_steps_and_says_who_saw_what(
+    tmp_path: Path, start: Start
+) -> None:
     steps: list[Progress] = []
-    report = simulate(SMALL, tmp_path / "run", announce=lambda _: nullcontext(), on_step=steps.append)
+    settings = SMALL.model_copy(update={"data": few_digits(tmp_path)})
+    report = simulate(
+        settings, tmp_path / "run", announce=lambda _: nullcontext(), on_step=steps.append, start=start
+    )
     assert (report.encoding, report.tally, report.bound) == ("ckks", "blind", "worst_case")
     assert (report.asked, report.ended_early) == (20, False)
     assert report.answered > 0
@@ -36,9 +51,9 @@ def test_a_confidential_simulation_shows_its_steps_and_says_who_saw_what(tmp_pat
     assert "queries encrypted (ckks, head square-mlp), histograms seen by nobody (blind)" in page
 
 
-def test_choices_that_exclude_each_other_train_nothing(tmp_path: Path) -> None:
+def test_choices_that_exclude_each_other_train_nothing(tmp_path: Path, start: Start) -> None:
     settings = SMALL.model_copy(update={"mechanism": "interactive"})
     with pytest.raises(OstrakaError, match="choose tally aggregate") as caught:
-        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert caught.value.code == ErrorCode.PLAN_INVALID
     assert not list((tmp_path / "run").glob("party-*/teachers"))

@@ -8,6 +8,7 @@ import pytest
 from deploy.simulation.report import Report, Unit
 from deploy.simulation.run import simulate
 from deploy.simulation.settings import Settings
+from deploy.simulation.starting import Start
 from guardian.admin.verification import verify_ledger
 from tests.e2e.test_simulate import SMALL
 
@@ -24,9 +25,9 @@ CONSENT = {
 }
 
 
-def simulated(folder: Path, variant: str) -> Report:
+def simulated(folder: Path, start: Start, variant: str) -> Report:
     settings = Settings.model_validate(SMALL.model_dump() | CONSENT | WIDE | {"variant": variant})
-    return simulate(settings, folder / "run", announce=lambda _: nullcontext())
+    return simulate(settings, folder / "run", announce=lambda _: nullcontext(), start=start)
 
 
 def spent(units: list[Unit]) -> set[float]:
@@ -36,8 +37,8 @@ def spent(units: list[Unit]) -> set[float]:
 @pytest.mark.parametrize(
     "variant", [*(pytest.param(name, marks=pytest.mark.heavy) for name in OTHERS), "vanishing"]
 )
-def test_each_group_pays_for_what_its_records_can_change(tmp_path: Path, variant: str) -> None:
-    report = simulated(tmp_path, variant)
+def test_each_group_pays_for_what_its_records_can_change(tmp_path: Path, variant: str, start: Start) -> None:
+    report = simulated(tmp_path, start, variant)
     low = [unit for unit in report.units if unit.group == "low"]
     high = [unit for unit in report.units if unit.group == "high"]
     assert (len(low), len(high)) == (3, 3)

@@ -12,13 +12,16 @@ from common.mechanism import RandRes
 from deploy.simulation.report import Report
 from deploy.simulation.run import simulate
 from deploy.simulation.settings import load_settings
+from deploy.simulation.starting import Start
 
 SMALL = {"parties": 3, "teachers": 1, "labelled": 20, "epsilon": 40, "model": "logistic_regression"}
 RARE = 1e-9
 
 
-def simulated(folder: Path, **changes: Any) -> Report:
-    return simulate(load_settings(None, SMALL | changes), folder, announce=lambda _: nullcontext())
+def simulated(folder: Path, start: Start, **changes: Any) -> Report:
+    return simulate(
+        load_settings(None, SMALL | changes), folder, announce=lambda _: nullcontext(), start=start
+    )
 
 
 def require_label_dp(report: Report, folder: Path) -> None:
@@ -32,9 +35,9 @@ def require_label_dp(report: Report, folder: Path) -> None:
     assert "worst-case epsilon, label-DP" in (folder / "report.html").read_text()
 
 
-def test_every_record_answers_with_a_randomised_label(tmp_path: Path) -> None:
+def test_every_record_answers_with_a_randomised_label(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
-    report = simulated(folder, label_dp="ldp-normal", label_epsilon=3, steps=20)
+    report = simulated(folder, start, label_dp="ldp-normal", label_epsilon=3, steps=20)
     require_label_dp(report, folder)
     records = sum(holding.records for holding in report.holdings)
     right = sum(count.right for count in report.classes)
@@ -45,9 +48,9 @@ def test_every_record_answers_with_a_randomised_label(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_clusters_of_shared_records_are_labelled_by_all_of_them(tmp_path: Path) -> None:
+def test_clusters_of_shared_records_are_labelled_by_all_of_them(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
-    report = simulated(folder, label_dp="noisecluster", clusters=15)
+    report = simulated(folder, start, label_dp="noisecluster", clusters=15)
     require_label_dp(report, folder)
     assert (report.asked, report.answered) == (15, 15)
     assert sum(count.right + count.wrong for count in report.classes) == sum(
@@ -58,21 +61,23 @@ def test_clusters_of_shared_records_are_labelled_by_all_of_them(tmp_path: Path) 
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("learner", ["ldp-ssl", "denoise-ssl", "aug-descent"])
-def test_students_learn_from_randomised_labels(tmp_path: Path, learner: str) -> None:
+@pytest.mark.parametrize(("learner", "steps"), [("ldp-ssl", 60), ("denoise-ssl", 60), ("aug-descent", 200)])
+def test_students_learn_from_randomised_labels(
+    tmp_path: Path, start: Start, learner: str, steps: int
+) -> None:
     folder = tmp_path / "run"
-    report = simulated(folder, label_dp=learner, label_epsilon=3, steps=200)
+    report = simulated(folder, start, label_dp=learner, label_epsilon=3, steps=steps)
     require_label_dp(report, folder)
     assert report.student == learner
     assert report.quality.after.accuracy > 0.8
 
 
 @pytest.mark.heavy
-def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path) -> None:
+def test_teachers_that_learned_from_shared_features_answer(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
-    given = {"model": None, "sigma1": 1.0, "sigma2": 1.0, "threshold": 2, "queries": 100}
-    report = simulated(folder, label_dp="pate-fm", steps=100, epsilon=400, **given)
+    given = {"model": None, "sigma1": 1.0, "sigma2": 1.0, "threshold": 2, "queries": 20}
+    report = simulated(folder, start, label_dp="pate-fm", steps=40, epsilon=400, **given)
     require_label_dp(report, folder)
-    assert report.asked == 100
+    assert report.asked == 20
     assert report.label_accuracy is not None
     assert report.label_accuracy > 0.8

@@ -10,7 +10,8 @@ import pytest
 
 from client.labelling import LabelResult
 from common.errors import ErrorCode, OstrakaError
-from tests.e2e.sites import SETTINGS, Sites, until
+from tests.e2e.sites import SETTINGS, Sites
+from tests.waiting import until
 
 FIRST, *OTHERS = SETTINGS.sites
 
@@ -52,6 +53,7 @@ def require_right_sums(sites: Sites) -> None:
         np.testing.assert_array_equal(answers[led], counts.argmax(axis=1)[led])
 
 
+@pytest.mark.processes
 def test_labels_are_the_plurality_of_all_parties(sites: Sites) -> None:
     sites.start()
     result = sites.label()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.simulation.processes import Job, Supervisor
+from deploy.simulation.starting import Start
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -40,23 +41,26 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.heavy
-def test_every_command_of_run_your_own_works(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_run_your_own_works(
+    folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.chdir(folder)
     port = free_ports(4)
-    with Supervisor(folder / "logs") as servers:
+    with Supervisor(folder / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
         for number, command in enumerate(commands()):
             words = shlex.split(command)
             if "provision" in words:
                 words += ["--base-port", str(port)]
-            if "serve" not in words:
+            if "serve" in words:
+                ready = folder / f"ready-{number}"
+                child = processes.start(Job(f"server-{number}", [*words[1:], "--ready-file", str(ready)]))
+                processes.wait_ready(child, ready, 60)
+            elif words[0] == "ostraka" and "provision" not in words:
+                processes.run_all([Job(f"command-{number}", words[1:])], 1)
+            else:
                 ended = subprocess.run(words, capture_output=True, text=True)
                 assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
-                continue
-            ready = folder / f"ready-{number}"
-            child = servers.start(Job(f"server-{number}", [*words[1:], "--ready-file", str(ready)]))
-            servers.wait_ready(child, ready, 60)
     labels = (folder / "fed/delta/run/labels.csv").read_text()
     assert labels.count(",answered") > 0
 

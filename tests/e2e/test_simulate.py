@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
+from deploy.simulation.processes import Job, Supervisor
 from deploy.simulation.report import Report
 from deploy.simulation.run import simulate
 from deploy.simulation.settings import Settings
+from deploy.simulation.starting import Start
 from guardian.admin.verification import verify_ledger
-from tests.e2e.sites import until
+from tests.waiting import until
 
 SMALL = Settings(
     parties=3,
@@ -58,26 +60,24 @@ OF_A_UNIT = {
 }
 
 
-def command(folder: Path, options: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", "deploy.cli", "simulate", *options, "--out", str(folder)]
+def words(folder: Path, options: Sequence[str]) -> list[str]:
+    return ["simulate", *options, "--out", str(folder)]
 
 
-def processes_of(folder: Path) -> list[int]:
-    """Processes that name a folder on their command line, this one's children or not."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes()
-        except (FileNotFoundError, NotADirectoryError, PermissionError, ProcessLookupError):
-            continue
-        if entry.name.isdigit() and f"{folder}{os.sep}".encode() in words:
-            found.append(int(entry.name))
+def processes_of(folder: Path) -> dict[int, int]:
+    """Processes whose output goes into a folder, this one's children or not, with their parents."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+            if (entry / "fd" / "1").readlink().is_relative_to(folder):
+                found[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     return found
 
 
 def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     folder, copy = tmp_path / "run", tmp_path / "out.json"
-    ended = subprocess.run(command(folder, [*OPTIONS, "--json", str(copy)]), capture_output=True, text=True)
+    command = [sys.executable, "-m", "deploy.cli", *words(folder, [*OPTIONS, "--json", str(copy)])]
+    ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     written = json.loads((folder / "report.json").read_text())
     report = Report.model_validate(written)
@@ -95,7 +95,7 @@ def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     assert "both directions" in ended.stdout
     assert "</html>" in (folder / "report.html").read_text()
     assert verify_ledger(folder / "guardian/ledger.db", folder / "guardian/ca.crt", [])
-    assert processes_of(folder) == []
+    assert processes_of(folder) == {}
 
 
 def several_labels(folder: Path) -> str:
@@ -106,7 +106,7 @@ def several_labels(folder: Path) -> str:
     return str(file)
 
 
-def test_several_labels_are_answered_and_reported_each(tmp_path: Path) -> None:
+def test_several_labels_are_answered_and_reported_each(tmp_path: Path, start: Start) -> None:
     options = {
         "data": several_labels(tmp_path),
         "task": "multilabel",
@@ -118,7 +118,7 @@ def test_several_labels_are_answered_and_reported_each(tmp_path: Path) -> None:
         "threshold": None,
     }
     settings = Settings.model_validate(SMALL.model_dump() | options)
-    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert (report.task, report.mechanism.kind, report.asked) == ("multilabel", "tau", 20)
     assert [count.name for count in report.labels] == ["first", "second", "third"]
     assert all(count.right + count.wrong + count.unanswered == 20 for count in report.labels)
@@ -131,17 +131,17 @@ def test_several_labels_are_answered_and_reported_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path) -> None:
+def test_a_student_asks_and_speaks_where_nobody_answers(tmp_path: Path, start: Start) -> None:
     options = {"mechanism": "interactive", "threshold": 100.0, "confidence": 0.2}
     settings = Settings.model_validate(SMALL.model_dump() | options)
-    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert (report.asked, report.answered) == (20, 0)
     assert 0 < report.by_student <= 20
     assert all(unit.epsilon_worst_case > 0 for unit in report.units)
 
 
 @pytest.mark.heavy
-def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path) -> None:
+def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path, start: Start) -> None:
     options = {
         "mechanism": "noise_cluster",
         "adjacency": "label",
@@ -153,7 +153,7 @@ def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path) -> None:
         "queries": 60,
     }
     settings = Settings.model_validate(SMALL.model_dump() | options)
-    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+    report = simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert (report.asked, report.answered) == (15, 15)
     assert {unit.adjacency for unit in report.units} == {"label"}
     assert sum(count.right + count.wrong for count in report.classes) == 60
@@ -169,11 +169,11 @@ def test_clusters_are_labelled_by_counts_of_records(tmp_path: Path) -> None:
     ],
 )
 def test_a_task_that_the_data_are_not_starts_nothing(
-    tmp_path: Path, changes: dict[str, object], told: str
+    tmp_path: Path, changes: dict[str, object], told: str, start: Start
 ) -> None:
     settings = Settings.model_validate(SMALL.model_dump() | changes)
     with pytest.raises(OstrakaError, match=told) as caught:
-        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
     assert caught.value.code == ErrorCode.CONFIG_INVALID
 
 
@@ -187,26 +187,29 @@ def test_a_task_that_the_data_are_not_starts_nothing(
     ],
 )
 def test_however_a_simulation_is_stopped_no_process_is_left(
-    tmp_path: Path, number: signal.Signals, status: int
+    tmp_path: Path, start: Start, number: signal.Signals, status: int
 ) -> None:
     folder = tmp_path / "run"
-    with subprocess.Popen(command(folder, OPTIONS), stdout=subprocess.DEVNULL) as process:
-        until(lambda: all((folder / site / "ready.json").exists() for site in SMALL.sites))
-        children = [os.pidfd_open(pid) for pid in processes_of(folder) if pid != process.pid]
+    with Supervisor(tmp_path, start=start) as processes:
+        simulator = processes.start(Job("simulator", words(folder, OPTIONS))).process
+        until(lambda: all((folder / site / "ready.json").exists() for site in SMALL.sites), 300)
+        children = processes_of(folder)
         assert len(children) == 4
-        process.send_signal(number)
-    assert process.returncode == status
-    assert all(select.select([child], [], [], 30)[0] for child in children)
+        (mother,) = set(children.values())
+        left = [os.pidfd_open(pid) for pid in (mother, *children)]
+        os.kill(simulator.pid, number)
+        assert simulator.wait() == status
+    assert all(select.select([one], [], [], 30)[0] for one in left)
 
 
 @pytest.mark.heavy
-def test_a_budget_too_small_for_one_query_says_so(tmp_path: Path) -> None:
+def test_a_budget_too_small_for_one_query_says_so(tmp_path: Path, start: Start) -> None:
     settings = SMALL.model_copy(update={"epsilon": 2.0, "enforce": "worst_case"})
-    assert refused(settings, tmp_path) == ErrorCode.BUDGET_TOO_SMALL
+    assert refused(settings, start, tmp_path) == ErrorCode.BUDGET_TOO_SMALL
 
 
-def test_a_data_dependent_budget_too_small_for_a_batch_ends_the_session(tmp_path: Path) -> None:
-    assert refused(SMALL.model_copy(update={"epsilon": 2.0}), tmp_path) == ErrorCode.SESSION_ENDED
+def test_a_data_dependent_budget_too_small_for_a_batch_ends_the_session(tmp_path: Path, start: Start) -> None:
+    assert refused(SMALL.model_copy(update={"epsilon": 2.0}), start, tmp_path) == ErrorCode.SESSION_ENDED
 
 
 @pytest.mark.parametrize(
@@ -221,32 +224,32 @@ def test_a_data_dependent_budget_too_small_for_a_batch_ends_the_session(tmp_path
     ],
 )
 def test_data_that_are_off_start_nothing(
-    tmp_path: Path, arrays: dict[str, Any] | None, code: ErrorCode
+    tmp_path: Path, arrays: dict[str, Any] | None, code: ErrorCode, start: Start
 ) -> None:
     file = tmp_path / "data.npz"
     if arrays is not None:
         np.savez(file, **arrays)
-    assert refused(SMALL.model_copy(update={"data": str(file)}), tmp_path) == code
+    assert refused(SMALL.model_copy(update={"data": str(file)}), start, tmp_path) == code
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_left_alone(tmp_path: Path, start: Start) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "report.json").write_text("kept")
-    assert refused(SMALL, tmp_path) == ErrorCode.CONFIG_INVALID
+    assert refused(SMALL, start, tmp_path) == ErrorCode.CONFIG_INVALID
     assert (tmp_path / "run" / "report.json").read_text() == "kept"
 
 
-def test_a_model_that_does_not_exist_is_quoted_from_the_partys_log(tmp_path: Path) -> None:
+def test_a_model_that_does_not_exist_is_quoted_from_the_partys_log(tmp_path: Path, start: Start) -> None:
     settings = SMALL.model_copy(update={"model": "oracle"})
     with pytest.raises(OstrakaError, match=r"party-\d-train failed.*oracle"):
-        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext())
+        simulate(settings, tmp_path / "run", announce=lambda _: nullcontext(), start=start)
 
 
-def refused(settings: Settings, tmp_path: Path) -> ErrorCode:
+def refused(settings: Settings, start: Start, tmp_path: Path) -> ErrorCode:
     """The code that a simulation is refused with; nothing of it runs afterwards."""
     folder = tmp_path / "run"
     with pytest.raises(OstrakaError) as caught:
-        simulate(settings, folder, announce=lambda _: nullcontext())
-    assert processes_of(folder) == []
+        simulate(settings, folder, announce=lambda _: nullcontext(), start=start)
+    assert processes_of(folder) == {}
     return caught.value.code

@@ -12,6 +12,7 @@ from common.identity import Credentials
 from deploy.simulation.report import Report
 from deploy.simulation.run import simulate
 from deploy.simulation.settings import Settings
+from deploy.simulation.starting import Start
 from guardian.admin.verification import verify_ledger
 
 SMALL = Settings(
@@ -28,9 +29,9 @@ SMALL = Settings(
 )
 
 
-def simulated(folder: Path, **changes: Any) -> Report:
+def simulated(folder: Path, start: Start, **changes: Any) -> Report:
     settings = Settings.model_validate(SMALL.model_dump() | changes)
-    return simulate(settings, folder, announce=lambda _: nullcontext())
+    return simulate(settings, folder, announce=lambda _: nullcontext(), start=start)
 
 
 def several_labels(folder: Path) -> dict[str, Any]:
@@ -45,9 +46,9 @@ def several_labels(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.heavy
-def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path) -> None:
+def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "run"
-    report = simulated(folder, queriers=2, queries=10)
+    report = simulated(folder, start, queriers=2, queries=10)
     assert len({turn.party for turn in report.turns}) == 2
     assert all((turn.queries, turn.asked) == (10, 10) for turn in report.turns)
     assert report.queries == 20
@@ -63,8 +64,8 @@ def test_the_weakest_parties_ask_all_others_in_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path) -> None:
-    report = simulated(tmp_path / "run", label_rounds=2, queries=40)
+def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path, start: Start) -> None:
+    report = simulated(tmp_path / "run", start, label_rounds=2, queries=40)
     assert [one.mechanism for one in report.rounds] == ["confident", "interactive"]
     assert [one.asked for one in report.rounds] == [10, 10]
     assert report.asked == 20
@@ -74,8 +75,8 @@ def test_rounds_ask_what_the_student_does_not_know(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: Path) -> None:
-    report = simulated(tmp_path / "run", dependencies=True, **several_labels(tmp_path))
+def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: Path, start: Start) -> None:
+    report = simulated(tmp_path / "run", start, dependencies=True, **several_labels(tmp_path))
     assert report.implied > 0
     third = report.labels[2]
     assert third.right + third.wrong == 20
@@ -89,22 +90,24 @@ def test_implied_labels_are_not_asked_and_every_label_has_its_metrics(tmp_path: 
     assert report.quality.own.accuracy == report.student_accuracy_before
 
 
-def test_dependencies_of_single_labels_start_nothing(tmp_path: Path) -> None:
+def test_dependencies_of_single_labels_start_nothing(tmp_path: Path, start: Start) -> None:
     with pytest.raises(OstrakaError, match="Setting dependencies") as caught:
-        simulated(tmp_path / "run", dependencies=True)
+        simulated(tmp_path / "run", start, dependencies=True)
     assert caught.value.code == ErrorCode.CONFIG_INVALID
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("student", ["vat", "mixmatch", "fixmatch"])
-def test_a_student_of_any_kind_learns_from_released_labels(tmp_path: Path, student: str) -> None:
-    report = simulated(tmp_path / "run", student=student, steps=150, queries=150)
+def test_a_student_of_any_kind_learns_from_released_labels(
+    tmp_path: Path, student: str, start: Start
+) -> None:
+    report = simulated(tmp_path / "run", start, student=student, steps=150, queries=150)
     assert report.student == student
     assert report.quality.after.accuracy > report.quality.own.accuracy
 
 
 @pytest.mark.heavy
-def test_mixmatch_learns_several_labels(tmp_path: Path) -> None:
+def test_mixmatch_learns_several_labels(tmp_path: Path, start: Start) -> None:
     changes = several_labels(tmp_path) | {"labelled": 20}
-    report = simulated(tmp_path / "run", student="mixmatch", steps=150, **changes)
+    report = simulated(tmp_path / "run", start, student="mixmatch", steps=150, **changes)
     assert report.quality.after.balanced_accuracy > 0.6

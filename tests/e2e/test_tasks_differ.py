@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +6,7 @@ import pytest
 from common.datasets import Dataset, save
 from common.errors import ErrorCode, OstrakaError
 from common.task import TableInput, Task, load_task, write_task
+from deploy.simulation.processes import Job
 from services.teachers.config import TrainingConfig
 from services.teachers.training import train
 from tests.e2e.sites import SETTINGS, Sites
@@ -47,12 +46,12 @@ def odd(sites: Sites) -> Sites:
 
 @pytest.mark.parametrize("command", ["check", "train"])
 def test_a_site_with_its_columns_in_another_order_is_told_which(odd: Sites, command: str) -> None:
-    ostraka = [sys.executable, "-m", "deploy.cli", "party", command, "--site", str(odd.folder / ODD)]
-    ended = subprocess.run(ostraka, capture_output=True, text=True)
-    assert ended.returncode == 2
-    assert f"error [{ErrorCode.TASK_MISMATCH}]" in ended.stderr
-    assert "x21" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    child = odd.processes.start(Job(command, ["party", command, "--site", str(odd.folder / ODD)]))
+    assert child.process.wait() == 2
+    said = child.log.read_text()
+    assert f"error [{ErrorCode.TASK_MISMATCH}]" in said
+    assert "x21" in said
+    assert "Traceback" not in said
 
 
 def test_a_site_that_wrote_a_task_of_its_own_never_answers(odd: Sites) -> None:

@@ -19,9 +19,11 @@ from deploy.simulation.report import Report
 from deploy.simulation.run import simulate
 from deploy.simulation.settings import Settings
 from deploy.simulation.split import split_data
+from deploy.simulation.starting import Start
 from guardian.admin.confidential import totals
 from services.teachers.ensemble import Ensemble
-from tests.e2e.sites import POLICY, QUIET, SOON, until
+from tests.e2e.sites import POLICY, QUIET, SOON
+from tests.waiting import until
 
 pytestmark = pytest.mark.heavy
 APART = {
@@ -39,13 +41,13 @@ APART = {
 TOGETHER = {**APART, "training": "dp-ttac", "training_sigma": 2.0}
 
 
-def simulated(folder: Path, **options: object) -> Report:
+def simulated(folder: Path, start: Start, **options: object) -> Report:
     settings = Settings.model_validate(options)
-    return simulate(settings, folder, announce=lambda _: nullcontext())
+    return simulate(settings, folder, announce=lambda _: nullcontext(), start=start)
 
 
-def test_sites_that_differ_label_well_once_they_learn_together(tmp_path: Path) -> None:
-    report = simulated(tmp_path / "run", **TOGETHER)
+def test_sites_that_differ_label_well_once_they_learn_together(tmp_path: Path, start: Start) -> None:
+    report = simulated(tmp_path / "run", start, **TOGETHER)
     training = report.training
     assert training is not None
     assert (training.guarantee, training.rounds, training.taking_part) == ("record", 20, (3,) * 19)
@@ -61,8 +63,10 @@ def test_sites_that_differ_label_well_once_they_learn_together(tmp_path: Path) -
     assert "formal guarantee" not in page
 
 
-def test_ttac_is_named_by_its_policies_and_every_report_says_what_that_means(tmp_path: Path) -> None:
-    report = simulated(tmp_path / "run", **{**TOGETHER, "training": "ttac", "rounds": 4})
+def test_ttac_is_named_by_its_policies_and_every_report_says_what_that_means(
+    tmp_path: Path, start: Start
+) -> None:
+    report = simulated(tmp_path / "run", start, **{**TOGETHER, "training": "ttac", "rounds": 4})
     assert report.training is not None
     assert (report.training.guarantee, report.training.costs) == ("none", ())
     assert "No formal guarantee" in (tmp_path / "run" / "report.html").read_text()
@@ -110,8 +114,8 @@ class Training:
 
 
 @pytest.fixture
-def training(tmp_path: Path) -> Iterator[Training]:
-    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}) as processes:
+def training(tmp_path: Path, start: Start) -> Iterator[Training]:
+    with Supervisor(tmp_path / "logs", {"OMP_NUM_THREADS": "1"}, start=start) as processes:
         yield Training(tmp_path / "sites", processes)
 
 

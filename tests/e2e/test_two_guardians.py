@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from client.labelling import LabelResult
-from common.clock import Clock, SystemClock
 from common.config import SITE_FILE
 from common.privacy import amount, worst_case
 from deploy.simulation.federation import ADMIN, ANY_PORT, GUARDIAN, QUERY
@@ -22,8 +20,11 @@ from guardian.admin.verification import verify_ledger
 from guardian.ledger import LedgerReader, load_or_create_key
 from guardian.ledger.ledger import LEASE_S
 from guardian.server import running
-from tests.e2e.sites import SETTINGS, Sites, until
+from tests.addresses import free_addresses
+from tests.clocks import Ahead
+from tests.e2e.sites import SETTINGS, Sites
 from tests.e2e.test_parties_down import require_right_sums, voted
+from tests.waiting import until
 
 FIRST, *OTHERS = SETTINGS.sites
 BATCH = SETTINGS.batch_size
@@ -32,16 +33,6 @@ READY_S = 120
 
 class InterruptedRunError(Exception):
     pass
-
-
-@dataclass
-class Ahead(Clock):
-    """The system's clock, but for some seconds."""
-
-    by: float = 0.0
-
-    def now(self) -> float:
-        return SystemClock().now() + self.by
 
 
 @dataclass
@@ -74,15 +65,11 @@ class Pair:
         return [self.sites.processes.wait_ready(self.sites.children[s], f, READY_S) for s, f in waiting]
 
 
-def free_address() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"127.0.0.1:{server.getsockname()[1]}"
-
-
 @pytest.fixture
 def pair(sites: Sites, postgres_url: str) -> Iterator[Pair]:
     """Both guardians, and the parties, of which the first knows both and the others B alone."""
-    pair = Pair(sites, postgres_url, free_address(), free_address())
+    a, b = free_addresses(2)
+    pair = Pair(sites, postgres_url, a, b)
     load_or_create_key(sites.folder / GUARDIAN)
     (sites.folder / GUARDIAN / "database.url").write_text(postgres_url)
     with (sites.folder / GUARDIAN / SITE_FILE).open("a") as config:

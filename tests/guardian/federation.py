@@ -13,7 +13,8 @@ import numpy as np
 from common.clock import Clock, SystemClock
 from common.config import SiteConfig, write_site
 from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import Confident
+from common.mechanism import AnyMechanism, Confident
+from common.mechanism.message import mechanism_message
 from common.plan import Plan
 from common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
 from common.rpc import call_error, open_channel, split
@@ -39,12 +40,14 @@ TEACHERS = 10
 T = TypeVar("T")
 
 
-def refusal(call: Callable[[], Any]) -> str:
-    """The stable code that `call` is refused with."""
+def refusal(call: Callable[[], Any], told: str = "") -> str:
+    """The stable code that `call` is refused with, in a sentence with the words `told`."""
     try:
         call()
     except grpc.RpcError as exc:
-        return str(call_error(exc).code)
+        error = call_error(exc)
+        assert told in error.message, error.message
+        return str(error.code)
     raise AssertionError("the call was not refused")
 
 
@@ -71,6 +74,21 @@ def group(name: str, **changes: int) -> common_pb2.Group:
     return common_pb2.Group(name=name, **{"records": 100, "teachers": TEACHERS, "copies": 1} | changes)
 
 
+def receipt(mechanism: AnyMechanism, /, **changes: Any) -> common_pb2.Receipt:
+    """What a party keeps of the first batch of a session that the guardian lost."""
+    fields: dict[str, Any] = {
+        "session_id": "lost",
+        "batch_id": 1,
+        "group": "all",
+        "mechanism": mechanism_message(mechanism),
+        "classes": 4,
+        "adjacency": "record",
+        "queries": 1,
+        "sensitivity": 1.0,
+    }
+    return common_pb2.Receipt(**fields | changes)
+
+
 @dataclass
 class Federation:
     """Folders of a federation, and calls of its members."""
@@ -78,6 +96,7 @@ class Federation:
     root: Path
     clock: Clock = field(default_factory=SystemClock)
     policy: str = 'enforce = "worst_case"\nmin_sigma = 0.5\nmin_quorum = 2\n'
+    votes_may_tell: bool = False
 
     def __post_init__(self) -> None:
         (self.root / "ca").mkdir()
@@ -117,8 +136,17 @@ class Federation:
 
     @contextmanager
     def guardian(self, noise: NoiseSource | None = None) -> Iterator["Calls"]:
-        """A running guardian with which nobody has registered yet (or its next incarnation)."""
-        with running(self.guardian_folder, clock=self.clock, noise=noise, sleep=_at_once) as address:
+        """A running guardian with which nobody has registered yet (or its next incarnation).
+
+        It serves data-dependent policies where it is told to, or where that is what its site.toml has.
+        """
+        with running(
+            self.guardian_folder,
+            clock=self.clock,
+            noise=noise,
+            sleep=_at_once,
+            votes_may_tell=self.votes_may_tell or "data_dependent" in self.policy,
+        ) as address:
             calls = Calls(self, address)
             try:
                 yield calls
@@ -147,7 +175,7 @@ class Calls:
 
     def states(self) -> dict[str, str]:
         """Every party's state as administrators see it."""
-        return {p.site: p.state for p in self.admin.ListParties(admin_pb2.ListPartiesRequest()).parties}
+        return {p.site: p.state for p in self.admin.ListParties(admin_pb2.ListPartiesRequest())}
 
     def revoke(self, revocations: bytes, reason: str = "a test") -> admin_pb2.RevokeReply:
         return self.admin.Revoke(admin_pb2.RevokeRequest(revocations=revocations, reason=reason))
@@ -230,7 +258,7 @@ class Calls:
 
     def budgets(self, site: str) -> dict[str, admin_pb2.Budget]:
         """A party's record budgets by group."""
-        found = self.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+        found = list(self.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
         return {budget.group: budget for budget in found if budget.adjacency == "record"}
 
     def spent(self, site: str = "a") -> float:
@@ -251,6 +279,11 @@ class Calls:
         )
         return common_pb2.Ticket.FromString(reply.ticket.payload)
 
+    def evaluated(self, site: str, session: str, batch: int) -> common_pb2.AuditHead:
+        """Say that a site answers a batch of encrypted queries."""
+        request = guardian_pb2.RecordEvaluationRequest(session_id=session, batch_id=batch)
+        return self.stub(site, Role.PARTY).RecordEvaluation(request).audit_head
+
     def submit(self, site: str, session: str, batch: int, share: RingArray) -> common_pb2.AuditHead:
         header, chunks = framed(session, batch, share)
         parts = [
@@ -270,6 +303,12 @@ class Calls:
     def answers(
         self, session: str, batch: int, total: RingArray, scores: np.ndarray | None = None
     ) -> list[guardian_pb2.Answer]:
+        """What `replies` say."""
+        return [answer for reply in self.replies(session, batch, total, scores) for answer in reply.answers]
+
+    def replies(
+        self, session: str, batch: int, total: RingArray, scores: np.ndarray | None = None
+    ) -> list[guardian_pb2.ReleaseReply]:
         """Send the sum, and a student's `scores` in units of 2^-16 after it."""
         header, chunks = framed(session, batch, total, scores)
         width = 0 if scores is None else scores.shape[1]
@@ -277,7 +316,7 @@ class Calls:
             guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header, score_width=width)),
             *(guardian_pb2.ReleaseRequest(chunk=chunk) for chunk in chunks),
         ]
-        return [answer for reply in self.query.Release(iter(parts)) for answer in reply.answers]
+        return list(self.query.Release(iter(parts)))
 
     def settle(self, session: str, batch: int) -> guardian_pb2.SettleBatchReply:
         return self.query.SettleBatch(guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch))

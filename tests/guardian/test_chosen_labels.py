@@ -1,4 +1,4 @@
-"""Sessions about some labels of a task, through a real guardian: answers, parties left out, charges."""
+"""Sessions about all or some labels of a task, from which parties abstain, through a real guardian."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +19,9 @@ from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, plan
 from tests.guardian.training import Recording
 
 QUERIES, VOTE = 30, 2**16
-LEFT_OUT = {"a": [1, 3], "b": [2], "c": []}
-"""Of the labels 0 to 5 of the task."""
+LABELS = 6
+LEFT_OUT = {"a": [1, 3], "b": [2, 3], "c": [3]}
+ALL: tuple[int, ...] = ()
 CHECK = Check(sigma=2.0, threshold=14.0)
 MECHANISMS = [
     Binary(sigma=5.0),
@@ -45,20 +46,22 @@ def guardian(tmp_path: Path, noise: Recording) -> Iterator[Calls]:
 
 
 def chosen(mechanism: AnyMechanism, labels: tuple[int, ...], **changes: Any) -> Any:
-    size = {"queries": QUERIES, "batch_size": QUERIES, "classes": len(labels), "labels": labels}
+    classes = len(labels) or LABELS
+    size = {"queries": QUERIES, "batch_size": QUERIES, "classes": classes, "labels": labels}
     return plan(mechanism=mechanism, multi_label=True, **size | changes)
 
 
 def voting(labels: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Which parties vote on which of the chosen labels."""
-    return np.array([[label not in LEFT_OUT[site] for label in labels] for site in PARTIES])
+    """Which parties vote on which of the labels asked about."""
+    about = labels or range(LABELS)
+    return np.array([[label not in LEFT_OUT[site] for label in about] for site in PARTIES])
 
 
 def cast(mechanism: AnyMechanism, labels: tuple[int, ...]) -> NDArray[np.float64]:
-    """Ballots (sites, queries, chosen labels)."""
-    scores = np.random.default_rng(0).random((len(PARTIES), TEACHERS, QUERIES, len(labels)))
-    own = scores * voting(labels)[:, None, None]
-    return np.stack([ballots(site, mechanism, len(labels)) for site in own])
+    """Ballots (sites, queries, labels asked about)."""
+    voted = voting(labels)
+    scores = np.random.default_rng(0).random((len(PARTIES), TEACHERS, QUERIES, voted.shape[1]))
+    return np.stack([ballots(site, mechanism, voted.shape[1]) for site in scores * voted[:, None, None]])
 
 
 def released(guardian: Calls, asked: Any, votes: NDArray[np.float64], sites: tuple[str, ...]) -> Any:
@@ -74,24 +77,28 @@ def bits(answers: list[guardian_pb2.Answer], name: str, labels: int) -> NDArray[
     return np.array([np.unpackbits(one, count=labels) for one in packed]).astype(np.bool_)
 
 
-@pytest.mark.parametrize("labels", [(0, 1, 5), (1,), (0, 1, 2, 5)], ids=str)
+@pytest.mark.heavy
+@pytest.mark.parametrize("labels", [ALL, (0, 1, 5), (1,), (0, 1, 2, 3, 5)], ids=str)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_each_party_pays_for_the_chosen_labels_that_it_votes_on(
+def test_answers_are_votes_with_noise_and_each_party_pays_for_the_labels_that_it_votes_on(
     guardian: Calls, noise: Recording, mechanism: Any, labels: tuple[int, ...]
 ) -> None:
-    mechanism, votes_on = narrowed(mechanism, len(labels)), voting(labels)
+    votes_on = voting(labels)
+    columns = votes_on.shape[1]
+    mechanism = narrowed(mechanism, columns)
     sites = tuple(site for site, on in zip(PARTIES, votes_on, strict=True) if on.any())
     votes = cast(mechanism, labels)
     answers = released(guardian, chosen(mechanism, labels), votes, sites)
     positives, n = VOTE * votes.sum(axis=0), VOTE * TEACHERS * votes_on.sum(axis=0)
     ((yes, no),) = (drawn for drawn in noise.drawn if drawn.ndim == 3)
-    answered = np.ones(positives.shape, dtype=np.bool_)
+    answered = np.broadcast_to(n > 0, positives.shape)
     if mechanism.check is not None:
         (draws,) = (drawn for drawn in noise.drawn if drawn.ndim == 2)
-        answered = np.maximum(positives, n - positives) + draws >= VOTE * CHECK.threshold
-    np.testing.assert_array_equal(bits(answers, "answered_labels", len(labels)), answered)
+        answered = answered & (np.maximum(positives, n - positives) + draws >= VOTE * CHECK.threshold)
+    np.testing.assert_array_equal(bits(answers, "answered_labels", columns), answered)
     decided = answered & (positives + yes > n - positives + no)
-    np.testing.assert_array_equal(bits(answers, "positive_labels", len(labels)), decided)
+    np.testing.assert_array_equal(bits(answers, "positive_labels", columns), decided)
+    assert answered.any()
     for site, on in zip(PARTIES, votes_on, strict=True):
         (budget,) = guardian.budgets(site).values()
         cost = worst_case(mechanism, budget.order, classes=int(on.sum())).rdp(answered[:, on])
@@ -110,27 +117,49 @@ def test_a_party_that_abstains_from_all_chosen_labels_is_planned_without(guardia
 
 
 @pytest.mark.parametrize(
-    ("labels", "changes", "code"),
+    ("labels", "changes", "code", "told"),
     [
-        ((0, 1), {"mechanism": Powerset(sigma=5.0)}, "plan.invalid"),
-        ((0, 1), {"tally": "blind", "ring_bits": 32}, "plan.invalid"),
-        ((0, 4), {"mechanism": Powerset(sigma=5.0)}, ""),
-        ((1,), {"mechanism": Powerset(sigma=5.0)}, ""),
-        ((1,), {"tally": "blind", "ring_bits": 32}, ""),
+        (ALL, {"mechanism": Powerset(sigma=5.0)}, "plan.invalid", "mechanism powerset needs"),
+        (ALL, {"tally": "blind", "ring_bits": 32}, "plan.invalid", "tally blind needs"),
+        (ALL, {"classes": 3}, "task.mismatch", ""),
+        ((0, 1), {"mechanism": Powerset(sigma=5.0)}, "plan.invalid", "mechanism powerset needs"),
+        ((0, 1), {"tally": "blind", "ring_bits": 32}, "plan.invalid", "tally blind needs"),
+        ((0, 4), {"mechanism": Powerset(sigma=5.0)}, "", ""),
+        ((1,), {"mechanism": Powerset(sigma=5.0)}, "", ""),
+        ((1,), {"tally": "blind", "ring_bits": 32}, "", ""),
     ],
     ids=str,
 )
-def test_only_labels_that_are_asked_for_stand_in_the_way(
-    guardian: Calls, labels: tuple[int, ...], changes: dict[str, Any], code: str
+def test_labels_that_are_asked_for_and_lack_votes_stand_in_the_way(
+    guardian: Calls, labels: tuple[int, ...], changes: dict[str, Any], code: str, told: str
 ) -> None:
     fields: dict[str, Any] = {"mechanism": Binary(sigma=5.0), "labels": labels} | changes
     asked = chosen(**fields)
     if code:
-        assert refusal(lambda: guardian.open(asked)) == code
-    else:
-        assert guardian.open(asked).session_id
+        assert refusal(lambda: guardian.open(asked), told) == code
+        for site in PARTIES:
+            guardian.register(site)
+    assert guardian.open(asked).session_id
 
 
+@pytest.mark.heavy
+def test_a_label_needs_votes_of_the_quorum(guardian: Calls) -> None:
+    asked = chosen(Binary(sigma=5.0), (0, 1, 3), queries=2 * QUERIES)
+    assert refusal(lambda: guardian.open(asked.model_copy(update={"quorum": 3}))) == "quorum.lost"
+    session = guardian.open(asked).session_id
+    guardian.ticket(session, 1, QUERIES)
+    assert refusal(lambda: guardian.ticket(session, 2, QUERIES, unavailable=["b"])) == "quorum.lost"
+    guardian.ticket(session, 3, QUERIES, unavailable=["a"])
+
+
+def test_other_labels_are_another_manifest(guardian: Calls) -> None:
+    grant = guardian.open(chosen(Binary(sigma=5.0), ALL))
+    assert [list(party.abstains) for party in grant.participants] == list(LEFT_OUT.values())
+    guardian.register("a", abstains=[1])
+    assert refusal(lambda: guardian.ticket(grant.session_id, 1, QUERIES)) == "manifest.changed"
+
+
+@pytest.mark.heavy
 def test_one_label_of_a_powerset_is_a_set_of_one(guardian: Calls, noise: Recording) -> None:
     mechanism = Powerset(sigma=3.0)
     votes = np.random.default_rng(1).multinomial(TEACHERS, [0.5, 0.5], (len(PARTIES), QUERIES))
@@ -141,6 +170,7 @@ def test_one_label_of_a_powerset_is_a_set_of_one(guardian: Calls, noise: Recordi
     assert bits(answers, "answered_labels", 1).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", [Binary(sigma=3.0), Binary(sigma=3.0, check=CHECK)], ids=str)
 @pytest.mark.parametrize("labels", [(0, 5), (2,)], ids=str)
 def test_chosen_labels_are_tallied_blindly(

@@ -18,11 +18,6 @@ RUNNER = CliRunner()
 
 
 @pytest.fixture
-def federation(tmp_path: Path) -> Federation:
-    return Federation(tmp_path)
-
-
-@pytest.fixture
 def guardian(federation: Federation) -> Iterator[Calls]:
     with federation.guardian() as calls:
         write_site(
@@ -63,6 +58,7 @@ def test_a_raised_budget_is_refused(guardian: Calls, federation: Federation) -> 
     assert result.exception.code == "budget.raise_refused"
 
 
+@pytest.mark.heavy
 def test_sessions_and_tables_for_people(guardian: Calls, federation: Federation) -> None:
     session = guardian.open().session_id
     assert [s["session_id"] for s in call(federation, "session", "list")["sessions"]] == [session]
@@ -79,6 +75,7 @@ def released(guardian: Calls) -> bytes:
     return guardian.register("a").audit_head.SerializeToString()
 
 
+@pytest.mark.heavy
 def test_audit_verify(guardian: Calls, federation: Federation, tmp_path: Path) -> None:
     head = tmp_path / "head.pb"
     head.write_bytes(released(guardian))
@@ -88,6 +85,7 @@ def test_audit_verify(guardian: Calls, federation: Federation, tmp_path: Path) -
     assert json.loads(result.stdout)["heads_checked"] == 1
 
 
+@pytest.mark.heavy
 def test_audit_verify_names_what_was_tampered_with(guardian: Calls, federation: Federation) -> None:
     released(guardian)
     ledger = federation.guardian_folder / "ledger.db"
@@ -119,6 +117,12 @@ def test_a_tampered_ledger_is_not_served(federation: Federation) -> None:
         connection.execute("UPDATE units SET budget = budget + 1 WHERE party = 'a'")
     connection.close()
     assert refused_to_serve(federation.guardian_folder) == "ledger.tampered"
+
+
+def test_a_policy_whose_stops_tell_votes_is_not_served_without_the_flag(federation: Federation) -> None:
+    site = federation.guardian_folder / "site.toml"
+    site.write_text(site.read_text().replace('enforce = "worst_case"', 'enforce = "data_dependent"'))
+    assert refused_to_serve(federation.guardian_folder) == "policy.stops_tell_votes"
 
 
 def test_a_port_in_use(federation: Federation) -> None:

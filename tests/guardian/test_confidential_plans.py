@@ -14,12 +14,14 @@ from protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, refusal
 
 HEAD = "square-mlp"
+POLICY = "min_sigma = 0.5\n"
+ENCODINGS = 'encodings = ["plain", "ckks", "ckks-square"]\n'
 ENCODER: dict[str, Any] = {"encoder": "networks:public", "encoder_sha256": bytes(32)}
 
 
 @pytest.fixture
 def guardian(tmp_path: Path) -> Iterator[Calls]:
-    with Federation(tmp_path).guardian() as calls:
+    with Federation(tmp_path, policy=POLICY + ENCODINGS).guardian() as calls:
         calls.prepare_all()
         yield calls
 
@@ -37,7 +39,7 @@ def test_encrypted_queries_need_teachers_that_can_be_evaluated_on_them(guardian:
     error = call_error(caught.value)
     assert error.code == "party.not_encrypted"
     assert error.details == {"party": PARTIES[-1]}
-    assert "ostraka party train --head square-mlp" in error.message
+    assert "ostraka party train --head linear" in error.message
     assert "leave it out" in error.message
     assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
     assert guardian.open(confidential(encoding="ckks", parties=PARTIES[:-1])).session_id
@@ -51,6 +53,53 @@ def test_a_grant_says_how_each_party_is_evaluated(guardian: Calls) -> None:
     assert [party.head for party in grant.participants] == ["linear", HEAD, "square-cnn"]
     ticket = guardian.ticket(grant.session_id, 1, 5)
     assert [schedule.participant.head for schedule in ticket.schedule] == ["linear", HEAD, "square-cnn"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "head", "missing"),
+    [
+        ("", "linear", "ckks"),
+        ("", HEAD, "ckks"),
+        ('encodings = ["plain", "ckks"]', "square-cnn", "ckks-square"),
+        ('encodings = ["plain", "ckks-square"]', "linear", "ckks"),
+    ],
+)
+def test_encrypted_queries_are_refused_unless_the_policy_names_them(
+    tmp_path: Path, policy: str, head: str, missing: str
+) -> None:
+    asked = confidential(encoding="ckks")
+    with Federation(tmp_path, policy=POLICY + policy).guardian() as guardian:
+        guardian.prepare_all()
+        for site in PARTIES:
+            guardian.register(site, head=head)
+        for call in (
+            lambda: guardian.open(asked),
+            lambda: guardian.query.Plan(guardian_pb2.PlanRequest(plan=asked.serialize())),
+        ):
+            with pytest.raises(grpc.RpcError) as caught:
+                call()
+            error = call_error(caught.value)
+            assert error.code == "policy.refused"
+            assert f'ask the administrators to add "{missing}" to the policy\'s encodings' in error.message
+        assert guardian.open(confidential()).session_id
+
+
+def test_a_policy_that_stops_naming_them_ends_encrypted_sessions_at_the_next_batch(guardian: Calls) -> None:
+    for site in PARTIES:
+        guardian.register(site, head="linear")
+    session = guardian.open(confidential(encoding="ckks")).session_id
+    assert guardian.ticket(session, 1, 5).size == 5
+    guardian.apply_policy(POLICY)
+    assert refusal(lambda: guardian.ticket(session, 2, 5)) == "policy.refused"
+
+
+def test_a_policy_may_allow_encrypted_queries_alone(tmp_path: Path) -> None:
+    with Federation(tmp_path, policy=POLICY + 'encodings = ["ckks"]').guardian() as guardian:
+        guardian.prepare_all()
+        assert refusal(lambda: guardian.open(confidential())) == "policy.refused"
+        for site in PARTIES:
+            guardian.register(site, head="linear")
+        assert guardian.open(confidential(encoding="ckks")).session_id
 
 
 @pytest.mark.parametrize(
@@ -93,16 +142,18 @@ def test_costs_that_depend_on_votes_and_tallies_that_hide_them_do_not_go_togethe
         assert guardian.open(confidential()).session_id
 
 
-def test_a_policy_that_changes_meanwhile_refuses_the_next_batch(guardian: Calls) -> None:
-    session = guardian.open(confidential(tally="blind")).session_id
-    guardian.ticket(session, 1, 5)
-    guardian.apply_policy('enforce = "data_dependent"\nmin_sigma = 0.5\n')
-    assert refusal(lambda: guardian.ticket(session, 2, 5)) == "policy.refused"
+def test_a_policy_that_changes_meanwhile_refuses_the_next_batch(tmp_path: Path) -> None:
+    with Federation(tmp_path, votes_may_tell=True).guardian() as guardian:
+        guardian.prepare_all()
+        session = guardian.open(confidential(tally="blind")).session_id
+        guardian.ticket(session, 1, 5)
+        guardian.apply_policy('enforce = "data_dependent"\nmin_sigma = 0.5\n')
+        assert refusal(lambda: guardian.ticket(session, 2, 5)) == "policy.refused"
 
 
 def test_batches_whose_circuits_are_too_large_are_refused(guardian: Calls) -> None:
     mechanism = GnMax(sigma=1.0)
-    fits = 2**28 // (4 * 32 * 16)
+    fits = 2**28 // (4 * 32 * 16 + 1)  # labels of four words, and what opens the answer
     guardian.apply_policy(f"min_sigma = 0.5\nmax_batch = {2 * fits}\n")
 
     def asked(batch: int, tally: str = "blind") -> Plan:

@@ -72,7 +72,7 @@ def label_votes(mechanism: AnyMechanism) -> np.ndarray:
 
 
 def worst_epsilon(guardian: Calls, mechanism: AnyMechanism, answered: np.ndarray) -> float:
-    (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+    (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a"))
     cost = worst_case(mechanism, budget.order, classes=CLASSES)
     return epsilon(cost.rdp(answered), budget.order, budget.delta)
 
@@ -111,9 +111,31 @@ def test_a_check_that_nothing_passes_gives_no_answer_and_is_paid(guardian: Calls
     mechanism = Binary(sigma=1, check=Check(sigma=1, threshold=60))
     session, total = asked(guardian, mechanism, label_votes(mechanism))
     answers = guardian.answers(session, 1, total)
-    assert answers == [guardian_pb2.Answer(answered_labels=b"\0", positive_labels=b"\0")] * QUERIES
+    nothing_said = guardian_pb2.Answer(answered=False, answered_labels=b"\0", positive_labels=b"\0")
+    assert answers == [nothing_said] * QUERIES
     nothing = np.zeros((QUERIES, CLASSES), dtype=np.bool_)
     assert guardian.spent() == pytest.approx(worst_epsilon(guardian, mechanism, nothing), rel=1e-6)
+
+
+@pytest.mark.heavy
+def test_what_is_said_does_not_show_in_how_long_it_is(tmp_path: Path) -> None:
+    """Unanimous for class 1, for class 0, and of no one mind: replies of one length, again and as settled."""
+    with Federation(tmp_path).guardian() as guardian:
+        guardian.prepare_all(1e6)
+        for at, mechanism in enumerate([*SINGLE, *LABELS, INTERACTIVE]):
+            every, first = np.zeros((2, len(PARTIES), QUERIES, mechanism.width(CLASSES)), dtype=np.int64)
+            every[:, :, 1], first[:, :, 0] = TEACHERS, TEACHERS
+            nobody = np.full_like(every, TEACHERS // 2 if mechanism.multi_label else 0)
+            scores = believed(2) if mechanism is INTERACTIVE else None
+            chosen = {"mechanism": mechanism, "multi_label": mechanism.multi_label, "nonce": bytes([at]) * 16}
+            session = guardian.open(plan(**chosen, queries=3 * QUERIES, batch_size=QUERIES)).session_id
+            lengths = set()
+            for batch, votes in enumerate((every, first, nobody)):
+                guardian.ticket(session, batch, QUERIES)
+                released = guardian.replies(session, batch, guardian.vote(session, batch, votes), scores)
+                settled = guardian.settle(session, batch)
+                lengths.add((*(reply.ByteSize() for reply in released), settled.ByteSize()))
+            assert len(lengths) == 1, mechanism
 
 
 INTERACTIVE = Interactive(sigma1=1, sigma2=1, threshold=15, confidence=0.9)
@@ -125,6 +147,7 @@ def believed(label: int) -> np.ndarray:
     return scores
 
 
+@pytest.mark.heavy
 def test_a_student_that_knows_the_votes_gets_no_answer_and_one_that_does_not_gets_it(guardian: Calls) -> None:
     session, total = asked(guardian, INTERACTIVE, unanimous(QUERIES))
     agreed = guardian.answers(session, 1, total, believed(1))
@@ -134,6 +157,7 @@ def test_a_student_that_knows_the_votes_gets_no_answer_and_one_that_does_not_get
     assert [(answer.answered, answer.label) for answer in surprised] == [(True, 1)] * QUERIES
 
 
+@pytest.mark.heavy
 def test_scores_are_part_of_what_was_asked(guardian: Calls) -> None:
     session, total = asked(guardian, INTERACTIVE, unanimous(QUERIES))
     first = guardian.answers(session, 1, total, believed(2))
@@ -181,6 +205,7 @@ def test_clusters_are_asked_all_at_once(guardian: Calls) -> None:
     assert refusal(lambda: guardian.ticket(session, 1, 3)) == "message.invalid"
 
 
+@pytest.mark.heavy
 def test_a_label_charge_debits_the_label_budget_alone(guardian: Calls) -> None:
     label = {"adjacency": "label"}
     unpaid = plan(mechanism=CLUSTERS, queries=4, batch_size=4, **label)
@@ -189,12 +214,13 @@ def test_a_label_charge_debits_the_label_budget_alone(guardian: Calls) -> None:
         guardian.budget(site, 100.0, **label)
     session, total = asked(guardian, CLUSTERS, counted(), **label)
     assert guardian.release(session, 1, total) == [(True, 2)] * 4
-    budgets = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+    budgets = list(guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")))
     spent = {budget.adjacency: budget.epsilon_worst_case for budget in budgets}
     assert spent["record"] == 0
     assert spent["label"] > 0
 
 
+@pytest.mark.heavy
 def test_a_budget_too_small_for_the_clusters_names_no_smaller_batch(tmp_path: Path) -> None:
     with Federation(tmp_path).guardian() as guardian:
         guardian.prepare_all(0.01)

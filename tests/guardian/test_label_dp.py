@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from common.mechanism import AnyMechanism, Confident, GnMax, NoiseCluster, RandRes
-from common.mechanism.message import mechanism_message
 from common.privacy import AMOUNT_UNIT, epsilon, worst_case
 from common.privacy.randomized import randomized_rdp
-from protos.ostraka.v1 import admin_pb2, common_pb2
-from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, refusal, unanimous
+from protos.ostraka.v1 import admin_pb2
+from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, receipt, refusal, unanimous
 from tests.guardian.test_registration import lose
 
 DRAWN = RandRes(epsilon=2.0)
@@ -33,12 +32,12 @@ def guardian(tmp_path: Path) -> Iterator[Calls]:
 
 def spent(guardian: Calls, site: str = "a") -> dict[str, float]:
     """Worst-case epsilon by what was charged."""
-    found = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)).budgets
+    found = list(guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
     return {budget.adjacency: budget.epsilon_worst_case for budget in found}
 
 
 def order(guardian: Calls, adjacency: str = "label") -> float:
-    found = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+    found = list(guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")))
     return next(budget.order for budget in found if budget.adjacency == adjacency)
 
 
@@ -74,6 +73,7 @@ def test_the_most_frequent_label_is_released_and_none_where_nobody_votes(guardia
     assert answers == [(True, 3), (True, 0), (True, 2), (True, 1), (False, 0)]
 
 
+@pytest.mark.heavy
 def test_labels_drawn_anew_cost_once_for_a_batch_and_labels_alone(guardian: Calls) -> None:
     asked(guardian, DRAWN, drawn_votes())
     at = order(guardian)
@@ -84,6 +84,7 @@ def test_labels_drawn_anew_cost_once_for_a_batch_and_labels_alone(guardian: Call
     assert spent(guardian) == {"record": 0, "label": pytest.approx(twice, rel=1e-6)}
 
 
+@pytest.mark.heavy
 def test_a_batch_costs_as_often_as_a_person_has_records(guardian: Calls) -> None:
     guardian.register("a", max_votes_per_person=3)
     asked(guardian, DRAWN, drawn_votes())
@@ -93,6 +94,7 @@ def test_a_batch_costs_as_often_as_a_person_has_records(guardian: Calls) -> None
     )
 
 
+@pytest.mark.heavy
 def test_copies_of_records_among_teachers_change_nothing(guardian: Calls) -> None:
     for site in PARTIES:
         guardian.register(site, groups=[group("all", copies=4)], mixed=True)
@@ -106,6 +108,7 @@ def test_records_are_asked_about_all_at_once(guardian: Calls) -> None:
     assert refusal(lambda: guardian.ticket(session, 1, 4)) == "message.invalid"
 
 
+@pytest.mark.heavy
 def test_any_sum_is_answered_and_costs_the_same(guardian: Calls) -> None:
     """Whatever is added to a sum, the labels in it were drawn before."""
     session = guardian.open(plan(mechanism=DRAWN, **BATCH, **LABEL)).session_id
@@ -126,6 +129,7 @@ def test_a_dead_batch_costs_nothing_and_is_asked_again(guardian: Calls) -> None:
     assert len(guardian.release(session, 2, guardian.vote(session, 2, drawn_votes()))) == 5
 
 
+@pytest.mark.heavy
 def test_a_label_budget_that_is_missing_or_too_small_gives_no_labels(tmp_path: Path) -> None:
     with Federation(tmp_path).guardian() as guardian:
         guardian.prepare_all()
@@ -142,21 +146,22 @@ def test_teachers_of_whole_records_give_no_labels_that_only_labels_pay_for(
     guardian: Calls, mechanism: AnyMechanism
 ) -> None:
     asked_for = plan(mechanism=mechanism, **LABEL)
-    assert refusal(lambda: guardian.open(asked_for)) == "plan.invalid"
+    assert refusal(lambda: guardian.open(asked_for), "its own records alone") == "plan.invalid"
     share_features(guardian, "a", "b")
-    assert refusal(lambda: guardian.open(asked_for)) == "plan.invalid"
+    assert refusal(lambda: guardian.open(asked_for), "party c") == "plan.invalid"
     share_features(guardian, "c")
     assert all(participant.shared_features for participant in guardian.open(asked_for).participants)
 
 
 def test_teachers_of_shared_features_are_in_no_session_that_records_pay_for(guardian: Calls) -> None:
     share_features(guardian, "b")
-    assert refusal(lambda: guardian.open(plan())) == "plan.invalid"
-    assert refusal(lambda: guardian.open(plan(mechanism=GnMax(sigma=1)))) == "plan.invalid"
+    for asked_for in (plan(), plan(mechanism=GnMax(sigma=1))):
+        assert refusal(lambda: guardian.open(asked_for), "that all sites know") == "plan.invalid"  # noqa: B023
     guardian.register("b")
     assert guardian.open(plan()).session_id
 
 
+@pytest.mark.heavy
 def test_votes_of_shared_features_cost_labels_as_they_would_cost_records(guardian: Calls) -> None:
     share_features(guardian)
     answers = asked(guardian, VOTED, unanimous(6))
@@ -166,6 +171,7 @@ def test_votes_of_shared_features_cost_labels_as_they_would_cost_records(guardia
     assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
 
 
+@pytest.mark.heavy
 def test_a_record_charge_debits_labels_too_and_never_the_converse(guardian: Calls) -> None:
     session = guardian.open(plan(queries=6, batch_size=6)).session_id
     guardian.ticket(session, 1, 6)
@@ -178,6 +184,7 @@ def test_a_record_charge_debits_labels_too_and_never_the_converse(guardian: Call
     assert spent(guardian)["label"] > both["label"]
 
 
+@pytest.mark.heavy
 def test_a_spent_record_budget_does_not_stop_labels_nor_pay_for_them(tmp_path: Path) -> None:
     with Federation(tmp_path).guardian() as guardian:
         guardian.prepare_all(epsilon=0.02)
@@ -189,6 +196,7 @@ def test_a_spent_record_budget_does_not_stop_labels_nor_pay_for_them(tmp_path: P
         assert spent(guardian)["record"] == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("turned", [True, False])
 def test_teachers_that_learn_otherwise_meanwhile_vote_on_no_batch(guardian: Calls, turned: bool) -> None:
     if not turned:
@@ -199,6 +207,7 @@ def test_teachers_that_learn_otherwise_meanwhile_vote_on_no_batch(guardian: Call
     assert spent(guardian) == {"record": 0, "label": 0}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shared", [True, False])
 def test_records_that_vote_need_no_teachers(guardian: Calls, shared: bool) -> None:
     for site in PARTIES:
@@ -213,6 +222,7 @@ def test_teachers_that_learned_with_others_learned_not_from_their_labels_alone(g
     assert code == "manifest.invalid"
 
 
+@pytest.mark.heavy
 def test_what_labels_spent_is_known_at_a_larger_order_and_to_labels_alone(guardian: Calls) -> None:
     guardian.register("a", max_votes_per_person=2)
     asked(guardian, DRAWN, drawn_votes())
@@ -228,22 +238,14 @@ def test_receipts_of_labels_charge_labels_alone(tmp_path: Path) -> None:
         guardian.prepare_all()
         guardian.budget("a", 100.0, **LABEL)
         lose(guardian, federation)
-        receipt = common_pb2.Receipt(
-            session_id="lost",
-            batch_id=1,
-            group="all",
-            mechanism=mechanism_message(DRAWN),
-            classes=4,
-            adjacency="label",
-            queries=700,
-            sensitivity=3.0,
-        )
-        assert guardian.reconcile("a", [receipt]).charged == 1
+        lost = receipt(DRAWN, adjacency="label", queries=700, sensitivity=3.0)
+        assert guardian.reconcile("a", [lost]).charged == 1
         at = order(guardian)
         cost = worst_case(DRAWN, at, 3.0, classes=4).reservation(700, 1) * AMOUNT_UNIT
         assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5))}
 
 
+@pytest.mark.heavy
 def test_receipts_of_labels_are_no_spending_of_a_new_group_of_records(tmp_path: Path) -> None:
     federation = Federation(tmp_path)
     with federation.guardian() as guardian:
@@ -252,17 +254,7 @@ def test_receipts_of_labels_are_no_spending_of_a_new_group_of_records(tmp_path: 
             guardian.budget(site, 100.0, order=10.0)
             guardian.budget(site, 5000.0, order=100.0, **LABEL)
         lose(guardian, federation)
-        receipt = common_pb2.Receipt(
-            session_id="lost",
-            batch_id=1,
-            group="all",
-            mechanism=mechanism_message(DRAWN),
-            classes=4,
-            adjacency="label",
-            queries=7,
-            sensitivity=3.0,
-        )
-        guardian.reconcile("a", [receipt])
+        guardian.reconcile("a", [receipt(DRAWN, adjacency="label", queries=7, sensitivity=3.0)])
         for site in "bc":
             guardian.register(site)
             guardian.reconcile(site, [])
@@ -274,6 +266,7 @@ def test_receipts_of_labels_are_no_spending_of_a_new_group_of_records(tmp_path: 
         assert low.epsilon_worst_case == pytest.approx(epsilon(cost, 90.0, 1e-5), rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_a_new_label_budget_adds_labels_alone_to_what_its_records_spent(guardian: Calls) -> None:
     """Its records were in another group when their labels were drawn."""
     at = order(guardian)
@@ -289,6 +282,7 @@ def test_a_new_label_budget_adds_labels_alone_to_what_its_records_spent(guardian
     assert labels.epsilon_worst_case == pytest.approx(epsilon(both, at, 1e-5), rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_checks_of_label_dp_are_charged_where_they_fail(guardian: Calls) -> None:
     """001, section 4.2.2 charges answered queries alone."""
     share_features(guardian)

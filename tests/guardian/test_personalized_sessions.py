@@ -21,10 +21,10 @@ from common.sharing.fixed_point import encode
 from common.sharing.ring import RingArray
 from common.sharing.shares import add, split
 from guardian.ledger import Ledger
-from guardian.noise import OpenDpNoise
 from guardian.sessions import Coordinator
 from protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, group, plan, refusal
+from tests.guardian.noise.silent import Silent
 
 POLICY = "min_sigma = 0.5\nmin_quorum = 1\n"
 VANISH = 'on_exhaustion = "vanish"\n'
@@ -35,17 +35,10 @@ GROUPS = [group("low", teachers=LOW), group("high", teachers=HIGH)]
 WORST, QUIET = GnMax(sigma=2.0), GnMax(sigma=10.0)
 
 
-class Silent(OpenDpNoise):
-    """No noise on any count, so that a test's own sums decide."""
-
-    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        return np.zeros(shape, dtype=np.int64)
-
-
 @contextmanager
 def served(folder: Path, policy: str = POLICY, clock: Any = None, **epsilons: float) -> Iterator[Calls]:
-    """A guardian whose parties have groups of these epsilons, all at one order."""
-    federation = Federation(folder, clock or SystemClock(), policy=policy)
+    """A guardian whose parties have groups of these epsilons, all at one order; it serves any policy."""
+    federation = Federation(folder, clock or SystemClock(), policy=policy, votes_may_tell=True)
     with federation.guardian(Silent()) as calls:
         for site in PARTIES:
             calls.register(site, groups=[each for each in GROUPS if each.name in epsilons])
@@ -122,6 +115,7 @@ def details(call: Callable[[], Any]) -> dict[str, str]:
     return call_error(refused.value).details
 
 
+@pytest.mark.heavy
 def test_weighted_votes_count_and_cost_what_they_weigh(tmp_path: Path) -> None:
     """Epsilons 20 and 120 of 8 and 2 teachers: 40 on average, so weights of one half and three."""
     with served(tmp_path, low=20.0, high=120.0) as calls:
@@ -153,6 +147,7 @@ def test_copies_of_a_record_cost_their_square(tmp_path: Path) -> None:
         assert spent["high"].epsilon_worst_case == pytest.approx(cost_of(4, 6.0, QUIET), rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_vanishing_cliques_pay_for_the_queries_they_vote_on(tmp_path: Path) -> None:
     """Labels are positive where all that vote say so, although they are a minority of all teachers."""
     mechanism = Binary(sigma=2.0)
@@ -173,6 +168,7 @@ def test_vanishing_cliques_pay_for_the_queries_they_vote_on(tmp_path: Path) -> N
                 assert spent == pytest.approx(cost, rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_a_student_is_held_against_those_who_vote_on_the_query(tmp_path: Path) -> None:
     """max(n_j - n p_j) is zero for a student that knows the votes, whoever is absent."""
     mechanism = Interactive(sigma1=1.0, sigma2=1.0, threshold=1.0, confidence=0.9)
@@ -196,6 +192,7 @@ def test_a_timetable_stays_for_a_batch_and_changes_with_the_next(tmp_path: Path)
         assert [s.queries for s in first.schedule] != [s.queries for s in second.schedule]
 
 
+@pytest.mark.heavy
 def test_every_query_needs_its_quorum_of_parties(tmp_path: Path) -> None:
     """Two parties have cliques that vote on every query; the third's vanish from some."""
     with served(tmp_path, low=20.0, high=50.0) as calls:
@@ -254,6 +251,7 @@ def test_consent_that_is_withdrawn_ends_the_use_of_records_under_either_adjacenc
         assert set(bits(calls.ticket(session, 1, 4), "high")) == {"b", "c"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", [NoiseCluster(sigma=2.0), RandRes(epsilon=2.0)], ids=lambda m: m.kind)
 def test_records_vote_with_all_groups_of_their_party_or_not_at_all(
     tmp_path: Path, mechanism: AnyMechanism
@@ -268,6 +266,7 @@ def test_records_vote_with_all_groups_of_their_party_or_not_at_all(
         assert set(bits(ticket, "high")) == {"b", "c"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("enforce", ["", SEALED])
 def test_a_session_stops_where_a_budget_runs_out(tmp_path: Path, enforce: str) -> None:
     with served(tmp_path, POLICY + enforce, low=paying(1), high=500.0) as calls:
@@ -320,6 +319,7 @@ def test_budgets_that_other_sessions_take_meanwhile_are_looked_at_again(
             assert refusal(lambda: calls.ticket(session, 1, 5)) == code
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("enforce", ["", SEALED])
 def test_whoever_votes_by_a_ticket_pays_whatever_a_later_request_for_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enforce: str
@@ -360,6 +360,7 @@ def test_a_session_without_units_that_can_pay_only_ends(tmp_path: Path) -> None:
         assert refusal(lambda: calls.ticket(session, 3, 1)) == "session.ended"
 
 
+@pytest.mark.heavy
 def test_suspended_and_removed_parties_vote_no_more(tmp_path: Path) -> None:
     with served(tmp_path, high=100.0) as calls:
         session = calls.open(asked()).session_id
@@ -410,6 +411,7 @@ def test_no_budget_of_another_enforcement_decides_in_a_session(tmp_path: Path) -
         assert refusal(lambda: calls.ticket(session, 1, 5)) == "policy.refused"
 
 
+@pytest.mark.heavy
 def test_a_milder_policy_lets_a_session_go_on(tmp_path: Path) -> None:
     with served(tmp_path, low=paying(1), high=paying(15)) as calls:
         session = calls.open(asked()).session_id
@@ -419,6 +421,7 @@ def test_a_milder_policy_lets_a_session_go_on(tmp_path: Path) -> None:
         assert set(bits(calls.ticket(session, 3, 5), "low").values()) == {0}
 
 
+@pytest.mark.heavy
 def test_budgets_start_anew_only_where_the_policy_says_so(tmp_path: Path) -> None:
     clock = ManualClock(SystemClock().now())
     policy = POLICY + "renewal_days = 1\ngrant_ttl_s = 1e6\n"

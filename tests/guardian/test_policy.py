@@ -20,7 +20,9 @@ def test_defaults_are_the_strict_choices(tmp_path: Path) -> None:
     policy = load_policy(tmp_path)
     assert policy == Policy()
     assert policy.enforce == "worst_case"
+    assert policy.bound == "worst_case"
     assert policy.min_quorum >= 2
+    assert policy.encodings == ("plain",)
 
 
 def test_what_site_toml_says_counts(tmp_path: Path) -> None:
@@ -29,6 +31,25 @@ def test_what_site_toml_says_counts(tmp_path: Path) -> None:
     )
     assert (policy.enforce, policy.bound, policy.min_quorum) == ("data_dependent", "exact", 3)
     assert policy.epsilon_of("low") == 0.7
+
+
+def test_only_a_guardian_that_was_started_to_lets_stops_tell_votes() -> None:
+    held, free = Policy(bound="exact"), Policy(enforce="data_dependent")
+    for fallback in (held, free):
+        PolicyInForce(Applied(), fallback, votes_may_tell=True).check(free)
+    policies = PolicyInForce(Applied(), held)
+    assert policies.current() == held
+    applied = Applied()
+    applied.apply(1, 'enforce = "data_dependent"')
+    refusals = [
+        lambda: policies.check(free),
+        PolicyInForce(Applied(), free).current,
+        PolicyInForce(applied, held).current,
+    ]
+    for refused in refusals:
+        with pytest.raises(OstrakaError, match="--stops-and-times-tell-votes") as caught:
+            refused()
+        assert caught.value.code == ErrorCode.POLICY_STOPS_TELL_VOTES
 
 
 def test_a_consent_level_that_the_policy_lacks_is_refused() -> None:
@@ -57,6 +78,15 @@ def test_a_year_of_renewal_is_in_milliseconds() -> None:
         "grant_ttl_s = inf",
         "grant_ttl_s = 0",
         "allowed_skew_s = -1",
+        "grant_ttl_s = 1e300",
+        "allowed_skew_s = 1e300",
+        "freeze_after_s = 1e300",
+        "renewal_days = 40000",
+        "max_batch = 1000001",
+        "min_quorum = 10001",
+        "min_sigma = 1e10",
+        "consent = { low = 1e7 }",
+        "max_queries = 4294967296",
         "freeze_after_s = 0",
         "budget = 3",
         'on_exhaustion = "wait"',
@@ -64,6 +94,8 @@ def test_a_year_of_renewal_is_in_milliseconds() -> None:
         'mechanisms = ["gnmax", "guess"]',
         "max_queries_per_day = 0",
         "renewal_days = 0",
+        "encodings = []",
+        'encodings = ["bfv"]',
         "consent = { low = 0 }",
         "consent = { LOW = 1 }",
     ],

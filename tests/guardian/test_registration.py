@@ -1,5 +1,6 @@
 """Registration over real sockets: lost histories, receipts, and what they cost."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from common.clock import ManualClock, SystemClock
 from common.identity import Role
 from common.mechanism import Confident, GnMax
-from common.mechanism.message import mechanism_message
 from common.privacy import AMOUNT_UNIT, epsilon, worst_case
 from common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
+from guardian.ledger.limits import MANIFESTS_A_DAY
 from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
     PARTIES,
@@ -20,16 +22,12 @@ from tests.guardian.federation import (
     Federation,
     group,
     plan,
+    receipt,
     refusal,
     unanimous,
 )
 
 ASKED = Confident(sigma1=4.0, sigma2=2.0, threshold=15.0)
-
-
-@pytest.fixture
-def federation(tmp_path: Path) -> Federation:
-    return Federation(tmp_path)
 
 
 def head_of(federation: Federation, sequence: int, signer: str = "guardian") -> common_pb2.AuditHead:
@@ -39,18 +37,8 @@ def head_of(federation: Federation, sequence: int, signer: str = "guardian") -> 
     return common_pb2.AuditHead(sequence=sequence, hash=bytes(32), signed=signed)
 
 
-def receipt(**changes: Any) -> common_pb2.Receipt:
-    fields: dict[str, Any] = {
-        "session_id": "lost",
-        "batch_id": 1,
-        "group": "all",
-        "mechanism": mechanism_message(ASKED),
-        "classes": 4,
-        "adjacency": "record",
-        "queries": 12,
-        "sensitivity": 1.5,
-    }
-    return common_pb2.Receipt(**fields | changes)
+def lost(**changes: Any) -> common_pb2.Receipt:
+    return receipt(ASKED, **{"queries": 12, "sensitivity": 1.5} | changes)
 
 
 def lose(calls: Calls, federation: Federation) -> guardian_pb2.RegisterReply:
@@ -68,9 +56,9 @@ def test_a_lost_history_is_made_good_from_receipts(federation: Federation) -> No
         assert reply.epoch == 1
         assert refusal(lambda: calls.ticket(session, 1, 5)) == "session.ended"
         assert refusal(lambda: calls.open(plan(nonce=b"m" * 16))) == "party.unreconciled"
-        assert calls.reconcile("a", [receipt(), receipt(batch_id=2, queries=3)]).charged == 4
+        assert calls.reconcile("a", [lost(), lost(batch_id=2, queries=3)]).charged == 4
         assert not calls.register("a").reconcile
-        budgets = calls.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+        budgets = list(calls.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")))
         assert {b.adjacency for b in budgets} == {"record", "label"}
         for budget in budgets:
             cost = worst_case(ASKED, budget.order, 1.5, classes=4).reservation(15, 1)
@@ -78,8 +66,8 @@ def test_a_lost_history_is_made_good_from_receipts(federation: Federation) -> No
             assert budget.epsilon_worst_case == pytest.approx(spent, rel=1e-9)
         for site in "bc":
             assert calls.register(site).reconcile
-            assert calls.reconcile(site, [receipt()]).charged == 1
-        assert calls.reconcile("c", [receipt()]).charged == 0
+            assert calls.reconcile(site, [lost()]).charged == 1
+        assert calls.reconcile("c", [lost()]).charged == 0
         assert calls.open(plan(nonce=b"m" * 16)).session_id
 
 
@@ -133,7 +121,7 @@ def test_receipts_that_say_no_cost_are_refused_whole(
     with federation.guardian() as calls:
         calls.prepare_all()
         lose(calls, federation)
-        assert refusal(lambda: calls.reconcile("a", [receipt(), receipt(**changes)])) == code
+        assert refusal(lambda: calls.reconcile("a", [lost(), lost(**changes)])) == code
         assert calls.spent("a") == 0
         assert calls.register("a").reconcile
 
@@ -141,7 +129,8 @@ def test_receipts_that_say_no_cost_are_refused_whole(
 def test_receipts_are_of_who_sends_them(federation: Federation) -> None:
     with federation.guardian() as calls:
         calls.prepare_all()
-        payload = common_pb2.Receipts(site="b", receipts=[receipt()]).SerializeToString()
+        lose(calls, federation)
+        payload = common_pb2.Receipts(site="b", receipts=[lost()]).SerializeToString()
         for signer in "ab":
             signed = federation.credentials[signer, Role.PARTY].sign(RECEIPTS_CONTEXT, payload)
             request = guardian_pb2.ReconcileRequest(receipts=signed)
@@ -170,6 +159,7 @@ def test_mixed_and_separate_groups_are_kept_as_declared(federation: Federation) 
         )
 
 
+@pytest.mark.heavy
 def test_a_new_name_for_a_group_is_no_new_budget(federation: Federation) -> None:
     """One group is split by consent level, and joined again: its records have spent what they have."""
     with federation.guardian() as calls:
@@ -190,6 +180,7 @@ def test_a_new_name_for_a_group_is_no_new_budget(federation: Federation) -> None
         assert joined["all"].epsilon_worst_case == joined["low"].epsilon_worst_case > spent.epsilon_worst_case
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("threshold", [0.1, 1000.0], ids=["answered", "refused"])
 def test_what_was_spent_is_known_at_a_larger_order_too(federation: Federation, threshold: float) -> None:
     """A smaller budget takes a larger order, at which the party's batches are costed again."""
@@ -226,3 +217,64 @@ def test_a_manifest_says_how_its_teachers_learned_and_abstain_in_known_words(
     with federation.guardian() as calls:
         assert refusal(lambda: calls.register("a", **changes)) == "manifest.invalid"
         assert not calls.register("a", together="dp-ttac", abstains=[1, 2]).reconcile
+
+
+@pytest.mark.parametrize(
+    "changes", [{"training": "x" * 4_000_000}, {"training": "x" * 201}, {"groups": [group("all")] * 1001}]
+)
+def test_a_fat_manifest_is_refused_and_leaves_nothing(
+    federation: Federation, changes: dict[str, Any]
+) -> None:
+    with federation.guardian() as calls:
+        before = calls.admin.Head(admin_pb2.HeadRequest()).sequence
+        assert refusal(lambda: calls.register("a", **changes)) == "message.too_large"
+        assert not list(calls.admin.ListParties(admin_pb2.ListPartiesRequest()))
+        assert calls.admin.Head(admin_pb2.HeadRequest()).sequence == before
+
+
+@pytest.mark.heavy
+def test_a_party_changes_its_manifest_so_often_in_a_day(tmp_path: Path) -> None:
+    clock = ManualClock(SystemClock().now())
+    with Federation(tmp_path, clock).guardian() as calls:
+        for number in range(MANIFESTS_A_DAY):
+            calls.register("a", training=f"attempt {number}")
+        before = calls.admin.Head(admin_pb2.HeadRequest()).sequence
+        for _ in range(2):
+            assert refusal(lambda: calls.register("a", training="one more")) == "manifest.daily_limit"
+        assert calls.admin.Head(admin_pb2.HeadRequest()).sequence == before
+        assert calls.register("a", training=f"attempt {MANIFESTS_A_DAY - 1}").audit_head.sequence == before
+        assert calls.register("b").epoch == 0
+        clock.advance(24 * 3600.0)
+        calls.register("a", training="one more")
+
+
+def test_receipts_of_a_party_that_owes_none_are_not_read(federation: Federation) -> None:
+    def never() -> Iterator[guardian_pb2.ReconcileRequest]:
+        yield guardian_pb2.ReconcileRequest()
+
+    with federation.guardian() as calls:
+        stub = calls.stub("a", Role.PARTY)
+        assert refusal(lambda: stub.Reconcile(never())) == "party.unknown"
+        calls.prepare_all()
+        assert stub.Reconcile(never()).charged == 0
+
+
+def test_a_message_has_so_many_receipts(federation: Federation) -> None:
+    with federation.guardian() as calls:
+        calls.prepare_all()
+        lose(calls, federation)
+        payload = common_pb2.Receipts(site="a").SerializeToString() + b"\x12\x00" * 10_001
+        signed = federation.credentials["a", Role.PARTY].sign(RECEIPTS_CONTEXT, payload)
+        request = guardian_pb2.ReconcileRequest(receipts=signed)
+        send = partial(calls.stub("a", Role.PARTY).Reconcile, iter([request]))
+        assert refusal(send) == "message.too_large"
+        assert calls.register("a").reconcile
+
+
+def test_the_largest_manifests_are_listed(federation: Federation) -> None:
+    groups = [group(f"{number:032d}") for number in range(1000)]
+    with federation.guardian() as calls:
+        for site in PARTIES:
+            calls.register(site, groups=groups, training="x" * 200, abstains=range(65_536))
+        found = list(calls.admin.ListParties(admin_pb2.ListPartiesRequest()))
+    assert [len(info.groups) for info in found] == [1000] * len(PARTIES)

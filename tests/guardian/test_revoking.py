@@ -10,9 +10,10 @@ from typing import Any
 
 import grpc
 import pytest
+from structlog.testing import capture_logs
 
 from common.clock import ManualClock, SystemClock
-from common.errors import OstrakaError
+from common.errors import ErrorCode, OstrakaError
 from common.identity import CertificateAuthority, Role
 from common.identity.crl import CRL
 from common.mechanism import Confident
@@ -22,7 +23,7 @@ from common.sharing.ring import RingArray
 from common.sharing.shares import add
 from common.sharing.shares import split as split_shares
 from guardian.ledger import LedgerReader, open_guardian_ledger, verify
-from guardian.revoking import Follower
+from guardian.revoking import Follower, following
 from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
     FEDERATION,
@@ -121,6 +122,7 @@ def test_parties_are_handed_the_list_that_they_lack(calls: Calls, federation: Fe
     assert not calls.register("a", revocations=1).revocations
 
 
+@pytest.mark.heavy
 def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     calls: Calls, federation: Federation, clock: ManualClock
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_party_cut_in_its_stream_is_left_out_and_not_charged(
     assert set(calls.states().values()) == {"active"}
 
 
+@pytest.mark.heavy
 def test_a_querying_party_cut_in_its_release_is_charged_once(calls: Calls, federation: Federation) -> None:
     session = calls.open().session_id
     calls.ticket(session, 1, 20)
@@ -211,6 +214,34 @@ def test_other_replicas_find_the_list_in_the_ledger(calls: Calls, federation: Fe
         calls.register("b")
         follower.follow()
         assert other.number == 2
+
+
+def test_a_replica_that_could_not_read_the_ledger_once_follows_again(federation: Federation) -> None:
+    class Busy:
+        """A reader that is locked out at its second look."""
+
+        def __init__(self, reader: LedgerReader) -> None:
+            self._reader = reader
+            self.looks = 0
+
+        def revocations_after(self, row: int) -> object:
+            self.looks += 1
+            if self.looks == 2:
+                raise OstrakaError(ErrorCode.LEDGER_LOCKED, "The ledger is busy; try again.")
+            if other.number:
+                took.set()
+            return self._reader.revocations_after(row)
+
+    took = threading.Event()
+    pem = federation.revoke(federation.credentials[A])
+    guardian = federation.credentials["guardian", Role.GUARDIAN]
+    other = federation.credentials["other", Role.QUERY].revocations
+    with closing(open_guardian_ledger(federation.guardian_folder, guardian, federation.clock)) as ledger:
+        busy: Any = Busy(ledger)
+        with capture_logs() as logs, following(busy, other, interval_s=0.001):
+            ledger.apply_revocations(pem.decode(), number=1, revoked=2, reason="a test")
+            assert took.wait(DEADLINE_S)
+    assert {"event": "guardian.revocations_not_read", "code": "ledger.locked", "log_level": "warning"} in logs
 
 
 def test_an_older_list_that_another_replica_took_last_hides_no_newer_one(

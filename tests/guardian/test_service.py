@@ -1,7 +1,6 @@
 """The guardian over real mTLS gRPC: sessions, freezes, releases, restarts, budgets."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,7 @@ from tests.guardian.federation import (
 )
 
 
-@pytest.fixture
-def federation(tmp_path: Path) -> Federation:
-    return Federation(tmp_path)
-
-
-@pytest.fixture
-def guardian(federation: Federation) -> Iterator[Calls]:
-    with federation.guardian() as calls:
-        calls.prepare_all()
-        yield calls
-
-
+@pytest.mark.heavy
 def test_a_batch_is_labelled_and_charged_once(guardian: Calls, federation: Federation) -> None:
     session = guardian.open().session_id
     ticket = guardian.ticket(session, 1, 20)
@@ -61,6 +49,7 @@ def test_a_batch_is_labelled_and_charged_once(guardian: Calls, federation: Feder
     assert head.sequence > 0
 
 
+@pytest.mark.heavy
 def test_unanswered_queries_cost_the_check_alone(guardian: Calls) -> None:
     session = guardian.open().session_id
     guardian.ticket(session, 1, 20)
@@ -87,6 +76,7 @@ def test_an_altered_release_is_refused(guardian: Calls) -> None:
     assert refusal(lambda: guardian.release(session, 1, total)) == "batch.altered"
 
 
+@pytest.mark.heavy
 def test_concurrent_duplicates_draw_noise_once(federation: Federation) -> None:
     draws = []
 
@@ -133,6 +123,7 @@ def test_half_ring_offset_leaves_the_argmax_to_the_noise(federation: Federation)
     assert 40 < wins < 160
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("offset", "low", "high"), [(2**63, 200, 200), (-15 << 16, 40, 160)])
 def test_offsets_cannot_make_one_vote_decide_the_check(
     federation: Federation, offset: int, low: int, high: int
@@ -160,6 +151,7 @@ def test_a_random_sum_is_answered_and_charged_the_worst_case(tmp_path: Path) -> 
         assert unit["epsilon_data_dependent"] == pytest.approx(unit["epsilon_worst_case"], rel=1e-9)
 
 
+@pytest.mark.heavy
 def test_a_restart_kills_open_batches_and_voids_their_reservations(federation: Federation) -> None:
     with federation.guardian() as guardian:
         guardian.prepare_all()
@@ -175,7 +167,7 @@ def test_a_restart_kills_open_batches_and_voids_their_reservations(federation: F
         assert refusal(lambda: guardian.release(session, 2, unsent)) == "batch.dead"
         assert not guardian.settle(session, 2).released
         assert guardian.spent() == spent
-        (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+        (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a"))
         assert budget.epsilon_reserved == 0
         guardian.ticket(session, 3, 20)
         assert len(guardian.release(session, 3, guardian.vote(session, 3, unanimous(20)))) == 20
@@ -191,7 +183,7 @@ def test_a_second_guardian_leaves_the_first_alone(guardian: Calls, federation: F
 
 
 def test_budgets_of_another_enforcement_are_refused(tmp_path: Path) -> None:
-    federation = Federation(tmp_path)
+    federation = Federation(tmp_path, votes_may_tell=True)
     with federation.guardian() as guardian:
         guardian.prepare_all()
     site = federation.guardian_folder / "site.toml"
@@ -254,6 +246,7 @@ def test_a_budget_too_small_is_refused_whole_and_says_what_fits(federation: Fede
         guardian.ticket(session, 2, 1)
 
 
+@pytest.mark.heavy
 def test_data_dependent_exhaustion_only_ends_the_session(tmp_path: Path) -> None:
     policy = 'enforce = "data_dependent"\nbound = "theorem6"\nmin_sigma = 0.5\n'
     with Federation(tmp_path, policy=policy).guardian() as guardian:
@@ -268,22 +261,25 @@ def test_data_dependent_exhaustion_only_ends_the_session(tmp_path: Path) -> None
         assert guardian.spent() == 0
 
 
-def test_a_stop_uses_the_budget_up(tmp_path: Path) -> None:
+def test_a_used_up_budget_ends_later_sessions_before_anyone_votes(tmp_path: Path) -> None:
     """Otherwise shifted sums could be tried in new sessions, free of charge, until one fits."""
     policy = 'enforce = "data_dependent"\nbound = "theorem6"\nmin_sigma = 0.5\n'
     with Federation(tmp_path, policy=policy).guardian() as guardian:
-        guardian.prepare_all(epsilon=2.0)
+        for site in PARTIES:
+            guardian.register(site)
+            guardian.budget(site, 2.0 if site == "a" else 1000.0)
         session = guardian.open().session_id
         guardian.ticket(session, 1, 20)
         split = unanimous(20)
         split[:, :, 3] = 9
         total = guardian.vote(session, 1, split)
         assert refusal(lambda: guardian.release(session, 1, total)) == "session.ended"
-        asked = plan(nonce=b"m" * 16, mechanism=GnMax(sigma=40.0))
-        again = guardian.open(asked).session_id
-        guardian.ticket(again, 1, 1)
-        cheap = guardian.vote(again, 1, unanimous(1))
-        assert refusal(lambda: guardian.release(again, 1, cheap)) == "session.ended"
+        quiet = plan(nonce=b"m" * 16, mechanism=GnMax(sigma=40.0))
+        again = guardian.open(quiet).session_id
+        without = guardian.ticket(again, 1, 1, unavailable=["a"])
+        assert [schedule.participant.site for schedule in without.schedule] == ["b", "c"]
+        assert refusal(lambda: guardian.ticket(again, 2, 1)) == "session.ended"
+        assert refusal(lambda: guardian.ticket(again, 3, 1, unavailable=["a"])) == "session.ended"
 
 
 def test_a_new_manifest_needs_a_new_session(guardian: Calls) -> None:
@@ -304,7 +300,7 @@ def test_a_record_charge_debits_the_label_budget(guardian: Calls) -> None:
     session = guardian.open().session_id
     guardian.ticket(session, 1, 20)
     guardian.release(session, 1, guardian.vote(session, 1, unanimous(20)))
-    budgets = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+    budgets = list(guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")))
     assert {b.adjacency for b in budgets if b.epsilon_worst_case > 0} == {"label", "record"}
 
 
@@ -315,7 +311,7 @@ def test_what_is_held_back_is_returned_when_the_grant_runs_out(tmp_path: Path) -
         guardian.ticket(guardian.open().session_id, 1, 20)
         clock.advance(86_400 + 61)
         guardian.open(plan(nonce=b"m" * 16))
-        (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")).budgets
+        (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a"))
         assert budget.epsilon_reserved == 0
 
 
@@ -332,6 +328,7 @@ def test_only_added_parties_take_part(tmp_path: Path) -> None:
         assert guardian.open(plan(parties=("a", "b"))).session_id
 
 
+@pytest.mark.heavy
 def test_a_ledger_locked_at_release_keeps_the_draw(guardian: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     """The retry gets what was drawn before; another sum is refused although nothing was stored."""
     session = guardian.open(plan(mechanism=GnMax(sigma=1000.0))).session_id
@@ -376,7 +373,7 @@ def test_a_plan_without_a_budget_is_refused(federation: Federation) -> None:
 
 def test_malformed_plan_bytes(guardian: Calls) -> None:
     request = guardian_pb2.OpenSessionRequest(plan=b"\xff\xff")
-    assert refusal(lambda: guardian.query.OpenSession(request)) == "plan.invalid"
+    assert refusal(lambda: guardian.query.OpenSession(request), "its bytes are") == "plan.invalid"
 
 
 def test_batches_within_plan_and_ticket(guardian: Calls) -> None:
@@ -407,7 +404,7 @@ def test_a_closed_session_asks_nothing_more(guardian: Calls) -> None:
     session = guardian.open().session_id
     guardian.query.CloseSession(guardian_pb2.CloseSessionRequest(session_id=session))
     assert refusal(lambda: guardian.ticket(session, 1, 1)) == "session.closed"
-    (summary,) = guardian.admin.ListSessions(admin_pb2.ListSessionsRequest()).sessions
+    (summary,) = guardian.admin.ListSessions(admin_pb2.ListSessionsRequest())
     assert (summary.session_id, summary.state) == (session, "closed")
 
 
@@ -436,6 +433,9 @@ def test_an_expired_grant_asks_nothing_more(tmp_path: Path) -> None:
         {"groups": [group("low", records=9)], "mixed": True},
         {"max_votes_per_person": 0},
         {"task_digest": b"short"},
+        {"training": "\x1b]0;title\x07"},
+        {"head": "linear\n"},
+        {"encoder": "x:y", "encoder_sha256": bytes(31)},
     ],
 )
 def test_refused_manifests(guardian: Calls, changes: dict[str, Any]) -> None:

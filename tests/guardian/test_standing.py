@@ -27,6 +27,7 @@ def standing(guardian: Calls, site: str, role: Role) -> guardian_pb2.StandingRep
     return guardian.stub(site, role).Standing(guardian_pb2.StandingRequest())
 
 
+@pytest.mark.heavy
 def test_a_querying_party_sees_its_own_sessions_the_newest_first(guardian: Calls) -> None:
     first = label(guardian)
     second = guardian.open(plan(nonce=b"m" * 16)).session_id
@@ -39,6 +40,7 @@ def test_a_querying_party_sees_its_own_sessions_the_newest_first(guardian: Calls
     assert not standing(guardian, "other", Role.QUERY).sessions
 
 
+@pytest.mark.heavy
 def test_the_daily_limit_is_told_where_there_is_one(guardian: Calls) -> None:
     assert not standing(guardian, "q", Role.QUERY).HasField("queries_left")
     enforce = budget(guardian).enforce
@@ -49,6 +51,7 @@ def test_the_daily_limit_is_told_where_there_is_one(guardian: Calls) -> None:
     assert not standing(guardian, "a", Role.PARTY).HasField("queries_left")
 
 
+@pytest.mark.heavy
 def test_a_party_sees_its_own_units_in_whole_steps_of_its_budget(guardian: Calls) -> None:
     label(guardian)
     told, kept = standing(guardian, "a", Role.PARTY), budget(guardian, "a")

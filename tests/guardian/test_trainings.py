@@ -14,12 +14,11 @@ from common.clock import ManualClock, SystemClock
 from common.errors import ErrorCode
 from common.identity import Role
 from common.mechanism import DpTtac
-from common.mechanism.message import mechanism_message
 from common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon, worst_case
 from common.rpc import call_error
 from guardian.admin.upkeep import back_up, restore
 from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
-from tests.guardian.federation import PARTIES, Federation, group, plan, refusal
+from tests.guardian.federation import PARTIES, Federation, group, plan, receipt, refusal
 from tests.guardian.training import (
     ALLOWING,
     BY_PARTY,
@@ -69,6 +68,7 @@ def cost_of(lead: Lead, mechanism: DpTtac, rounds: int, *, votes: int = 1) -> fl
     return epsilon(worst.reservation(rounds, 1) * AMOUNT_UNIT, budget.order, budget.delta)
 
 
+@pytest.mark.heavy
 def test_a_sum_without_noise_is_exact_costs_nothing_and_is_marked(open_lead: Lead) -> None:
     session, sent = open_lead.begin(training(TTAC)), updates()
     released = open_lead.round(session, 1, sent)
@@ -125,6 +125,7 @@ def test_every_bound_and_enforcement_charges_the_same(tmp_path: Path, bound: str
         assert lead.spent() == cost_of(lead, DP, 1)
 
 
+@pytest.mark.heavy
 def test_a_budget_pays_for_the_rounds_that_were_planned_and_for_none_more(tmp_path: Path) -> None:
     with leading(Federation(tmp_path)) as lead:
         lead.join_all("dp-ttac", epsilon=1.0)
@@ -164,6 +165,7 @@ def test_a_party_learns_no_balance_of_others_from_what_a_training_would_cost(lea
     assert [party.group for party in after] == ["all", "y", "all"]
 
 
+@pytest.mark.heavy
 def test_a_party_that_cannot_be_reached_is_left_out_and_pays_nothing(lead: Lead) -> None:
     session, sent = lead.begin(training()), updates(2)
     ticket = lead.ticket(session, 1, 1, unavailable=["c"])
@@ -189,6 +191,7 @@ def test_a_party_that_drops_out_of_a_round_is_not_in_its_sum(tmp_path: Path) -> 
         np.testing.assert_array_equal(released, sent[:2].sum(axis=0))
 
 
+@pytest.mark.heavy
 def test_a_round_without_its_quorum_is_dead_and_free_and_the_next_one_goes_on(tmp_path: Path) -> None:
     clock, sent = ManualClock(SystemClock().now()), updates()
     with leading(Federation(tmp_path, clock)) as lead:
@@ -205,6 +208,7 @@ def test_a_round_without_its_quorum_is_dead_and_free_and_the_next_one_goes_on(tm
         assert len(lead.round(session, 3, sent)) == D
 
 
+@pytest.mark.heavy
 def test_a_restart_gives_the_same_bytes_again_and_charges_nothing(tmp_path: Path) -> None:
     federation, sent = Federation(tmp_path), updates()
     with leading(federation) as lead:
@@ -236,6 +240,7 @@ def test_a_large_sum_travels_in_chunks(tmp_path: Path) -> None:
         assert [len(chunk.data) for chunk in lead.query.ReleasedUpdate(request)] == [2**20, 24]
 
 
+@pytest.mark.heavy
 def test_any_sum_is_released_like_an_honest_one(lead: Lead) -> None:
     session = lead.begin(training())
     lead.ticket(session, 1, 1)
@@ -259,6 +264,7 @@ def test_only_a_party_of_the_training_leads_it(lead: Lead) -> None:
     assert asked("a", Role.PARTY, training(parties=("b", "c"))) == "policy.refused"
 
 
+@pytest.mark.heavy
 def test_only_the_lead_goes_on_with_its_training(lead: Lead) -> None:
     session = lead.begin(training())
     lead.round(session, 1, updates())
@@ -346,6 +352,7 @@ def test_a_party_takes_part_with_all_its_records_or_not_at_all(lead: Lead) -> No
     assert [schedule.participant.site for schedule in ticket.schedule] == ["a", "c"]
 
 
+@pytest.mark.heavy
 def test_what_a_restored_ledger_forgot_of_a_training_is_charged_from_receipts(tmp_path: Path) -> None:
     federation, backup = Federation(tmp_path), tmp_path / "backup.db"
     with leading(federation) as lead:
@@ -358,20 +365,11 @@ def test_what_a_restored_ledger_forgot_of_a_training_is_charged_from_receipts(tm
     restore(federation.guardian_folder, backup)
     with leading(federation) as lead:
         assert lead.spent() == 0
-        receipt = common_pb2.Receipt(
-            session_id=session,
-            batch_id=1,
-            group="all",
-            mechanism=mechanism_message(DP),
-            classes=4,
-            adjacency="record",
-            queries=1,
-            sensitivity=1.0,
-        )
-        assert lead.reconcile("a", [receipt]).charged == 1
+        assert lead.reconcile("a", [receipt(DP, session_id=session)]).charged == 1
         assert lead.spent() == spent
 
 
+@pytest.mark.heavy
 def test_moved_records_take_over_what_a_training_cost(lead: Lead) -> None:
     """A record may move from one group of its party to another, which then owes what it spent."""
     lead.round(lead.begin(training()), 1, updates())
@@ -382,6 +380,7 @@ def test_moved_records_take_over_what_a_training_cost(lead: Lead) -> None:
     assert moved.epsilon_worst_case == epsilon(cost * AMOUNT_UNIT, 4.0, moved.delta)
 
 
+@pytest.mark.heavy
 def test_a_training_has_as_many_rounds_as_were_planned(open_lead: Lead) -> None:
     session = open_lead.begin(training(TTAC))
     for batch in range(ROUNDS):

@@ -1,7 +1,7 @@
 """Noise with planted faults, which the audit must find."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from guardian.noise import OpenDpNoise
 
@@ -14,9 +14,6 @@ class Narrow(OpenDpNoise):
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return super().laplace(0.8 * scale, shape)
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        return super().largest_gaussian(0.8 * sigma, counts)
 
 
 class Shared(OpenDpNoise):

@@ -71,7 +71,6 @@ def outcomes(case: Case, sums: RingArray, noise: NoiseSource, ring: Ring) -> NDA
         ring,
         classes=case.classes,
         totals=(case.totals(len(sums)) * VOTE).astype(np.int64),
-        voters=case.teachers,
         scores=scores,
     )
     digits = answers.labels.reshape(-1, len(case.digits)) + 1

@@ -49,7 +49,6 @@ def labels(sums: RingArray, mechanism: AnyMechanism, ring: Ring) -> NDArray[np.i
         ring,
         classes=classes,
         totals=np.full(len(sums), TEACHERS * VOTE),
-        voters=TEACHERS,
     ).labels
 
 
@@ -99,6 +98,7 @@ def obeys(
         assert max(both) <= part(worst_case(mechanism, order, classes=1)) * (1 + 1e-6)
 
 
+@pytest.mark.heavy
 @RINGS
 @ARGMAX
 def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: AnyMechanism, ring: Ring) -> None:
@@ -106,6 +106,7 @@ def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: AnyMechan
     obeys(mechanism, answer, sampled, (at_the_cliff(HERE), at_the_cliff(MOVED)))
 
 
+@pytest.mark.heavy
 @RINGS
 def test_lifting_before_the_noise_would_be_found(ring: Ring) -> None:
     def lifted_first(votes: list[int]) -> Counts:
@@ -129,6 +130,7 @@ def yes(votes: list[int]) -> Floats:
     return np.array([1 - chance, chance])
 
 
+@pytest.mark.heavy
 @RINGS
 def test_a_label_whose_difference_is_half_the_ring_is_decided_by_the_noise(ring: Ring) -> None:
     def bits(votes: list[int]) -> Counts:
@@ -138,6 +140,7 @@ def test_a_label_whose_difference_is_half_the_ring_is_decided_by_the_noise(ring:
     obeys(Binary(sigma=SIGMA), answer, (bits(HERE), bits(MOVED)), (yes(HERE), yes(MOVED)))
 
 
+@pytest.mark.heavy
 @RINGS
 def test_lifting_both_sides_of_a_label_before_their_noise_would_be_found(ring: Ring) -> None:
     def lifted_first(votes: list[int]) -> Counts:

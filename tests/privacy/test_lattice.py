@@ -133,6 +133,7 @@ FINE = 17
 """Lattice steps a vote where `exact` is tested: noise of 4 votes is 68 steps."""
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("votes", [[10, 6, 2], [8, 8, 8], [12, 0]])
 def test_exact_knows_how_far_the_lattice_moves_outcomes(votes: list[int]) -> None:
     part = argmax_part(np.array([votes], dtype=float), 4.0, 1.0, 1 / FINE)
@@ -154,6 +155,7 @@ def test_exact_knows_how_far_the_lattice_moves_the_check(largest: int, threshold
     assert max(off) <= part.error[0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("votes", [[10, 6, 2], [8, 8, 8]])
 def test_exact_holds_on_the_lattice(votes: list[int]) -> None:
     orders = [1.5, 3.0, 8.0]
@@ -176,6 +178,7 @@ def test_noise_too_narrow_for_the_lattice_is_charged_the_worst_case() -> None:
     assert gnmax_rdp([[9, 0]], 4.0, [8.0], bound="exact", lattice=0.5) == worst
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("votes", [[10, 6, 2], [8, 8, 8]])
 @pytest.mark.parametrize("move", [[-2, 2, 0], [-2, 1, 1], [1, 1, -2]])
 def test_exact_holds_on_the_lattice_for_two_votes_of_one_unit(votes: list[int], move: list[int]) -> None:

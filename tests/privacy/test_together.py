@@ -115,6 +115,7 @@ def squared(steps: NDArray[np.int64]) -> int:
     return sum(int(one) ** 2 for one in steps)
 
 
+@pytest.mark.heavy
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from(["logistic", "mlp", "square-mlp"]))
 def test_replacing_a_record_moves_a_sum_by_two_radii_for_each_teacher_that_has_it(
@@ -133,6 +134,7 @@ def test_replacing_a_record_moves_a_sum_by_two_radii_for_each_teacher_that_has_i
     assert squared(before - after) <= (2 * copies * STEPS) ** 2
 
 
+@pytest.mark.heavy
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32))
 def test_replacing_all_records_moves_what_a_party_says_by_two_radii(seed: int) -> None:
@@ -218,6 +220,7 @@ def evidence(of: DpTtac, noise: NoiseSource, samples: int, radii: float = 2.0) -
     return likely, least_epsilon((counts[0], counts[1]), laws, DELTA)
 
 
+@pytest.mark.heavy
 def test_samples_of_the_release_are_as_calculated_and_leave_room_for_the_promise() -> None:
     of = mechanism(model="logistic", sigma=1.0)
     likely, least = evidence(of, OpenDpNoise(), 4_000)
@@ -225,11 +228,13 @@ def test_samples_of_the_release_are_as_calculated_and_leave_room_for_the_promise
     assert 1.0 < least <= promised(of)
 
 
+@pytest.mark.heavy
 def test_noise_a_fifth_too_small_is_found() -> None:
     likely, _ = evidence(mechanism(model="logistic", sigma=1.0), Narrow(), 4_000)
     assert likely < P
 
 
+@pytest.mark.heavy
 def test_gradients_that_nobody_clips_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_gradients, "_clipped", lambda each, radius: (each * (STEPS / radius)).trunc())
     of = mechanism(model="logistic", sigma=40.0, radius=5.0)

@@ -1,41 +1,28 @@
 """An answering party as a process of its own."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from deploy.simulation.processes import Child, Job, Supervisor
+from deploy.simulation.starting import Start
 from tests.services.wire import Caller, Federation
+from tests.waiting import until
 
-SERVE = """
-import sys
-from pathlib import Path
-from services.server import serve
-serve(Path(sys.argv[1]), ready_file=Path(sys.argv[2]))
-"""
+READY_S = 120.0
 
 
 @contextmanager
-def process(made: Federation) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
+def process(made: Federation, start: Start) -> Iterator[tuple[Child, Caller]]:
     """The party as a process of its own that serves, and a querying party's channel to it."""
     ready = made.root / "ready.json"
-    command = [sys.executable, "-c", SERVE, str(made.party), str(ready)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as started:
-        try:
-            wait_for(started, "party.serving")
-            with made.calling(json.loads(ready.read_text())["address"]) as caller:
-                yield started, caller
-        finally:
-            started.kill()
+    with Supervisor(made.root / "logs", start=start) as processes:
+        words = ["party", "serve", "--site", str(made.party), "--ready-file", str(ready)]
+        child = processes.start(Job("party", words))
+        with made.calling(processes.wait_ready(child, ready, READY_S)) as caller:
+            yield child, caller
 
 
-def wait_for(started: "subprocess.Popen[str]", event: str) -> str:
+def wait_for(child: Child, event: str) -> str:
     """Returns when the process has logged `event`, with what it said until then."""
-    assert started.stdout is not None
-    said = ""
-    for line in started.stdout:
-        said += line
-        if event in line:
-            return said
-    raise AssertionError(f"{event} was not logged: {said}")
+    until(lambda: event in child.log.read_text())
+    return child.log.read_text()

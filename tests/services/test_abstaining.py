@@ -1,15 +1,18 @@
-"""A party that abstains from labels, over the wire: what it declares, and what its ballots hold."""
+"""A party that abstains from labels, and plans that chose some, over the wire: what its ballots hold."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, AnyMechanism, Binary, Tau
+from common.mechanism import L1, AnyMechanism, Binary, Powerset, Tau
+from common.sharing.ballots import ballots
+from common.sharing.label_sets import count_sets
 from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2
 from services.charges import Charge
@@ -54,12 +57,14 @@ def ask(caller: Caller, X: NDArray[np.float32], abstains: list[int]) -> Ask:
     return replace(caller.ask(X), grant=caller.grant(participants=everyone), ticket=ticket)
 
 
+@pytest.mark.heavy
 def test_the_signed_manifest_names_the_labels(clinics: Federation) -> None:
     with clinics.serving():
         manifest = common_pb2.Manifest.FromString(clinics.guardian.manifests[0].payload)
     assert list(manifest.abstains) == LEFT_OUT
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("mechanism", "power"),
     [(Binary(sigma=5.0), 0.0), (Tau(sigma=5.0, tau=1.0), 0.5), (L1(sigma=5.0, tau1=1.0), 1.0)],
@@ -82,6 +87,7 @@ def test_ballots_are_zero_there_and_their_norms_are_of_the_other_labels(
         assert journal.spent(8.0) == Charge(mechanism, 40, 5 - len(LEFT_OUT)).amount(8.0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("abstains", [[], [2], [2, 3], [1, 2, 4]], ids=str)
 def test_a_guardian_that_counts_it_otherwise_gets_no_vote(
     clinics: Federation, queries: NDArray[np.float32], abstains: list[int]
@@ -91,3 +97,40 @@ def test_a_guardian_that_counts_it_otherwise_gets_no_vote(
             caller.vote(ask(caller, queries, abstains))
         assert refused.value.code is ErrorCode.TICKET_INVALID
         caller.vote(ask(caller, queries, LEFT_OUT))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("labels", [(0, 1, 4), (3,), (0, 1, 3)], ids=str)
+@pytest.mark.parametrize(
+    "mechanism",
+    [Binary(sigma=5.0), Tau(sigma=5.0, tau=1.0), L1(sigma=5.0, tau1=1.0), Powerset(sigma=5.0)],
+    ids=lambda mechanism: mechanism.kind,
+)
+def test_ballots_are_of_the_chosen_labels_alone(
+    clinics: Federation, queries: NDArray[np.float32], mechanism: AnyMechanism, labels: tuple[int, ...]
+) -> None:
+    clinics.replan(mechanism=mechanism, labels=labels, classes=len(labels))
+    with clinics.serving() as caller:
+        found = caller.ballots(caller.vote(ask(caller, queries, LEFT_OUT)))
+    scores = Ensemble.load(clinics.party / "teachers").predict(queries)[..., list(labels)]
+    np.testing.assert_array_equal(found, ballots(scores, mechanism, len(labels)))
+    assert found.shape[1] == (count_sets(len(labels), None) if mechanism.kind == "powerset" else len(labels))
+    assert found.any()
+    voted = len(set(labels) - set(LEFT_OUT))
+    with Journal(clinics.party / "journal.db") as journal:
+        assert journal.spent(8.0) == Charge(mechanism, 40, voted).amount(8.0)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    "asked",
+    [{"labels": (0, 5), "classes": 2}, {"labels": (7,), "classes": 1}, {"classes": 3}],
+    ids=["one too large", "too large", "fewer than the task has"],
+)
+def test_labels_that_are_not_the_tasks_get_no_vote(
+    clinics: Federation, queries: NDArray[np.float32], asked: dict[str, Any]
+) -> None:
+    clinics.replan(mechanism=Binary(sigma=5.0), **asked)
+    with clinics.serving() as caller, pytest.raises(OstrakaError) as refused:
+        caller.vote(ask(caller, queries, LEFT_OUT))
+    assert refused.value.code is ErrorCode.TASK_MISMATCH

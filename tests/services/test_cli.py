@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.config import SiteConfig, write_site
 from common.datasets import Dataset, digits, from_arrays, save
 from common.errors import ErrorCode, OstrakaError
 from common.task import infer_task, write_task
 from protos.ostraka.v1 import common_pb2
 from services.cli import app
 from services.journal import Journal
+from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE, counted
 
 FEW = ("--model", "logistic_regression", "--teachers", 3)
@@ -28,20 +28,8 @@ FEW = ("--model", "logistic_regression", "--teachers", 3)
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A party's folder with a task and the records that table [training] names."""
-    folder = tmp_path / "eretria"
-    folder.mkdir()
-    write_site(
-        SiteConfig(
-            federation="attica",
-            site="eretria",
-            role="party",
-            listen="127.0.0.1:0",
-            guardian="127.0.0.1:1",
-            folder=folder,
-        )
-    )
-    with (folder / "site.toml").open("a") as file:
-        file.write('[training]\ndata = "records.npz"\nteachers = 2\nmodel = "logistic_regression"\n')
+    training = '[training]\ndata = "records.npz"\nteachers = 2\nmodel = "logistic_regression"\n'
+    folder = party_folder(tmp_path / "eretria", training)
     records = digits().take(slice(0, 200))
     save(records, folder / "records.npz")
     write_task(infer_task(records, "digits"), folder / "task.toml")
@@ -102,6 +90,7 @@ def test_options_come_before_site_toml(site: Path, tmp_path: Path) -> None:
     assert (trained["teachers"], trained["model"], trained["seed"]) == (5, "mlp", 4)
 
 
+@pytest.mark.heavy
 def test_a_training_that_was_killed_goes_on(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +139,9 @@ def test_check_before_and_after_training(site: Path) -> None:
 def test_a_head_is_trained_instead_of_the_model_of_site_toml(site: Path) -> None:
     trained = told(invoke("train", "--site", site, "--head", "linear", "--epochs", 2, "--json", "-"))
     assert (trained["model"], trained["head"]) == ("logistic", "linear")
+    assert 'add "ckks" to encodings in [policy] of site.toml' in invoke("check", "--site", site).stdout
+    with (site / "site.toml").open("a") as file:
+        file.write('\n[policy]\nencodings = ["plain", "ckks"]\n')
     assert "vote on encrypted queries too (head linear)" in invoke("check", "--site", site).stdout
 
 
@@ -211,19 +203,22 @@ def test_check_refuses_teachers_of_another_task(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    ("options", "code", "told"),
     [
-        (("--data", "nowhere.npz"), ErrorCode.DATA_MISSING),
-        (("--task", "nowhere.toml"), ErrorCode.CONFIG_INVALID),
-        (("--teachers", 201), ErrorCode.DATA_TOO_FEW),
-        (("--teachers", 1001), ErrorCode.CONFIG_INVALID),
-        (("--model", "oracle"), ErrorCode.CONFIG_INVALID),
-        (("--head", "cubic"), ErrorCode.CONFIG_INVALID),
-        (("--model", "no.such:build"), ErrorCode.MODEL_INVALID),
+        (("--data", "nowhere.npz"), ErrorCode.DATA_MISSING, "nowhere.npz"),
+        (("--task", "nowhere.toml"), ErrorCode.CONFIG_INVALID, "nowhere.toml"),
+        (("--teachers", 201), ErrorCode.DATA_TOO_FEW, "201"),
+        (("--teachers", 1001), ErrorCode.CONFIG_INVALID, "--teachers"),
+        (("--model", "oracle"), ErrorCode.CONFIG_INVALID, "--model"),
+        (("--head", "cubic"), ErrorCode.CONFIG_INVALID, "--head"),
+        (("--model", "no.such:build"), ErrorCode.MODEL_INVALID, "no.such"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(site: Path, options: tuple[object, ...], code: ErrorCode) -> None:
-    assert refused(invoke("train", "--site", site, *options)).code is code
+def test_what_cannot_be_trained_is_refused(
+    site: Path, options: tuple[object, ...], code: ErrorCode, told: str
+) -> None:
+    error = refused(invoke("train", "--site", site, *options))
+    assert (error.code, told in error.message) == (code, True)
     assert not (site / "teachers").exists()
 
 
@@ -241,6 +236,7 @@ def test_an_unknown_key_in_site_toml_is_refused(site: Path) -> None:
     assert "teecher" in error.message
 
 
+@pytest.mark.heavy
 def test_a_refusal_is_one_line_and_exit_2(site: Path) -> None:
     command = [
         sys.executable,
@@ -259,6 +255,7 @@ def test_a_refusal_is_one_line_and_exit_2(site: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.heavy
 def test_help_needs_no_heavy_library() -> None:
     code = "import sys, services.cli; print(sorted({'torch', 'sklearn', 'skops'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -276,6 +273,7 @@ def test_the_audit_head_that_was_kept_is_written(site: Path, tmp_path: Path) -> 
     assert common_pb2.AuditHead.FromString(out.read_bytes()) == head
 
 
+@pytest.mark.heavy
 def test_teachers_of_several_labels_are_trained_and_checked(site: Path) -> None:
     pixels = digits().take(slice(0, 200))
     several = from_arrays(pixels.X.reshape(-1, 8, 8), np.eye(10, dtype=int)[pixels.labels()])

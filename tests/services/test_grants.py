@@ -188,4 +188,5 @@ def test_a_plan_that_leaves_this_party_out_is_refused(attica: Federation) -> Non
 
 def test_bytes_that_are_no_plan_are_refused(attica: Federation) -> None:
     with attica.serving() as caller:
-        assert refused(caller, replace(ask(caller), plan=b"\xff")).code is ErrorCode.PLAN_INVALID
+        error = refused(caller, replace(ask(caller), plan=b"\xff"))
+    assert (error.code, "its bytes are" in error.message) == (ErrorCode.PLAN_INVALID, True)

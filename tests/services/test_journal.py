@@ -32,6 +32,7 @@ def test_a_recorded_batch_is_known_after_reopening(tmp_path: Path) -> None:
         assert not journal.holds("s", 2**64 - 1)
         journal.record("s", 2**64 - 1, [CHARGE], ASKED, 1.0)
     with Journal(path) as journal:
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
         assert journal.holds("s", 2**64 - 1)
         assert not journal.holds("t", 2**64 - 1)
         with pytest.raises(OstrakaError) as refused:

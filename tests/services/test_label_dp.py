@@ -64,8 +64,8 @@ def told(caller: Caller, X: NDArray[np.float32], clusters: tuple[int, ...], coun
 
 
 @contextmanager
-def refused(code: ErrorCode) -> Iterator[None]:
-    with pytest.raises(OstrakaError) as caught:
+def refused(code: ErrorCode, told: str | None = None) -> Iterator[None]:
+    with pytest.raises(OstrakaError, match=told) as caught:
         yield
     assert caught.value.code is code
 
@@ -120,6 +120,15 @@ def test_labels_of_one_person_cost_as_often_as_it_has_records(attica: Federation
     assert spent(attica, 8.0) == amount(3 * randomized_rdp(2.0, 10, 8.0))
 
 
+def test_a_grant_that_counts_fewer_records_of_a_person_is_refused(attica: Federation) -> None:
+    attica.set_table("party", max_votes_per_person=3)
+    data = drawing(attica, RandRes(epsilon=2.0), 10)
+    with attica.serving() as caller, pytest.raises(OstrakaError) as refused:
+        caller.vote(caller.ask(attica.task.prepare(data.X[:10])))
+    assert refused.value.code is ErrorCode.TICKET_INVALID
+    assert "counts 1 votes a person and this party 3" in refused.value.message
+
+
 def test_the_same_batch_again_gets_the_same_draws_and_another_gets_its_own(attica: Federation) -> None:
     data = drawing(attica, RandRes(epsilon=0.5), 500)
     X = attica.task.prepare(data.X[:500])
@@ -164,7 +173,7 @@ def test_records_whose_features_are_secret_are_not_counted_where_labels_alone_ar
 
 def test_a_policy_that_names_draws_without_allowing_them_is_refused(attica: Federation) -> None:
     attica.set_policy(mechanisms=["rand_res"])
-    with refused(ErrorCode.CONFIG_INVALID), attica.serving():
+    with refused(ErrorCode.CONFIG_INVALID, "randomized_labels = true"), attica.serving():
         pass
 
 
@@ -205,13 +214,13 @@ def test_records_are_told_only_where_labels_alone_are_charged(attica: Federation
     """Another record could move all that are like it to other clusters."""
     data = known(attica, CLUSTERS, 3, label_counts="label")
     attica.replan(adjacency="record")
-    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID):
+    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID, "with adjacency label"):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))
 
 
 def test_other_mechanisms_are_told_no_clusters(attica: Federation) -> None:
     data = drawing(attica, CERTAIN, 3)
-    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID):
+    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID, "Only noise_cluster"):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))
 
 
@@ -228,6 +237,7 @@ def test_no_more_records_are_told_than_are_taken(
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=12)
 
 
+@pytest.mark.heavy
 @given(records=ROWS, members=ROWS, place=st.integers(0, 11), label=st.integers(0, 3))
 def test_one_label_moves_one_count_of_one_cluster(
     records: list[tuple[int, int]], members: list[tuple[int, int]], place: int, label: int
@@ -269,7 +279,7 @@ def test_teachers_of_shared_features_vote_where_labels_are_charged(attica: Feder
     X = attica.task.prepare(digits().X[:4])
     with attica.serving() as caller:
         everyone = [sharing(participant(site)) for site in attica.plan.parties]
-        with refused(ErrorCode.PLAN_INVALID):
+        with refused(ErrorCode.PLAN_INVALID, "that all sites know"):
             caller.vote(voted(caller, X, everyone))
         attica.replan(adjacency="label")
         with refused(ErrorCode.TICKET_INVALID):
@@ -282,7 +292,7 @@ def test_teachers_of_shared_features_vote_where_labels_are_charged(attica: Feder
 def test_teachers_of_whole_records_do_not_vote_where_labels_are_charged(attica: Federation) -> None:
     attica.replan(adjacency="label", mechanism=GnMax(sigma=40.0))
     X = attica.task.prepare(digits().X[:4])
-    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID):
+    with attica.serving() as caller, refused(ErrorCode.PLAN_INVALID, "its own records"):
         caller.vote(caller.ask(X))
     assert not charges(attica)
 

@@ -94,6 +94,7 @@ def weighed(federation: Federation, X: NDArray[np.float32], weights: Iterable[fl
     return total
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("check", [None, CHECK])
 def test_a_binary_ballot_counts_positives(
     clinics: Federation, asked: NDArray[np.float32], check: Check | None
@@ -106,6 +107,7 @@ def test_a_binary_ballot_counts_positives(
     assert spent(clinics, 8.0) == Charge(clinics.plan.mechanism, 40, 5).amount(8.0)
 
 
+@pytest.mark.heavy
 def test_a_clipped_ballot_is_scaled_exactly(clinics: Federation, asked: NDArray[np.float32]) -> None:
     clinics.replan(mechanism=Tau(sigma=5.0, tau=1.3, check=CHECK))
     weights = [1, 1, *(1.3 / np.sqrt(count) for count in range(2, 6))]
@@ -114,12 +116,14 @@ def test_a_clipped_ballot_is_scaled_exactly(clinics: Federation, asked: NDArray[
     assert (expected != np.trunc(expected)).any()
 
 
+@pytest.mark.heavy
 def test_an_l1_ballot_is_scaled_exactly(clinics: Federation, asked: NDArray[np.float32]) -> None:
     clinics.replan(mechanism=L1(sigma=5.0, tau1=1.7))
     expected = weighed(clinics, asked, [1, 1, *(1.7 / count for count in range(2, 6))])
     assert np.array_equal(ballots(clinics, asked), expected)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [None, 2])
 def test_a_powerset_ballot_counts_label_sets(
     clinics: Federation, asked: NDArray[np.float32], most: int | None
@@ -141,6 +145,7 @@ def test_a_plan_of_label_sets_is_refused_for_single_labels(attica: Federation) -
         assert refusal(caller, attica.task.prepare(digits().X[:3])).code is ErrorCode.TASK_MISMATCH
 
 
+@pytest.mark.heavy
 def test_a_plan_of_single_labels_is_refused_for_label_sets(
     clinics: Federation, asked: NDArray[np.float32]
 ) -> None:
@@ -236,11 +241,13 @@ def test_counting_needs_the_records_that_were_registered(attica: Federation) -> 
     assert "1797" in error.message
 
 
+@pytest.mark.heavy
 def test_label_sets_are_not_counted_by_cluster(clinics: Federation) -> None:
     clinics.set_policy(label_counts="record")
     clinics.set_table("training", data="records.npz")
     save(symptoms(150), clinics.party / "records.npz")
-    assert start_failure(clinics).code is ErrorCode.CONFIG_INVALID
+    error = start_failure(clinics)
+    assert (error.code, "label_counts" in error.message) == (ErrorCode.CONFIG_INVALID, True)
 
 
 def test_only_the_mechanisms_of_the_policy_are_answered(attica: Federation) -> None:

@@ -45,6 +45,9 @@ class Failing:
 
 
 class Gone:
+    def record_evaluation(self, session_id: str, batch_id: int) -> None:
+        raise ConnectionError
+
     def submit(self, share: Share) -> None:
         raise ConnectionError
 

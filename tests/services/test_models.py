@@ -44,6 +44,7 @@ def asked(made: Federation) -> NDArray[np.float32]:
     return made.task.prepare(digits().X[:FIRST])
 
 
+@pytest.mark.heavy
 def test_exported_models_are_taken_and_vote_and_one_without_numbers_votes_for_the_fixed_class(
     attica: Federation,
 ) -> None:
@@ -64,6 +65,7 @@ def test_exported_models_are_taken_and_vote_and_one_without_numbers_votes_for_th
         assert np.array_equal(caller.ballots(caller.vote(caller.ask(X))), single_label(votes, 10))
 
 
+@pytest.mark.heavy
 def test_ballots_count_each_teachers_yes_from_its_thresholds_on(clinics: Federation) -> None:
     folder, records = clinics.party / "teachers", symptoms(150)
     config = TrainingConfig(teachers=TEACHERS, model="random_forest", thresholds="per_label")

@@ -104,6 +104,6 @@ def test_as_many_bytes_are_drawn_whatever_the_labels() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-19, float("nan")])
 def test_an_epsilon_that_draws_no_label_is_refused(epsilon: float) -> None:
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="epsilon") as refused:
         randomize(np.zeros(3, dtype=np.int64), 10, epsilon)
     assert refused.value.code is ErrorCode.PLAN_INVALID

@@ -1,8 +1,5 @@
 """Revocation lists reach a party with its registrations, and count from then on."""
 
-import threading
-from collections.abc import Callable
-
 import pytest
 
 from common.clock import SystemClock
@@ -12,6 +9,7 @@ from common.identity import CertificateAuthority, Credentials
 from common.identity.crl import CRL
 from services.server import running
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, yesterday
+from tests.waiting import until
 
 AGAIN_S = 0.05
 DEADLINE_S = 60.0
@@ -30,15 +28,6 @@ def refused(caller: Caller) -> ErrorCode:
     with pytest.raises(OstrakaError) as refusal:
         caller.vote(one_query(caller))
     return refusal.value.code
-
-
-def until(condition: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    for _ in range(int(DEADLINE_S / AGAIN_S)):
-        if condition():
-            return
-        pause.wait(AGAIN_S)
-    pytest.fail("the condition never held")
 
 
 def test_a_revoked_querying_party_gets_no_vote(attica: Federation) -> None:

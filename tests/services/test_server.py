@@ -1,4 +1,3 @@
-import signal
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from common.identity import Role, verify_signed
 from common.protocol import MANIFEST_CONTEXT
 from common.rpc import call_error
 from common.task import infer_task, write_task
+from deploy.simulation.starting import Start
 from protos.ostraka.v1 import common_pb2
 from services.journal import Journal
 from tests.services.process import process
@@ -135,7 +135,13 @@ def test_a_port_that_is_taken_is_named(attica: Federation) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["[policy]\nminimum = 3", "[policy]\nepsilon_cap = 1.0", "[party]\nmax_votes_per_person = 0"]
+    "table",
+    [
+        "[policy]\nminimum = 3",
+        "[policy]\nencodings = []",
+        "[policy]\nepsilon_cap = 1.0",
+        "[party]\nmax_votes_per_person = 0",
+    ],
 )
 def test_a_key_that_is_off_is_named(attica: Federation, table: str) -> None:
     with (attica.party / "site.toml").open("a") as file:
@@ -145,20 +151,24 @@ def test_a_key_that_is_off_is_named(attica: Federation, table: str) -> None:
     assert table[1 : table.index("]")] in error.message
 
 
-def test_the_process_says_where_it_serves_and_drains_when_told_to_stop(attica: Federation) -> None:
-    with process(attica) as (started, caller):
+@pytest.mark.heavy
+def test_the_process_says_where_it_serves_and_drains_when_told_to_stop(
+    attica: Federation, start: Start
+) -> None:
+    with process(attica, start) as (child, caller):
         caller.vote(two_queries(caller))
-        started.send_signal(signal.SIGTERM)
-        assert started.wait(30) == 0
+        child.process.terminate()
+        assert child.process.wait(30) == 0
     with Journal(attica.party / "journal.db") as journal:
         assert journal.holds("session", 1)
 
 
-def test_a_party_that_was_killed_refuses_what_it_answered(attica: Federation) -> None:
-    with process(attica) as (started, caller):
+@pytest.mark.heavy
+def test_a_party_that_was_killed_refuses_what_it_answered(attica: Federation, start: Start) -> None:
+    with process(attica, start) as (child, caller):
         caller.vote(two_queries(caller))
-        started.kill()
-        started.wait(30)
+        child.process.kill()
+        child.process.wait(30)
     with attica.serving() as caller, pytest.raises(OstrakaError) as refused:
         caller.vote(two_queries(caller))
     assert refused.value.code is ErrorCode.BATCH_RESTARTED

@@ -7,31 +7,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.config import SiteConfig, write_site
 from common.datasets import digits, save
 from common.errors import ErrorCode, OstrakaError
 from common.task import infer_task, write_task
 from services.cli import app
+from tests.services.folders import party_folder
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A party's folder with its records, and those whose features all sites know."""
-    folder = tmp_path / "eretria"
-    folder.mkdir()
-    write_site(
-        SiteConfig(
-            federation="attica",
-            site="eretria",
-            role="party",
-            listen="127.0.0.1:0",
-            guardian="127.0.0.1:1",
-            folder=folder,
-        )
-    )
-    with (folder / "site.toml").open("a") as file:
-        file.write('[training]\ndata = "records.npz"\nshared_features = "features.npz"\n')
-        file.write('teachers = 2\nmodel = "mlp"\nepochs = 3\n')
+    training = '[training]\ndata = "records.npz"\nshared_features = "features.npz"\n'
+    folder = party_folder(tmp_path / "eretria", training + 'teachers = 2\nmodel = "mlp"\nepochs = 3\n')
     records = digits().take(slice(0, 400))
     save(records.take(slice(0, 60)), folder / "records.npz")
     save(replace(records, y=None), folder / "features.npz")
@@ -55,7 +42,7 @@ def test_teachers_learn_from_them(site: Path) -> None:
 
 @pytest.mark.parametrize("options", [("--on", "ray"), ("--training", "ttac"), ("--model", "file:exported")])
 def test_only_teachers_trained_alone_and_here_do(site: Path, options: tuple[str, str]) -> None:
-    _refused(train(site, *options), ErrorCode.CONFIG_INVALID)
+    _refused(train(site, *options), ErrorCode.CONFIG_INVALID, "shared_features")
 
 
 def test_a_missing_file_is_told(site: Path) -> None:
@@ -63,6 +50,6 @@ def test_a_missing_file_is_told(site: Path) -> None:
     _refused(train(site), ErrorCode.DATA_MISSING)
 
 
-def _refused(result: Result, code: ErrorCode) -> None:
+def _refused(result: Result, code: ErrorCode, told: str = "") -> None:
     assert isinstance(result.exception, OstrakaError)
-    assert result.exception.code is code
+    assert (result.exception.code, told in result.exception.message) == (code, True)

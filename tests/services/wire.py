@@ -36,6 +36,7 @@ ANYWHERE = "127.0.0.1:0"
 GUARDIAN_ROLES = {
     "/ostraka.v1.Guardian/Register": frozenset({Role.PARTY}),
     "/ostraka.v1.Guardian/Reconcile": frozenset({Role.PARTY}),
+    "/ostraka.v1.Guardian/RecordEvaluation": frozenset({Role.PARTY}),
     "/ostraka.v1.Guardian/SubmitBallots": frozenset({Role.PARTY}),
 }
 
@@ -56,7 +57,10 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.refuses_receipts: OstrakaError | None = None
         self.epoch = self.reconciled_epoch = 0
         self.refusal: OstrakaError | None = None
+        self.evaluated: list[tuple[str, int, str]] = []
+        self.refuses_evaluations: OstrakaError | None = None
         self.on_share: Callable[[], object] = lambda: None
+        self.alter_head: Callable[[common_pb2.AuditHead], object] = lambda _: None
         self.sequence = 0
         self.ring_bits = 64
         self.address = ANYWHERE
@@ -114,6 +118,14 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.on_receipts()
         return guardian_pb2.ReconcileReply(audit_head=self._head(), epoch=self.epoch)
 
+    def RecordEvaluation(  # noqa: N802
+        self, request: guardian_pb2.RecordEvaluationRequest, context: grpc.ServicerContext
+    ) -> guardian_pb2.RecordEvaluationReply:
+        if self.refuses_evaluations is not None:
+            raise self.refuses_evaluations
+        self.evaluated.append((request.session_id, request.batch_id, peer_identity(context).site))
+        return guardian_pb2.RecordEvaluationReply(audit_head=self._head())
+
     def SubmitBallots(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
@@ -131,7 +143,9 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
         self.sequence += 1
         digest = hashlib.sha256(str(self.sequence).encode()).digest()
         signed = self.signer.sign(AUDIT_CONTEXT, self.sequence.to_bytes(8, "big") + digest)
-        return common_pb2.AuditHead(sequence=self.sequence, hash=digest, signed=signed)
+        head = common_pb2.AuditHead(sequence=self.sequence, hash=digest, signed=signed)
+        self.alter_head(head)
+        return head
 
 
 class Stop(threading.Event):
@@ -162,6 +176,7 @@ class Federation:
     plan: Plan
     stop: Stop = field(default_factory=Stop)
     insecure: bool = False
+    policy: dict[str, object] = field(default_factory=dict)
 
     @cached_property
     def ring(self) -> Ring:
@@ -191,7 +206,12 @@ class Federation:
         return self.ca.issue(Identity(federation, site, role), folder, yesterday())
 
     def set_policy(self, **values: object) -> None:
-        self.set_table("policy", **values)
+        """Say these of table [policy], and what was said before of its other keys."""
+        self.policy |= values
+        file = self.party / "site.toml"
+        before, _, table = file.read_text().partition("\n[policy]\n")
+        file.write_text(before + "".join(table.partition("\n[")[1:]))
+        self.set_table("policy", **self.policy)
 
     def set_table(self, name: str, **values: object) -> None:
         with (self.party / "site.toml").open("a") as file:

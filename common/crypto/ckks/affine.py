@@ -10,14 +10,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from common.crypto.ckks.heads import Affine
 from common.crypto.ckks.parameters import Parameters
 from common.crypto.ckks.residues import product
 from common.crypto.ckks.wire import Residues
-from common.errors import ErrorCode, OstrakaError
-
-WEIGHT_BITS = 10
-"""Weights lie within +-2^10."""
+from common.crypto.heads import WEIGHT_BITS, Affine, check_weights
 
 
 class AffineMaps:
@@ -42,15 +38,10 @@ class AffineMaps:
         self.moduli = moduli
         self.output_scale = parameters.scale * moduli[-1]
         self._bits = parameters.scale_bits + WEIGHT_BITS + 1
+        check_weights(maps)
         unit = self.output_scale / scale
         weights = scipy.sparse.vstack([layer.weights for layer in maps]).toarray()
         bias = np.concatenate([layer.bias for layer in maps])
-        if np.abs(weights).max(initial=0.0) > 2**WEIGHT_BITS or np.abs(bias).max() > 2**WEIGHT_BITS:
-            raise OstrakaError(
-                ErrorCode.PARTY_NOT_ENCRYPTED,
-                f"A weight of a head is beyond +-{2**WEIGHT_BITS}, too large for encrypted queries: scale "
-                "the features and train the teachers again.",
-            )
         self._weights = np.rint(weights * unit).astype(np.int64)
         self._bias = [round(value * unit) * round(scale) for value in bias.tolist()]
 

@@ -1,43 +1,29 @@
 """The answering party's side of encrypted inference: heads evaluated on ciphertexts, and masked."""
 
+import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import tenseal.sealapi as sealapi
-from numpy.typing import NDArray
 
 from common.crypto.ckks.affine import AffineMaps
-from common.crypto.ckks.heads import Affine, EncryptedHead
 from common.crypto.ckks.masking import add_mask, draw_mask
-from common.crypto.ckks.parameters import Parameters
+from common.crypto.ckks.parameters import LAYERS, Parameters
 from common.crypto.ckks.public import read_public
 from common.crypto.ckks.queries import EncryptedQueries
+from common.crypto.ckks.residues import UniformResidues
 from common.crypto.ckks.seal import SEAL_ERRORS, Seal
 from common.crypto.ckks.wire import Residues, pack
-from common.crypto.stream import Stream
-from common.errors import ErrorCode, OstrakaError
+from common.crypto.heads import Affine, EncryptedHead
+from common.crypto.inference import MaskedLogits, check_heads, groups
+from common.crypto.stream import SEED_BYTES, Stream
 
 _ROWS = 256
 """Values that the first layers of several heads give together at most, so that memory stays bounded."""
 
 
-@dataclass(frozen=True)
-class MaskedLogits:
-    """What leaves for one head, and what stays.
-
-    Attributes:
-        ciphertexts: `wire.logits_bytes` bytes for the querying party.
-        shares: this party's shares of the logits, (outputs, instances), modulo 2^LOGIT_BITS, in steps of
-            2^-LOGIT_FRACTION: added to what the other party decrypts they give the logits.
-    """
-
-    ciphertexts: bytes = field(repr=False)
-    shares: NDArray[np.uint64] = field(repr=False)
-
-
-class Evaluator:
+class CkksEvaluator:
     """Evaluates heads on queries encrypted under one querying party's keys."""
 
     def __init__(self, parameters: Parameters, public: bytes) -> None:
@@ -61,31 +47,47 @@ class Evaluator:
                 is too large.
             ValueError: for heads of another depth than the parameters say, or of differing inputs.
         """
-        _check(self.parameters, heads)
+        check_heads(heads, LAYERS)
         read = EncryptedQueries(self._seal, queries, heads[0].inputs)
         index = 0
-        for group in _groups(heads):
-            try:
-                firsts = self._first_layers(group, read)
-                for head in group:
-                    ciphertexts = [next(firsts) for _ in range(head.layers[0].outputs)]
-                    for layer in head.layers[1:]:
-                        ciphertexts = self._next_layer(layer, ciphertexts)
-                    yield self._masked(ciphertexts, seed, index, instances)
-                    index += 1
-            except SEAL_ERRORS as exc:
-                raise OstrakaError(
-                    ErrorCode.CRYPTO_REFUSED,
-                    "These queries cannot be evaluated: keys and ciphertexts do not belong together; encrypt "
-                    "the batch again.",
-                ) from exc
+        for group in groups(heads, _ROWS):
+            firsts = self._first_layers(group, read)
+            for head in group:
+                own, firsts = np.split(firsts, [head.layers[0].outputs])
+                yield self._masked(self._evaluated(head, own), seed, index, instances)
+                index += 1
 
-    def _first_layers(self, heads: Sequence[EncryptedHead], queries: EncryptedQueries) -> Iterator[Any]:
-        """Rescaled ciphertexts of the outputs of all heads' first layers, head by head."""
+    def _evaluated(self, head: EncryptedHead, firsts: Residues) -> list[Any]:
+        """The logits of a head of its first layer's outputs, (outputs, 2, primes, degree).
+
+        SEAL refuses results whose second half is zero. Keys that were never generated bring that about for
+        some weights and not for others, so a refusal would tell of weights: the logits mean nothing instead.
+        """
+        try:
+            ciphertexts = [self._rescaled(one, self._first_scale) for one in firsts]
+            for layer in head.layers[1:]:
+                ciphertexts = self._next_layer(layer, ciphertexts)
+        except SEAL_ERRORS:
+            return [self._nothing() for _ in range(head.outputs)]
+        return ciphertexts
+
+    def _nothing(self) -> Any:
+        """A ciphertext of nothing in particular, whose second half is uniform."""
+        seed, degree = secrets.token_bytes(SEED_BYTES), self.parameters.degree
+        moduli = enumerate(self._seal.moduli[: self.parameters.result_primes])
+        second = [UniformResidues(seed, f"prime {prime}", modulus, degree) for prime, modulus in moduli]
+        residues = np.stack([one.polynomial() for one in second])
+        return self._seal.ciphertext(np.stack([residues * np.uint64(0), residues]), self.parameters.scale)
+
+    def _first_layers(self, heads: Sequence[EncryptedHead], queries: EncryptedQueries) -> Residues:
+        """The outputs of all heads' first layers, (outputs, 2, primes, degree), at `_first_scale`."""
         maps = [head.layers[0] for head in heads]
         affine = AffineMaps(self.parameters, maps, self._seal.moduli, self.parameters.scale)
-        applied = affine.apply(queries.halves, self._zero(self.parameters.primes))
-        return (self._rescaled(residues, affine.output_scale) for residues in applied)
+        return affine.apply(queries.halves, self._zero(self.parameters.primes))
+
+    @property
+    def _first_scale(self) -> float:
+        return self.parameters.scale * self._seal.moduli[-1]
 
     def _next_layer(self, layer: Affine, ciphertexts: list[Any]) -> list[Any]:
         """Rescaled ciphertexts of an affine map of the squares."""
@@ -121,26 +123,10 @@ class Evaluator:
         packed, shares = [], []
         for ciphertext in ciphertexts:
             mask = draw_mask(self.parameters, stream)
-            masked = add_mask(self._seal, self._encryptor, ciphertext, mask)
+            try:
+                masked = add_mask(self._seal, self._encryptor, ciphertext, mask)
+            except SEAL_ERRORS:
+                masked = add_mask(self._seal, self._encryptor, self._nothing(), mask)
             packed.append(pack(self.parameters, self._seal.residues(masked)))
             shares.append(mask.share()[:instances])
         return MaskedLogits(b"".join(packed), np.stack(shares))
-
-
-def _check(parameters: Parameters, heads: Sequence[EncryptedHead]) -> None:
-    if any(len(head.layers) != parameters.layers for head in heads):
-        raise ValueError(f"these parameters are for heads of {parameters.layers} layers")
-    if len({head.inputs for head in heads}) != 1:
-        raise ValueError("heads that are evaluated together take the same features")
-
-
-def _groups(heads: Sequence[EncryptedHead]) -> Iterator[list[EncryptedHead]]:
-    """Heads in their order, as many at once as _ROWS allows, at least one."""
-    group: list[EncryptedHead] = []
-    for head in heads:
-        rows = sum(member.layers[0].outputs for member in group)
-        if group and rows + head.layers[0].outputs > _ROWS:
-            yield group
-            group = []
-        group.append(head)
-    yield group

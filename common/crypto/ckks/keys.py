@@ -9,23 +9,22 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
 from common.crypto.ckks.masking import logit_share
-from common.crypto.ckks.parameters import Parameters
+from common.crypto.ckks.parameters import SQUARES, Parameters
 from common.crypto.ckks.public import write_public
 from common.crypto.ckks.queries import second_halves
 from common.crypto.ckks.residues import UniformResidues
 from common.crypto.ckks.seal import Seal
 from common.crypto.ckks.wire import ciphertexts, logits_bytes, pack, unpack
+from common.crypto.inference import checked_queries
 from common.crypto.stream import SEED_BYTES
-from common.errors import ErrorCode, OstrakaError
-
-FEATURE_LIMIT = 2.0**20
-"""Features lie within +-2^20, so that encodings do not overflow."""
 
 
-class QueryKeys:
+class CkksKeys:
     """A key pair for one set of parameters, drawn from the operating system; the secret key never leaves."""
 
-    def __init__(self, parameters: Parameters, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
+    def __init__(
+        self, parameters: Parameters = SQUARES, random: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
         """Draw the keys (a tenth of a second). `random` gives the public seeds of ciphertexts."""
         self.parameters = parameters
         self._random = random
@@ -36,18 +35,16 @@ class QueryKeys:
         self._encryptor = sealapi.Encryptor(self._seal.context, secret)
         self._decryptor = sealapi.Decryptor(self._seal.context, secret)
 
-    def public(self) -> bytes:
-        """What answering parties need to evaluate and to encrypt zeros; the same bytes every time."""
+    def public(self, context: bytes) -> bytes:
+        """What parties need to evaluate and to encrypt zeros; the same bytes whatever the context."""
         return self._public
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
         """Fresh ciphertexts of queries (queries, features), one for each feature, `wire.queries_bytes` long.
 
-        Raises:
-            OstrakaError: `data.shape` for no queries, no features, or more queries than slots; `data.nan` for
-                a value that is not finite or beyond FEATURE_LIMIT.
+        Raises `data.shape` or `data.nan` as `checked_queries` does.
         """
-        values = self._checked(X)
+        values = checked_queries(X)
         seed = self._random(SEED_BYTES)
         uniform = second_halves(self._seal, seed)
         halves = [self._first_half(column, uniform) for column in values.T]
@@ -97,18 +94,3 @@ class QueryKeys:
         plain = sealapi.Plaintext()
         self._decryptor.decrypt(ciphertext, plain)
         return plain
-
-    def _checked(self, X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        values = np.asarray(X, dtype=np.float64)
-        if values.ndim != 2 or not 0 < len(values) <= self.parameters.slots or not values.shape[1]:
-            raise OstrakaError(
-                ErrorCode.DATA_SHAPE,
-                f"Encrypted queries are a matrix of 1 to {self.parameters.slots} rows, not of shape "
-                f"{np.shape(X)}: choose a smaller batch size.",
-            )
-        if not (np.abs(values) <= FEATURE_LIMIT).all():
-            raise OstrakaError(
-                ErrorCode.DATA_NAN,
-                f"Encrypted features are finite and within +-{FEATURE_LIMIT:.0f}: scale them first.",
-            )
-        return values

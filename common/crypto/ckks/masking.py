@@ -31,8 +31,9 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
 from common.crypto.ckks.embedding import slots_of
-from common.crypto.ckks.parameters import LOGIT_BITS, LOGIT_FRACTION, Parameters
+from common.crypto.ckks.parameters import Parameters
 from common.crypto.ckks.seal import Seal
+from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 from common.crypto.stream import Stream
 
 _UNIFORMS = 3

@@ -1,4 +1,4 @@
-"""Public keys as they travel: digest of the parameters, length of the key, the key, and its helper if any."""
+"""Public keys as they travel: digest of the parameters, length of the key, the key, that of squares."""
 
 from typing import Any
 
@@ -14,19 +14,17 @@ _SQUARE = 2
 
 
 def write_public(seal: Seal, generator: Any) -> bytes:
-    """A fresh public key, and a relinearization key where heads square; `most_public_bytes` at most."""
-    key = sealapi.PublicKey()
+    """A fresh public key and relinearization key; `most_public_bytes` at most."""
+    key, relinearization = sealapi.PublicKey(), sealapi.RelinKeys()
     generator.create_public_key(key)
-    parts = [save(key)]
-    if seal.parameters.layers > 1:
-        relinearization = sealapi.RelinKeys()
-        generator.create_relin_keys(relinearization)
-        parts.append(save(relinearization))
-    return b"".join([seal.parameters.digest, len(parts[0]).to_bytes(_LENGTH_BYTES, "little"), *parts])
+    generator.create_relin_keys(relinearization)
+    saved = save(key)
+    length = len(saved).to_bytes(_LENGTH_BYTES, "little")
+    return b"".join([seal.parameters.digest, length, saved, save(relinearization)])
 
 
 def read_public(seal: Seal, data: bytes) -> tuple[Any, Any]:
-    """SEAL's public key, and its relinearization keys, empty where nothing is squared.
+    """SEAL's public key, and its relinearization keys.
 
     Raises:
         OstrakaError: `crypto.refused` for keys under other parameters or that are none; `message.invalid` for
@@ -43,12 +41,9 @@ def read_public(seal: Seal, data: bytes) -> tuple[Any, Any]:
     rest = content[_LENGTH_BYTES:]
     try:
         load(key, seal.context, rest[:length])
-        if seal.parameters.layers > 1:
-            load(relinearization, seal.context, rest[length:])
-            if not relinearization.has_key(_SQUARE):
-                raise ValueError("no key for squares")
-        elif len(rest) != length:
-            raise ValueError("more than a public key")
+        load(relinearization, seal.context, rest[length:])
+        if not relinearization.has_key(_SQUARE):
+            raise ValueError("no key for squares")
     except SEAL_ERRORS as exc:
         raise OstrakaError(
             ErrorCode.CRYPTO_REFUSED,

@@ -1,17 +1,10 @@
 """Residues modulo the primes of CKKS: drawn from a seed, and multiplied by matrices."""
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from common.crypto.limbs import COLUMNS, EXACT_BITS, blas, signed_limbs
 from common.crypto.stream import Stream
-
-_EXACT_BITS = 53
-"""Integers up to 2^53 are exact in double precision."""
-_COLUMNS = 2048
-"""Columns that are multiplied at once, so that memory stays bounded."""
 
 
 class UniformResidues:
@@ -44,10 +37,10 @@ def product(
     """
     result = np.empty((weights.shape[0], residues.shape[1]), np.uint64)
     limb, weight_limb = _limb_bits(modulus.bit_length(), weight_bits, weights.shape[1])
-    weight_limbs = [part.astype(np.float64) for part in _signed_limbs(weights, weight_limb, weight_bits)]
-    with _blas().limit(limits=1, user_api="blas"):
-        for start in range(0, residues.shape[1], _COLUMNS):
-            chunk = residues[:, start : start + _COLUMNS]
+    weight_limbs = [part.astype(np.float64) for part in signed_limbs(weights, weight_limb, weight_bits)]
+    with blas().limit(limits=1, user_api="blas"):
+        for start in range(0, residues.shape[1], COLUMNS):
+            chunk = residues[:, start : start + COLUMNS]
             limbs = [part.astype(np.float64) for part in _limbs(chunk, limb, modulus.bit_length())]
             total = np.zeros((weights.shape[0], chunk.shape[1]), np.int64)
             for part in reversed(limbs):
@@ -56,19 +49,13 @@ def product(
                     summed = (factor @ part).astype(np.int64)
                     inner = (_shifted(inner, weight_limb, modulus) + summed) % modulus
                 total = (_shifted(total, limb, modulus) + inner) % modulus
-            result[:, start : start + _COLUMNS] = total
+            result[:, start : start + COLUMNS] = total
     return result
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """One thread multiplies: several, waiting for each other on busy cores, took four times as long."""
-    return ThreadpoolController()
 
 
 def _limb_bits(residue_bits: int, weight_bits: int, terms: int) -> tuple[int, int]:
     """The cheapest sizes of limbs of residues and of weights whose products of n terms stay exact."""
-    room = _EXACT_BITS + 1 - terms.bit_length()
+    room = EXACT_BITS + 1 - terms.bit_length()
     sizes = [(bits, room - bits) for bits in range(8, room - 8)]
     return min(sizes, key=lambda size: -(-residue_bits // size[0]) * (weight_bits // size[1] + 1))
 
@@ -76,17 +63,6 @@ def _limb_bits(residue_bits: int, weight_bits: int, terms: int) -> tuple[int, in
 def _limbs(values: NDArray[np.uint64], size: int, bits: int) -> list[NDArray[np.uint64]]:
     mask = np.uint64(2**size - 1)
     return [(values >> np.uint64(shift)) & mask for shift in range(0, bits, size)]
-
-
-def _signed_limbs(values: NDArray[np.int64], size: int, bits: int) -> list[NDArray[np.int64]]:
-    """Limbs of values between -2^bits and 2^bits, each at most 2^(size - 1) from zero, the lowest first."""
-    half = 2 ** (size - 1)
-    limbs = []
-    for _ in range(bits // size):
-        low = ((values + half) & (2 * half - 1)) - half
-        limbs.append(low)
-        values = (values - low) >> size
-    return [*limbs, values]
 
 
 def _shifted(values: NDArray[np.int64], bits: int, modulus: int) -> NDArray[np.int64]:

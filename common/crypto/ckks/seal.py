@@ -1,4 +1,8 @@
-"""SEAL's context, and its objects as arrays of residues."""
+"""SEAL's context, and its objects as arrays of residues.
+
+Ciphertexts are written and read in the format of the SEAL inside TenSEAL 0.3.18, which is nobody's promise:
+another version is refused when this module is imported.
+"""
 
 import math
 import struct
@@ -7,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import tenseal
 import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
@@ -14,6 +19,22 @@ from common.crypto.ckks.memory import content_of, memory_file
 from common.crypto.ckks.parameters import Parameters
 from common.crypto.ckks.wire import Residues
 from common.errors import ErrorCode, OstrakaError
+
+TENSEAL_VERSION = "0.3.18"
+"""The version whose files this module writes and reads."""
+
+
+def require_version(installed: str) -> None:
+    """Raise `config.invalid` for any TenSEAL but the one that this module is written for."""
+    if installed != TENSEAL_VERSION:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Heads with squares need TenSEAL {TENSEAL_VERSION}, and {installed} is installed: "
+            f"pip install tenseal=={TENSEAL_VERSION}, or use linear heads, which need none.",
+        )
+
+
+require_version(tenseal.__version__)
 
 SEAL_ERRORS = (RuntimeError, ValueError, IndexError)
 """What SEAL's C++ exceptions become."""

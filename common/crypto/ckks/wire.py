@@ -38,8 +38,7 @@ def logits_bytes(parameters: Parameters, outputs: int) -> int:
 def most_public_bytes(parameters: Parameters) -> int:
     """Bytes that public keys take at most; compression makes them fewer."""
     key = 2 * 8 * parameters.degree * len(parameters.prime_bits)
-    keys = 1 if parameters.layers == 1 else 1 + parameters.primes
-    raw = key * keys
+    raw = key * (1 + parameters.primes)
     return raw + raw // 64 + 4096
 
 

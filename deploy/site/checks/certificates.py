@@ -12,6 +12,7 @@ from common.identity import Credentials
 from common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
 from common.identity.crl import CRL, read_crl
 from common.identity.requests import REQUEST, fingerprint
+from common.identity.unreadable import UNREADABLE
 from deploy.site.checks.finding import Finding, failed, ok, warning
 
 DAY_S = 86_400
@@ -27,7 +28,7 @@ def anchor(site: SiteConfig) -> Finding:
         return failed(ANCHOR, f"There is no {CA_CERT} in {site.folder}; ask for the kit again.")
     try:
         found = fingerprint(x509.load_pem_x509_certificate(path.read_bytes()))
-    except (OSError, ValueError):
+    except (OSError, *UNREADABLE):
         return failed(ANCHOR, f"{path} cannot be read as a certificate; ask for the kit again.")
     return ok(ANCHOR, f"{found}: compare it with what the federation's coordinator tells you.")
 

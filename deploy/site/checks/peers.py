@@ -15,7 +15,7 @@ from deploy.site.checks.certificates import expiry
 from deploy.site.checks.finding import Finding, Place, failed, ok, warning
 from protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
-TIMEOUT_S = 5.0
+TIMEOUT_S = 10.0
 ALLOWED_SKEW_S = 60.0
 """As a guardian's policy has it unless it says otherwise."""
 

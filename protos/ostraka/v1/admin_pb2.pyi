@@ -1,4 +1,5 @@
 from protos.ostraka.v1 import common_pb2 as _common_pb2
+from protos.ostraka.v1 import limits_pb2 as _limits_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -69,12 +70,6 @@ class ListPartiesRequest(_message.Message):
     party: str
     def __init__(self, party: _Optional[str] = ...) -> None: ...
 
-class ListPartiesReply(_message.Message):
-    __slots__ = ("parties",)
-    PARTIES_FIELD_NUMBER: _ClassVar[int]
-    parties: _containers.RepeatedCompositeFieldContainer[PartyInfo]
-    def __init__(self, parties: _Optional[_Iterable[_Union[PartyInfo, _Mapping]]] = ...) -> None: ...
-
 class SetPartyRequest(_message.Message):
     __slots__ = ("party", "state", "reason")
     PARTY_FIELD_NUMBER: _ClassVar[int]
@@ -96,12 +91,6 @@ class ListBudgetsRequest(_message.Message):
     PARTY_FIELD_NUMBER: _ClassVar[int]
     party: str
     def __init__(self, party: _Optional[str] = ...) -> None: ...
-
-class ListBudgetsReply(_message.Message):
-    __slots__ = ("budgets",)
-    BUDGETS_FIELD_NUMBER: _ClassVar[int]
-    budgets: _containers.RepeatedCompositeFieldContainer[Budget]
-    def __init__(self, budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ...) -> None: ...
 
 class SetBudgetRequest(_message.Message):
     __slots__ = ("party", "group", "adjacency", "epsilon", "delta", "order", "reason")
@@ -158,12 +147,6 @@ class BudgetHistoryRequest(_message.Message):
     group: str
     adjacency: str
     def __init__(self, party: _Optional[str] = ..., group: _Optional[str] = ..., adjacency: _Optional[str] = ...) -> None: ...
-
-class BudgetHistoryReply(_message.Message):
-    __slots__ = ("events",)
-    EVENTS_FIELD_NUMBER: _ClassVar[int]
-    events: _containers.RepeatedCompositeFieldContainer[BudgetEvent]
-    def __init__(self, events: _Optional[_Iterable[_Union[BudgetEvent, _Mapping]]] = ...) -> None: ...
 
 class BudgetEvent(_message.Message):
     __slots__ = ("time_unix_ms", "kind", "epsilon", "epsilon_worst_case", "session_id", "batch_id", "reason")
@@ -239,12 +222,6 @@ class ListSessionsRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class ListSessionsReply(_message.Message):
-    __slots__ = ("sessions",)
-    SESSIONS_FIELD_NUMBER: _ClassVar[int]
-    sessions: _containers.RepeatedCompositeFieldContainer[SessionSummary]
-    def __init__(self, sessions: _Optional[_Iterable[_Union[SessionSummary, _Mapping]]] = ...) -> None: ...
-
 class SessionSummary(_message.Message):
     __slots__ = ("session_id", "querier", "state", "queries", "asked", "answered", "opened_unix_s")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -270,14 +247,13 @@ class ShowSessionRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class ShowSessionReply(_message.Message):
-    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "charges", "tally", "encoding", "unguaranteed")
+    __slots__ = ("session", "mechanism", "variant", "enforce", "bound", "parties", "tally", "encoding", "unguaranteed")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
     ENFORCE_FIELD_NUMBER: _ClassVar[int]
     BOUND_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
-    CHARGES_FIELD_NUMBER: _ClassVar[int]
     TALLY_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     UNGUARANTEED_FIELD_NUMBER: _ClassVar[int]
@@ -287,11 +263,10 @@ class ShowSessionReply(_message.Message):
     enforce: str
     bound: str
     parties: _containers.RepeatedScalarFieldContainer[str]
-    charges: _containers.RepeatedCompositeFieldContainer[ChargeRow]
     tally: str
     encoding: str
     unguaranteed: bool
-    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., charges: _Optional[_Iterable[_Union[ChargeRow, _Mapping]]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
+    def __init__(self, session: _Optional[_Union[SessionSummary, _Mapping]] = ..., mechanism: _Optional[str] = ..., variant: _Optional[str] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ..., parties: _Optional[_Iterable[str]] = ..., tally: _Optional[str] = ..., encoding: _Optional[str] = ..., unguaranteed: _Optional[bool] = ...) -> None: ...
 
 class CancelSessionRequest(_message.Message):
     __slots__ = ("session_id", "reason")
@@ -350,14 +325,16 @@ class AuditRow(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., time_unix_ms: _Optional[int] = ..., payload: _Optional[str] = ..., previous: _Optional[bytes] = ..., hash: _Optional[bytes] = ..., signed: _Optional[_Union[_common_pb2.Signed, _Mapping]] = ...) -> None: ...
 
 class ListChargesRequest(_message.Message):
-    __slots__ = ("party", "from_unix_ms", "to_unix_ms")
+    __slots__ = ("party", "from_unix_ms", "to_unix_ms", "session_id")
     PARTY_FIELD_NUMBER: _ClassVar[int]
     FROM_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     TO_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     party: str
     from_unix_ms: int
     to_unix_ms: int
-    def __init__(self, party: _Optional[str] = ..., from_unix_ms: _Optional[int] = ..., to_unix_ms: _Optional[int] = ...) -> None: ...
+    session_id: str
+    def __init__(self, party: _Optional[str] = ..., from_unix_ms: _Optional[int] = ..., to_unix_ms: _Optional[int] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class ChargeRow(_message.Message):
     __slots__ = ("party", "group", "adjacency", "session_id", "batch_id", "querier", "time_unix_ms", "epsilon", "epsilon_worst_case", "enforce", "bound", "mechanism", "tally", "unguaranteed")

@@ -35,20 +35,20 @@ class AdminStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.ListParties = channel.unary_unary(
+        self.ListParties = channel.unary_stream(
                 '/ostraka.v1.Admin/ListParties',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesReply.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PartyInfo.FromString,
                 _registered_method=True)
         self.SetParty = channel.unary_unary(
                 '/ostraka.v1.Admin/SetParty',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyReply.FromString,
                 _registered_method=True)
-        self.ListBudgets = channel.unary_unary(
+        self.ListBudgets = channel.unary_stream(
                 '/ostraka.v1.Admin/ListBudgets',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsReply.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.Budget.FromString,
                 _registered_method=True)
         self.SetBudget = channel.unary_unary(
                 '/ostraka.v1.Admin/SetBudget',
@@ -65,10 +65,10 @@ class AdminStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.FreezeBudgetRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.FromString,
                 _registered_method=True)
-        self.BudgetHistory = channel.unary_unary(
+        self.BudgetHistory = channel.unary_stream(
                 '/ostraka.v1.Admin/BudgetHistory',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryReply.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvent.FromString,
                 _registered_method=True)
         self.SetConsent = channel.unary_unary(
                 '/ostraka.v1.Admin/SetConsent',
@@ -90,10 +90,10 @@ class AdminStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ApplyPolicyRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.FromString,
                 _registered_method=True)
-        self.ListSessions = channel.unary_unary(
+        self.ListSessions = channel.unary_stream(
                 '/ostraka.v1.Admin/ListSessions',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsRequest.SerializeToString,
-                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsReply.FromString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SessionSummary.FromString,
                 _registered_method=True)
         self.ShowSession = channel.unary_unary(
                 '/ostraka.v1.Admin/ShowSession',
@@ -250,20 +250,20 @@ class AdminServicer:
 
 def add_AdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'ListParties': grpc.unary_unary_rpc_method_handler(
+            'ListParties': grpc.unary_stream_rpc_method_handler(
                     servicer.ListParties,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesReply.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PartyInfo.SerializeToString,
             ),
             'SetParty': grpc.unary_unary_rpc_method_handler(
                     servicer.SetParty,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetPartyReply.SerializeToString,
             ),
-            'ListBudgets': grpc.unary_unary_rpc_method_handler(
+            'ListBudgets': grpc.unary_stream_rpc_method_handler(
                     servicer.ListBudgets,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsReply.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.Budget.SerializeToString,
             ),
             'SetBudget': grpc.unary_unary_rpc_method_handler(
                     servicer.SetBudget,
@@ -280,10 +280,10 @@ def add_AdminServicer_to_server(servicer, server):
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.FreezeBudgetRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SetBudgetReply.SerializeToString,
             ),
-            'BudgetHistory': grpc.unary_unary_rpc_method_handler(
+            'BudgetHistory': grpc.unary_stream_rpc_method_handler(
                     servicer.BudgetHistory,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryReply.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvent.SerializeToString,
             ),
             'SetConsent': grpc.unary_unary_rpc_method_handler(
                     servicer.SetConsent,
@@ -305,10 +305,10 @@ def add_AdminServicer_to_server(servicer, server):
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ApplyPolicyRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.PolicyReply.SerializeToString,
             ),
-            'ListSessions': grpc.unary_unary_rpc_method_handler(
+            'ListSessions': grpc.unary_stream_rpc_method_handler(
                     servicer.ListSessions,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsRequest.FromString,
-                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsReply.SerializeToString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_admin__pb2.SessionSummary.SerializeToString,
             ),
             'ShowSession': grpc.unary_unary_rpc_method_handler(
                     servicer.ShowSession,
@@ -362,12 +362,12 @@ class Admin:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/ostraka.v1.Admin/ListParties',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListPartiesReply.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.PartyInfo.FromString,
             options,
             channel_credentials,
             insecure,
@@ -416,12 +416,12 @@ class Admin:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/ostraka.v1.Admin/ListBudgets',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListBudgetsReply.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.Budget.FromString,
             options,
             channel_credentials,
             insecure,
@@ -524,12 +524,12 @@ class Admin:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/ostraka.v1.Admin/BudgetHistory',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetHistoryReply.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.BudgetEvent.FromString,
             options,
             channel_credentials,
             insecure,
@@ -659,12 +659,12 @@ class Admin:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/ostraka.v1.Admin/ListSessions',
             protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsRequest.SerializeToString,
-            protos_dot_ostraka_dot_v1_dot_admin__pb2.ListSessionsReply.FromString,
+            protos_dot_ostraka_dot_v1_dot_admin__pb2.SessionSummary.FromString,
             options,
             channel_credentials,
             insecure,

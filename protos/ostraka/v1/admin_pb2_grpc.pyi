@@ -34,17 +34,17 @@ class AdminStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> AdminAsyncStub: ...
-    ListParties: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListPartiesRequest, _admin_pb2.ListPartiesReply]
+    ListParties: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListPartiesRequest, _admin_pb2.PartyInfo]
     SetParty: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetPartyRequest, _admin_pb2.SetPartyReply]
     """Adds, suspends, resumes or removes a party, from the next batch on."""
-    ListBudgets: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListBudgetsRequest, _admin_pb2.ListBudgetsReply]
+    ListBudgets: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListBudgetsRequest, _admin_pb2.Budget]
     SetBudget: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetBudgetRequest, _admin_pb2.SetBudgetReply]
     """Sets a unit's budget once, or lowers it."""
     GrantBudget: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GrantBudgetRequest, _admin_pb2.SetBudgetReply]
     """Raises a unit's budget with the owning party's signed Agreement, or takes its new consent."""
     FreezeBudget: _grpc.UnaryUnaryMultiCallable[_admin_pb2.FreezeBudgetRequest, _admin_pb2.SetBudgetReply]
     """Keeps a unit from taking part in further batches, or lets it again."""
-    BudgetHistory: _grpc.UnaryUnaryMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetHistoryReply]
+    BudgetHistory: _grpc.UnaryStreamMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetEvent]
     SetConsent: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetConsentRequest, _admin_pb2.SetBudgetReply]
     """Maps a group to a consent level of the policy, whose epsilon its budget gets."""
     WithdrawConsent: _grpc.UnaryUnaryMultiCallable[_admin_pb2.WithdrawConsentRequest, _admin_pb2.SetBudgetReply]
@@ -52,7 +52,7 @@ class AdminStub:
     ShowPolicy: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ShowPolicyRequest, _admin_pb2.PolicyReply]
     ApplyPolicy: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ApplyPolicyRequest, _admin_pb2.PolicyReply]
     """Puts a federation policy into force, or only says what it would change."""
-    ListSessions: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListSessionsRequest, _admin_pb2.ListSessionsReply]
+    ListSessions: _grpc.UnaryStreamMultiCallable[_admin_pb2.ListSessionsRequest, _admin_pb2.SessionSummary]
     ShowSession: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ShowSessionRequest, _admin_pb2.ShowSessionReply]
     CancelSession: _grpc.UnaryUnaryMultiCallable[_admin_pb2.CancelSessionRequest, _admin_pb2.CancelSessionReply]
     Revoke: _grpc.UnaryUnaryMultiCallable[_admin_pb2.RevokeRequest, _admin_pb2.RevokeReply]
@@ -65,17 +65,17 @@ class AdminStub:
 @_typing.type_check_only
 class AdminAsyncStub(AdminStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
-    ListParties: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListPartiesRequest, _admin_pb2.ListPartiesReply]  # type: ignore[assignment]
+    ListParties: _aio.UnaryStreamMultiCallable[_admin_pb2.ListPartiesRequest, _admin_pb2.PartyInfo]  # type: ignore[assignment]
     SetParty: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetPartyRequest, _admin_pb2.SetPartyReply]  # type: ignore[assignment]
     """Adds, suspends, resumes or removes a party, from the next batch on."""
-    ListBudgets: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListBudgetsRequest, _admin_pb2.ListBudgetsReply]  # type: ignore[assignment]
+    ListBudgets: _aio.UnaryStreamMultiCallable[_admin_pb2.ListBudgetsRequest, _admin_pb2.Budget]  # type: ignore[assignment]
     SetBudget: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetBudgetRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
     """Sets a unit's budget once, or lowers it."""
     GrantBudget: _aio.UnaryUnaryMultiCallable[_admin_pb2.GrantBudgetRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
     """Raises a unit's budget with the owning party's signed Agreement, or takes its new consent."""
     FreezeBudget: _aio.UnaryUnaryMultiCallable[_admin_pb2.FreezeBudgetRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
     """Keeps a unit from taking part in further batches, or lets it again."""
-    BudgetHistory: _aio.UnaryUnaryMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetHistoryReply]  # type: ignore[assignment]
+    BudgetHistory: _aio.UnaryStreamMultiCallable[_admin_pb2.BudgetHistoryRequest, _admin_pb2.BudgetEvent]  # type: ignore[assignment]
     SetConsent: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetConsentRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
     """Maps a group to a consent level of the policy, whose epsilon its budget gets."""
     WithdrawConsent: _aio.UnaryUnaryMultiCallable[_admin_pb2.WithdrawConsentRequest, _admin_pb2.SetBudgetReply]  # type: ignore[assignment]
@@ -83,7 +83,7 @@ class AdminAsyncStub(AdminStub):
     ShowPolicy: _aio.UnaryUnaryMultiCallable[_admin_pb2.ShowPolicyRequest, _admin_pb2.PolicyReply]  # type: ignore[assignment]
     ApplyPolicy: _aio.UnaryUnaryMultiCallable[_admin_pb2.ApplyPolicyRequest, _admin_pb2.PolicyReply]  # type: ignore[assignment]
     """Puts a federation policy into force, or only says what it would change."""
-    ListSessions: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListSessionsRequest, _admin_pb2.ListSessionsReply]  # type: ignore[assignment]
+    ListSessions: _aio.UnaryStreamMultiCallable[_admin_pb2.ListSessionsRequest, _admin_pb2.SessionSummary]  # type: ignore[assignment]
     ShowSession: _aio.UnaryUnaryMultiCallable[_admin_pb2.ShowSessionRequest, _admin_pb2.ShowSessionReply]  # type: ignore[assignment]
     CancelSession: _aio.UnaryUnaryMultiCallable[_admin_pb2.CancelSessionRequest, _admin_pb2.CancelSessionReply]  # type: ignore[assignment]
     Revoke: _aio.UnaryUnaryMultiCallable[_admin_pb2.RevokeRequest, _admin_pb2.RevokeReply]  # type: ignore[assignment]
@@ -99,7 +99,7 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_pb2.ListPartiesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_admin_pb2.ListPartiesReply, _abc.Awaitable[_admin_pb2.ListPartiesReply]]: ...
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.PartyInfo], _abc.AsyncIterator[_admin_pb2.PartyInfo]]: ...
 
     @_abc_1.abstractmethod
     def SetParty(
@@ -114,7 +114,7 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_pb2.ListBudgetsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_admin_pb2.ListBudgetsReply, _abc.Awaitable[_admin_pb2.ListBudgetsReply]]: ...
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.Budget], _abc.AsyncIterator[_admin_pb2.Budget]]: ...
 
     @_abc_1.abstractmethod
     def SetBudget(
@@ -145,7 +145,7 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_pb2.BudgetHistoryRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_admin_pb2.BudgetHistoryReply, _abc.Awaitable[_admin_pb2.BudgetHistoryReply]]: ...
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.BudgetEvent], _abc.AsyncIterator[_admin_pb2.BudgetEvent]]: ...
 
     @_abc_1.abstractmethod
     def SetConsent(
@@ -183,7 +183,7 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_pb2.ListSessionsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_admin_pb2.ListSessionsReply, _abc.Awaitable[_admin_pb2.ListSessionsReply]]: ...
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.SessionSummary], _abc.AsyncIterator[_admin_pb2.SessionSummary]]: ...
 
     @_abc_1.abstractmethod
     def ShowSession(

@@ -1,3 +1,4 @@
+from protos.ostraka.v1 import limits_pb2 as _limits_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -303,18 +304,20 @@ class Grant(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., plan_digest: _Optional[bytes] = ..., querier: _Optional[str] = ..., key_id: _Optional[bytes] = ..., protocol_version: _Optional[str] = ..., ring_bits: _Optional[int] = ..., participants: _Optional[_Iterable[_Union[Participant, _Mapping]]] = ..., max_batch: _Optional[int] = ..., max_queries: _Optional[int] = ..., not_before_unix_s: _Optional[int] = ..., expires_unix_s: _Optional[int] = ..., allowed_skew_s: _Optional[int] = ..., enforce: _Optional[str] = ..., bound: _Optional[str] = ...) -> None: ...
 
 class Ticket(_message.Message):
-    __slots__ = ("session_id", "batch_id", "size", "schedule", "freeze_unix_ms")
+    __slots__ = ("session_id", "batch_id", "size", "schedule", "freeze_unix_ms", "expires_unix_ms")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     FREEZE_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     batch_id: int
     size: int
     schedule: _containers.RepeatedCompositeFieldContainer[Schedule]
     freeze_unix_ms: int
-    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., size: _Optional[int] = ..., schedule: _Optional[_Iterable[_Union[Schedule, _Mapping]]] = ..., freeze_unix_ms: _Optional[int] = ...) -> None: ...
+    expires_unix_ms: int
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ..., size: _Optional[int] = ..., schedule: _Optional[_Iterable[_Union[Schedule, _Mapping]]] = ..., freeze_unix_ms: _Optional[int] = ..., expires_unix_ms: _Optional[int] = ...) -> None: ...
 
 class Schedule(_message.Message):
     __slots__ = ("participant", "queries")

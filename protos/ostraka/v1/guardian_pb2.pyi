@@ -1,4 +1,5 @@
 from protos.ostraka.v1 import common_pb2 as _common_pb2
+from protos.ostraka.v1 import limits_pb2 as _limits_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -147,6 +148,20 @@ class SubmitBallotsReply(_message.Message):
     audit_head: _common_pb2.AuditHead
     def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
 
+class RecordEvaluationRequest(_message.Message):
+    __slots__ = ("session_id", "batch_id")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    batch_id: int
+    def __init__(self, session_id: _Optional[str] = ..., batch_id: _Optional[int] = ...) -> None: ...
+
+class RecordEvaluationReply(_message.Message):
+    __slots__ = ("audit_head",)
+    AUDIT_HEAD_FIELD_NUMBER: _ClassVar[int]
+    audit_head: _common_pb2.AuditHead
+    def __init__(self, audit_head: _Optional[_Union[_common_pb2.AuditHead, _Mapping]] = ...) -> None: ...
+
 class PrepareRequest(_message.Message):
     __slots__ = ("session_id", "batch_id", "parties")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -198,16 +213,18 @@ class ReleaseReply(_message.Message):
     def __init__(self, answers: _Optional[_Iterable[_Union[Answer, _Mapping]]] = ..., update: _Optional[_Union[_common_pb2.Chunk, _Mapping]] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("answered", "label", "answered_labels", "positive_labels")
+    __slots__ = ("answered", "label", "answered_labels", "positive_labels", "padding")
     ANSWERED_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_LABELS_FIELD_NUMBER: _ClassVar[int]
     POSITIVE_LABELS_FIELD_NUMBER: _ClassVar[int]
+    PADDING_FIELD_NUMBER: _ClassVar[int]
     answered: bool
     label: int
     answered_labels: bytes
     positive_labels: bytes
-    def __init__(self, answered: _Optional[bool] = ..., label: _Optional[int] = ..., answered_labels: _Optional[bytes] = ..., positive_labels: _Optional[bytes] = ...) -> None: ...
+    padding: bytes
+    def __init__(self, answered: _Optional[bool] = ..., label: _Optional[int] = ..., answered_labels: _Optional[bytes] = ..., positive_labels: _Optional[bytes] = ..., padding: _Optional[bytes] = ...) -> None: ...
 
 class BeginTallyRequest(_message.Message):
     __slots__ = ("session_id", "batch_id", "stage", "point")

@@ -65,6 +65,11 @@ class GuardianStub:
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.SerializeToString,
                 response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
                 _registered_method=True)
+        self.RecordEvaluation = channel.unary_unary(
+                '/ostraka.v1.Guardian/RecordEvaluation',
+                request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationRequest.SerializeToString,
+                response_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationReply.FromString,
+                _registered_method=True)
         self.Prepare = channel.unary_unary(
                 '/ostraka.v1.Guardian/Prepare',
                 request_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.PrepareRequest.SerializeToString,
@@ -157,6 +162,14 @@ class GuardianServicer:
 
     def SubmitBallots(self, request_iterator, context):
         """Takes one party's share of a batch's ballots: header, then chunks. Role: party.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecordEvaluation(self, request, context):
+        """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
+        records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -270,6 +283,11 @@ def add_GuardianServicer_to_server(servicer, server):
                     servicer.SubmitBallots,
                     request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.FromString,
                     response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.SerializeToString,
+            ),
+            'RecordEvaluation': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordEvaluation,
+                    request_deserializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationRequest.FromString,
+                    response_serializer=protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationReply.SerializeToString,
             ),
             'Prepare': grpc.unary_unary_rpc_method_handler(
                     servicer.Prepare,
@@ -484,6 +502,33 @@ class Guardian:
             '/ostraka.v1.Guardian/SubmitBallots',
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsRequest.SerializeToString,
             protos_dot_ostraka_dot_v1_dot_guardian__pb2.SubmitBallotsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordEvaluation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ostraka.v1.Guardian/RecordEvaluation',
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationRequest.SerializeToString,
+            protos_dot_ostraka_dot_v1_dot_guardian__pb2.RecordEvaluationReply.FromString,
             options,
             channel_credentials,
             insecure,

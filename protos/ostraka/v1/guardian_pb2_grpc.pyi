@@ -44,6 +44,10 @@ class GuardianStub:
     """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
     SubmitBallots: _grpc.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]
     """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+    RecordEvaluation: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]
+    """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
+    records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+    """
     Prepare: _grpc.UnaryUnaryMultiCallable[_guardian_pb2.PrepareRequest, _guardian_pb2.PrepareReply]
     """Freezes the party set: those whose shares both sides hold. Role: query."""
     Release: _grpc.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]
@@ -89,6 +93,10 @@ class GuardianAsyncStub(GuardianStub):
     """Asks for a batch's ticket. Under worst_case enforcement its worst cost is now reserved. Role: query."""
     SubmitBallots: _aio.StreamUnaryMultiCallable[_guardian_pb2.SubmitBallotsRequest, _guardian_pb2.SubmitBallotsReply]  # type: ignore[assignment]
     """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+    RecordEvaluation: _aio.UnaryUnaryMultiCallable[_guardian_pb2.RecordEvaluationRequest, _guardian_pb2.RecordEvaluationReply]  # type: ignore[assignment]
+    """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
+    records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+    """
     Prepare: _aio.UnaryUnaryMultiCallable[_guardian_pb2.PrepareRequest, _guardian_pb2.PrepareReply]  # type: ignore[assignment]
     """Freezes the party set: those whose shares both sides hold. Role: query."""
     Release: _aio.StreamStreamMultiCallable[_guardian_pb2.ReleaseRequest, _guardian_pb2.ReleaseReply]  # type: ignore[assignment]
@@ -167,6 +175,16 @@ class GuardianServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_guardian_pb2.SubmitBallotsReply, _abc.Awaitable[_guardian_pb2.SubmitBallotsReply]]:
         """Takes one party's share of a batch's ballots: header, then chunks. Role: party."""
+
+    @_abc_1.abstractmethod
+    def RecordEvaluation(
+        self,
+        request: _guardian_pb2.RecordEvaluationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_guardian_pb2.RecordEvaluationReply, _abc.Awaitable[_guardian_pb2.RecordEvaluationReply]]:
+        """Says that the party is about to answer Evaluate in a batch of encrypted queries: what the batch costs its
+        records at worst stands from now on, unless a release charges them. Again it changes nothing. Role: party.
+        """
 
     @_abc_1.abstractmethod
     def Prepare(

@@ -91,7 +91,8 @@ class PartyServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Evaluate(self, request_iterator, context):
-        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits.
+        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
+        linear heads one half follows from what both sent in Begin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

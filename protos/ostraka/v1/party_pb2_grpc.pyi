@@ -45,7 +45,9 @@ class PartyStub:
     Garble: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
     """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
     Evaluate: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
-    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits."""
+    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
+    linear heads one half follows from what both sent in Begin.
+    """
     Compare: _grpc.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]
     """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
     this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
@@ -67,7 +69,9 @@ class PartyAsyncStub(PartyStub):
     Garble: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
     """Takes the extension of the transfers, and returns garbled circuits that turn shared logits into votes."""
     Evaluate: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
-    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits."""
+    """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
+    linear heads one half follows from what both sent in Begin.
+    """
     Compare: _aio.StreamStreamMultiCallable[_common_pb2.Step, _common_pb2.Step]  # type: ignore[assignment]
     """Takes the querying party's shares of logits, hidden behind what it transferred, and returns labels of
     this party's own shares. The guardian holds this party's share of the ballots before the labels leave.
@@ -110,7 +114,9 @@ class PartyServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_common_pb2.Step],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_common_pb2.Step], _abc.AsyncIterator[_common_pb2.Step]]:
-        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits."""
+        """Takes encryption keys and encrypted queries, and returns encrypted, masked logits. Of the public key for
+        linear heads one half follows from what both sent in Begin.
+        """
 
     @_abc_1.abstractmethod
     def Compare(

@@ -1,4 +1,5 @@
 from protos.ostraka.v1 import common_pb2 as _common_pb2
+from protos.ostraka.v1 import limits_pb2 as _limits_pb2
 from protos.ostraka.v1 import party_pb2 as _party_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message

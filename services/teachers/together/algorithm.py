@@ -12,7 +12,7 @@ from torch import nn
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import DpTtac, Recipe, Ttac
 from services.teachers.bounds import bound_logits
-from services.teachers.config import HEAD_OF_MODEL, TrainingConfig
+from services.teachers.config import TrainingConfig
 from services.teachers.layouts import best_device
 from services.teachers.slices import Slice
 from services.teachers.together.failures import FAILURES, tell
@@ -20,7 +20,7 @@ from services.teachers.together.local_steps import drawn, step_on
 from services.teachers.together.networks import Vector, first, set_vector, vector
 from services.teachers.together.record_gradients import require_gradients, sum_of_clipped
 from services.teachers.together.updates import STEPS, Floats, clipped, plain
-from services.teachers.workers import THREADS, run_each
+from services.teachers.workers import run_each, threads
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class TogetherTeachers:
         """The teachers, one network each, in evaluation mode on the CPU, after their last local steps."""
         learnt = self._learnt(mechanism, round, variates)
         nets = [self._at(theta.astype(np.float32)).cpu().eval() for theta in learnt]
-        if self._model in HEAD_OF_MODEL:
+        if self._config.head is not None:
             for net, part in zip(nets, self._parts, strict=True):
                 bound_logits(net, part.X, multi_label=part.y.ndim > 1)
         return nets
@@ -158,7 +158,7 @@ class TogetherTeachers:
 
     @property
     def _workers(self) -> int:
-        return THREADS if self._device.type == "cpu" else 1
+        return threads() if self._device.type == "cpu" else 1
 
 
 def _radius_of_records(mechanism: Ttac | DpTtac) -> float | None:

@@ -10,6 +10,7 @@ from client.labelling import as_json
 from client.meter import Progress
 from client.report import report
 from client.state import load_state
+from common.crypto.computation import Computation
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Binary, Check, Confident, GnMax, Tau
 from common.sharing.ring import Ring
@@ -26,6 +27,7 @@ def blind(**changes: Any) -> Any:
     return options(**{"mechanism": UNANIMOUS, "tally": "blind", **changes})
 
 
+@pytest.mark.heavy
 def test_every_query_gets_its_label(federation: Federation) -> None:
     result = run(federation, blind())
     assert (result.tally, result.answered, result.lost) == ("blind", 10, 0)
@@ -34,6 +36,7 @@ def test_every_query_gets_its_label(federation: Federation) -> None:
     assert {stage for _, stage in federation.guardian.stages} == {CHECK, ANSWERS}
 
 
+@pytest.mark.heavy
 def test_what_does_not_pass_is_an_abstention_and_no_instance_of_the_answers(federation: Federation) -> None:
     federation.parties["b"].dissents = True
     result = run(federation, blind())
@@ -45,6 +48,7 @@ def test_what_does_not_pass_is_an_abstention_and_no_instance_of_the_answers(fede
     assert sum(sizes) == 7
 
 
+@pytest.mark.heavy
 def test_nothing_is_computed_where_nothing_passed(federation: Federation) -> None:
     result = run(federation, blind(mechanism=Confident(sigma1=10.0, sigma2=5.0, threshold=12.5)))
     assert (result.answered, result.abstained, result.lost) == (0, 10, 0)
@@ -52,6 +56,7 @@ def test_nothing_is_computed_where_nothing_passed(federation: Federation) -> Non
     assert len(federation.guardian.answers) == 3
 
 
+@pytest.mark.heavy
 def test_a_mechanism_without_a_check_has_one_stage(federation: Federation) -> None:
     result = run(federation, blind(mechanism=GnMax(sigma=5.0)))
     assert result.answered == 10
@@ -59,6 +64,7 @@ def test_a_mechanism_without_a_check_has_one_stage(federation: Federation) -> No
     assert {stage for _, stage in federation.guardian.stages} == {ANSWERS}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -80,6 +86,7 @@ def test_several_labels_come_bit_by_bit(several: Federation, mechanism: Any) -> 
             assert answer == tuple(int(label <= query % 3) for label in range(3))
 
 
+@pytest.mark.heavy
 def test_labels_of_which_some_pass(several: Federation) -> None:
     several.parties["b"].dissents = True
     result = run(several, blind(mechanism=Binary(sigma=5.0, check=Check(sigma=5.0, threshold=11.5))))
@@ -87,6 +94,7 @@ def test_labels_of_which_some_pass(several: Federation) -> None:
     assert load_state(run_of(several)).answers()[1] == (1, 1, None)
 
 
+@pytest.mark.heavy
 def test_the_report_names_the_tally_and_costs_as_an_aggregate_one(federation: Federation) -> None:
     run(federation, blind())
     figures = report(run_of(federation))
@@ -97,19 +105,23 @@ def test_the_report_names_the_tally_and_costs_as_an_aggregate_one(federation: Fe
     assert [party["epsilon_worst_case"] for party in report(run_of(federation))["parties"]] == blindly
 
 
+@pytest.mark.heavy
 def test_steps_are_counted_and_shown(federation: Federation) -> None:
     seen: list[Progress] = []
     result = run(federation, blind(), on_step=seen.append)
     assert seen == [Progress("tally", done, 2) for _ in range(3) for done in range(3)]
     steps = {(step["peer"], step["name"]): step for step in as_json(result)["steps"]}
     garbled = steps["guardian", "garble"]
-    sizes = [stage.circuit.sizes(len(stage.words)) for stage in federation.guardian.stages.values()]
+    sizes = [
+        Computation.of(stage.circuit, len(stage.words)).sizes for stage in federation.guardian.stages.values()
+    ]
     assert garbled["received"] == sum(size.tables for size in sizes)
     assert garbled["sent"] == sum(size.extension for size in sizes)
     assert garbled["times"] == 6
     assert all(step["seconds"] > 0 for step in steps.values())
 
 
+@pytest.mark.heavy
 def test_a_reply_that_breaks_off_is_taken_up_where_it_ended(federation: Federation) -> None:
     broken: list[int] = []
 
@@ -148,6 +160,7 @@ def test_a_guardian_that_keeps_to_no_protocol_ends_the_run(
     assert len(federation.guardian.opened) == 1
 
 
+@pytest.mark.heavy
 def test_what_the_guardian_receives_says_nothing_about_the_sums(federation: Federation) -> None:
     run(federation, blind(mechanism=GnMax(sigma=5.0), batch_size=1))
     corrections = b"".join(federation.guardian.received["correction"])
@@ -157,6 +170,7 @@ def test_what_the_guardian_receives_says_nothing_about_the_sums(federation: Fede
         assert stats.chisquare(counts).pvalue > 1e-9
 
 
+@pytest.mark.heavy
 def test_neither_sums_nor_labels_of_wires_are_written(
     federation: Federation, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +197,7 @@ def test_neither_sums_nor_labels_of_wires_are_written(
         assert secret.hex().encode() not in written
 
 
+@pytest.mark.heavy
 def test_a_plan_says_which_ring_and_tally_it_is_of(federation: Federation) -> None:
     run(federation, blind())
     plan = load_state(run_of(federation)).parsed_plan()

@@ -42,6 +42,7 @@ def test_folders_are_named_after_parents_whose_names_are_plain() -> None:
     assert folder_of("../bee", ("ant", "../bee")) == "after-label-1"
 
 
+@pytest.mark.heavy
 def test_the_report_adds_up_what_all_runs_cost(several: Federation) -> None:
     ask(several)
     figures = report(run_of(several))
@@ -65,6 +66,7 @@ def test_the_report_adds_up_what_all_runs_cost(several: Federation) -> None:
     assert "for all runs in this folder together" in " ".join(shown.get().split())
 
 
+@pytest.mark.heavy
 def test_an_unsettled_batch_of_any_run_is_counted_whole(several: Federation) -> None:
     ask(several)
     settled = report(run_of(several))["parties"][0]["epsilon_worst_case"]
@@ -75,6 +77,7 @@ def test_an_unsettled_batch_of_any_run_is_counted_whole(several: Federation) -> 
     assert figures["parties"][0]["epsilon_worst_case"] > settled
 
 
+@pytest.mark.heavy
 def test_a_folder_without_runs_says_so(several: Federation) -> None:
     ask(several)
     folder = run_of(several)

@@ -11,11 +11,12 @@ from client.labelling import as_json
 from client.meter import Progress
 from client.report import report
 from client.state import load_state
+from common.confidential import read_encrypted_queries
 from common.encoders import load_encoder
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import L1, Binary, Confident, GnMax, Powerset, Tau
 from protos.ostraka.v1 import common_pb2
-from tests.client.driving import options, right, rows, run, run_of
+from tests.client.driving import asked, options, right, rows, run, run_of
 from tests.client.federation import CLASSES, Federation
 from tests.client.test_tickets import apart, scheduling
 
@@ -27,22 +28,26 @@ def encrypted(**changes: Any) -> Any:
 
 
 def histograms(federation: Federation, chosen: Any) -> Any:
-    """What the guardian counted in a run of its own."""
+    """What the guardian counted in a run of its own, query by query."""
     federation.guardian.histograms.clear()
     (run_of(federation) / "session.json").unlink(missing_ok=True)
     run(federation, chosen)
-    return np.concatenate(list(federation.guardian.histograms.values()))
+    order = [row for batch in load_state(run_of(federation)).batches for row in batch.queries]
+    return np.concatenate(list(federation.guardian.histograms.values()))[np.argsort(order)]
 
 
-def test_every_query_gets_its_label_from_parties_that_get_the_same_bytes(federation: Federation) -> None:
+@pytest.mark.heavy
+def test_every_query_gets_its_label_from_parties_that_get_the_same_queries(federation: Federation) -> None:
     seen: list[Progress] = []
     result = run(federation, encrypted(batch_size=5), on_step=seen.append)
     assert (result.encoding, result.tally, result.answered) == ("ckks", "aggregate", 10)
     assert rows(federation) == right(10)
-    queries = [
+    sent = [
         data for one in federation.parties.values() for call, _, data in one.received if call == "Evaluate"
     ]
+    keys, queries = zip(*map(read_encrypted_queries, sent), strict=True)
     assert Counter(Counter(queries).values()) == {3: 2}
+    assert len(set(keys)) == 6
     for party in federation.parties.values():
         calls = [call for call, _, _ in party.received]
         for begin, *between, compare in (calls[:4], calls[4:]):
@@ -54,10 +59,11 @@ def test_every_query_gets_its_label_from_parties_that_get_the_same_bytes(federat
     }
     steps = {(step["peer"], step["name"]): step for step in as_json(result)["steps"]}
     assert steps["none", "encrypt"]["times"] == 2
-    assert steps["party", "evaluate"]["sent"] == sum(map(len, queries))
+    assert steps["party", "evaluate"]["sent"] == sum(map(len, sent))
     assert report(run_of(federation))["encoding"] == "ckks"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", [GnMax(sigma=5.0), Confident(sigma1=5.0, sigma2=5.0, threshold=6.0)])
 def test_votes_are_those_on_plain_queries(federation: Federation, mechanism: Any) -> None:
     federation.parties["b"].dissents = True
@@ -66,6 +72,7 @@ def test_votes_are_those_on_plain_queries(federation: Federation, mechanism: Any
     assert np.array_equal(histograms(federation, encrypted(mechanism=mechanism)), plainly)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -83,18 +90,20 @@ def test_votes_on_several_labels_are_those_on_plain_queries(several: Federation,
     assert np.array_equal(histograms(several, encrypted(mechanism=mechanism)), plainly)
 
 
+@pytest.mark.heavy
 def test_cliques_vote_where_they_are_scheduled_and_weigh_what_they_weigh(federation: Federation) -> None:
     federation.guardian.alter_grant = apart
     federation.guardian.alter_ticket = scheduling((b"\x80", b""), (b"", b"\x00"), (b"", b""))
     run(federation, encrypted(queries=4, batch_size=4, mechanism=GnMax(sigma=5.0)))
     (counts,) = federation.guardian.histograms.values()
     expected = np.zeros((4, len(CLASSES)))
-    for query in range(4):
-        first = 1.0 if query == 0 else 0.0
-        expected[query, query % 3] = (first + 1.5) + 1.0 + (1.0 + 1.5)
+    for place, query in enumerate(asked(federation)):
+        first = 1.0 if place == 0 else 0.0
+        expected[place, query % 3] = (first + 1.5) + 1.0 + (1.0 + 1.5)
     assert np.array_equal(counts, expected)
 
 
+@pytest.mark.heavy
 def test_what_leaves_and_what_is_held_is_uniform_whatever_the_votes_are(federation: Federation) -> None:
     federation.write_pool([0.0] * 1200)
     run(federation, encrypted(batch_size=600, mechanism=GnMax(sigma=5.0)))
@@ -109,6 +118,7 @@ def test_what_leaves_and_what_is_held_is_uniform_whatever_the_votes_are(federati
         assert stats.chisquare(counts).pvalue > 1e-9
 
 
+@pytest.mark.heavy
 def test_both_switches_together(federation: Federation) -> None:
     federation.parties["b"].dissents = True
     unanimous = Confident(sigma1=10.0, sigma2=5.0, threshold=11.5)
@@ -119,6 +129,7 @@ def test_both_switches_together(federation: Federation) -> None:
     assert [row for row in rows(federation) if row[2] == "answered"] == kept
 
 
+@pytest.mark.heavy
 def test_an_encoder_is_named_in_the_plan_and_applied_here_to_what_is_encrypted(
     federation: Federation,
 ) -> None:
@@ -152,6 +163,7 @@ def test_a_party_that_cannot_be_evaluated_encrypted_is_in_no_grant(federation: F
     assert refused.value.code is ErrorCode.GRANT_INVALID
 
 
+@pytest.mark.heavy
 def test_neither_queries_nor_logits_nor_votes_are_written_or_sent(
     federation: Federation, capfd: pytest.CaptureFixture[str]
 ) -> None:

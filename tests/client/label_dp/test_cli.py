@@ -18,8 +18,11 @@ def test_calibrate_says_how_much_noise_is_enough() -> None:
     assert "(0.5, 1e-05)-label-DP" in told.output
 
 
-@pytest.mark.parametrize("wanted", [["--epsilon", "0"], ["--epsilon", "1", "--delta", "1"]])
-def test_calibrate_refuses_what_no_noise_gives(wanted: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "told"), [(["--epsilon", "0"], "epsilon"), (["--epsilon", "1", "--delta", "1"], "delta")]
+)
+def test_calibrate_refuses_what_no_noise_gives(wanted: list[str], told: str) -> None:
     refused = CliRunner().invoke(app, ["calibrate", *wanted]).exception
     assert isinstance(refused, OstrakaError)
     assert refused.code == ErrorCode.CONFIG_INVALID
+    assert f"{told}: must" in refused.message

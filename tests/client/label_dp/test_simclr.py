@@ -45,6 +45,7 @@ def test_a_trained_embedding_clusters_images_better_than_an_untrained_one() -> N
     assert after > before + 0.05
 
 
+@pytest.mark.heavy
 def test_tables_are_embedded_as_well() -> None:
     X, y = load_iris(return_X_y=True)
     found = cluster(X.astype(np.float32), (4,), 3, "simclr")

@@ -34,6 +34,7 @@ def student(kind: str, **options: Any) -> Neural:
     return make_student(kind, **given | options)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_student_is_better_than_the_labels_it_learned(kind: str) -> None:
     test, given = clouds(300, seed=5), private(1.0)
@@ -44,6 +45,7 @@ def test_a_student_is_better_than_the_labels_it_learned(kind: str) -> None:
     np.testing.assert_allclose(learned.predict_proba(test.X).sum(axis=1), 1, rtol=1e-5)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_seed_gives_the_same_student_also_from_a_file(kind: str, tmp_path: Path) -> None:
     given, X = private(2.0), clouds(40, seed=5).X
@@ -127,6 +129,7 @@ def interrupted(fit: Any, after: int) -> None:
         fit(killed)
 
 
+@pytest.mark.heavy
 def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     given, X, file = private(2.0), clouds(40, seed=5).X, tmp_path / "checkpoint"
     seen: list[int] = []
@@ -146,6 +149,7 @@ def test_aug_descent_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     assert not file.exists()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("other", [{"seed": 1}, {"rounds": 2}, {"weight": 1.0}])
 def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, other: dict[str, Any]) -> None:
     given, X, file = private(2.0), clouds(40, seed=5).X, tmp_path / "checkpoint"
@@ -166,6 +170,7 @@ def test_aug_descent_needs_a_round() -> None:
     assert refused.value.code == ErrorCode.CONFIG_INVALID
 
 
+@pytest.mark.heavy
 def test_aug_descent_counts_the_steps_of_both_networks() -> None:
     told: list[tuple[int, int]] = []
     learned = student("aug-descent", rounds=3).fit(

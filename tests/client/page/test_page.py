@@ -74,6 +74,7 @@ def as_label_dp(figures: dict[str, Any]) -> dict[str, Any]:
     return figures | {"notion": "label-DP", "adjacency": "label", "parties": parties}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [dict, several, in_rounds, renamed])
 def test_the_page_loads_and_runs_nothing(figures: dict[str, Any], kind: Any) -> None:
     page = render(kind(figures))
@@ -85,6 +86,7 @@ def test_the_page_loads_and_runs_nothing(figures: dict[str, Any], kind: Any) -> 
     assert not re.search(r"url\(|@import", page)
 
 
+@pytest.mark.heavy
 def test_what_comes_from_outside_is_escaped(figures: dict[str, Any]) -> None:
     page = render(renamed(figures))
     assert EVIL not in page
@@ -93,6 +95,7 @@ def test_what_comes_from_outside_is_escaped(figures: dict[str, Any]) -> None:
     assert any("&lt;script&gt;" in plot for plot in plots)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("kind", "notion"), [(dict, "DP for records"), (as_label_dp, "label-DP")])
 @pytest.mark.parametrize("shown", [dict, in_rounds])
 def test_every_cost_says_what_it_promises(
@@ -104,6 +107,14 @@ def test_every_cost_says_what_it_promises(
     assert all("worst-case" in text and notion in text for text in told)
 
 
+@pytest.mark.heavy
+def test_no_cost_promises_anything_where_ttac_trained(figures: dict[str, Any]) -> None:
+    page = render(figures | {"notion": "no formal guarantee", "unguaranteed": ["b"]})
+    assert "protects no record. No formal guarantee: teachers of b learned by ttac" in page
+    assert "DP for records" not in page
+
+
+@pytest.mark.heavy
 def test_figures_stand_on_the_page(figures: dict[str, Any]) -> None:
     text = " ".join(Tags(render(figures)).texts)
     epsilon = figures["parties"][0]["epsilon_worst_case"]
@@ -119,12 +130,14 @@ def test_a_run_without_a_student_has_a_page(federation: Federation) -> None:
     assert "What it cost" in page
 
 
+@pytest.mark.heavy
 def test_a_page_that_cannot_be_written_is_told(figures: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="Cannot write") as refused:
         write_page(figures, tmp_path / "none" / "report.html")
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
+@pytest.mark.heavy
 def test_a_student_of_another_pool_is_told(figures: dict[str, Any], federation: Federation) -> None:
     path = run_of(federation) / "student.json"
     path.write_text(path.read_text().replace(figures["student"]["pool_sha256"], "0" * 64))
@@ -133,6 +146,7 @@ def test_a_student_of_another_pool_is_told(figures: dict[str, Any], federation: 
     assert refused.value.code is ErrorCode.RUN_MISMATCH
 
 
+@pytest.mark.heavy
 def test_runs_that_dependencies_part_have_one_page(several: Federation) -> None:
     ask(several, queries=6)
     page = render(report(run_of(several)))

@@ -18,6 +18,7 @@ def learn(federation: Federation, *more: object) -> Result:
     return CliRunner().invoke(app, [str(one) for one in ("learn", *given, "--queries", 4, *noise, *more)])
 
 
+@pytest.mark.heavy
 def test_rounds_from_the_command_line(federation: Federation) -> None:
     own = federation.root / "own.csv"
     own.write_text("first,second,label\n" + "0,0,ant\n0.5,0.5,bee\n1,1,cat\n" * 4)
@@ -33,6 +34,7 @@ def test_rounds_from_the_command_line(federation: Federation) -> None:
     assert "Every record of the pool was asked about." in more.stderr
 
 
+@pytest.mark.heavy
 def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -45,6 +47,7 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
     assert learn(federation).exit_code == 0
 
 
+@pytest.mark.heavy
 def test_what_later_rounds_lack_is_named(federation: Federation) -> None:
     given = ("--site", federation.site, "--pool", federation.pool, "--out", federation.root / "rounds")
     first = ("--queries", 4, "--mechanism", "gnmax", "--sigma", 5, "--later-sigma1", 10)
@@ -60,6 +63,7 @@ def test_what_later_rounds_lack_is_named(federation: Federation) -> None:
     )
 
 
+@pytest.mark.heavy
 def test_every_round_is_charged_to_labels_where_that_is_asked(federation: Federation) -> None:
     result = learn(federation, "--rounds", 2, "--adjacency", "label", "--json", "-")
     assert result.exit_code == 0
@@ -68,6 +72,7 @@ def test_every_round_is_charged_to_labels_where_that_is_asked(federation: Federa
     assert isinstance(learn(federation, "--rounds", 3).exception, OstrakaError)
 
 
+@pytest.mark.heavy
 def test_a_full_disk_anywhere_in_the_rounds_is_named_and_they_go_on(federation: Federation) -> None:
     """With each further page of room they come a little further, and nothing is asked twice."""
     own = federation.root / "own.csv"

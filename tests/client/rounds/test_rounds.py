@@ -24,7 +24,8 @@ from common.mechanism import Interactive
 from protos.ostraka.v1 import guardian_pb2
 from tests.client.conftest import serving
 from tests.client.driving import QUICK, options
-from tests.client.federation import Federation, build, refuse
+from tests.client.federation import Federation, build
+from tests.client.hooks import spending
 from tests.client.test_report import DELTA, expected
 
 LATER = Interactive(sigma1=10.0, sigma2=5.0, threshold=2.0, confidence=0.6)
@@ -77,6 +78,7 @@ def test_every_round_asks_about_other_records_and_learns_from_all(federation: Fe
         assert (folder / "labels.csv").read_text().count("answered") == 8
 
 
+@pytest.mark.heavy
 def test_a_round_asks_what_the_student_before_is_least_sure_of(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_round_asks_what_the_student_before_is_least_sure_of(
     assert second == set(sorted(set(range(POOL)) - first)[:QUERIES])
 
 
+@pytest.mark.heavy
 def test_what_it_costs_adds_up_over_rounds(federation: Federation) -> None:
     learn(federation, test=own(federation))
     figures = report(out(federation), delta=DELTA)
@@ -103,28 +106,19 @@ def test_what_it_costs_adds_up_over_rounds(federation: Federation) -> None:
     assert one["parties"][0]["epsilon_worst_case"] == pytest.approx(expected(8, 8), rel=1e-12)
 
 
+@pytest.mark.heavy
 def test_a_pool_ends_the_rounds(federation: Federation) -> None:
     result = learn(federation, rounds(9, 10))
     assert (result.rounds, result.exhausted) == (3, True)
     assert [len(one.rows) for one in load_rounds(out(federation)).rounds] == [10, 10, 4]
 
 
-def spend_after(federation: Federation, queries: int) -> None:
-    left = [queries]
-
-    def spend(request: guardian_pb2.OpenBatchRequest) -> None:
-        if request.size > left[0]:
-            raise refuse(ErrorCode.BUDGET_TOO_SMALL, fits=str(left[0]))
-        left[0] -= request.size
-
-    federation.guardian.on_batch = spend
-
-
+@pytest.mark.heavy
 @pytest.mark.parametrize(("budget", "learned"), [(11, [8, 11]), (8, [8, None])])
 def test_a_spent_budget_ends_the_rounds_and_a_larger_one_lets_them_go_on(
     federation: Federation, budget: int, learned: list[int | None]
 ) -> None:
-    spend_after(federation, budget)
+    federation.guardian.on_batch = spending(budget)
     result = learn(federation)
     assert result.stopped is not None
     assert result.stopped.code == "budget.too_small"
@@ -132,13 +126,13 @@ def test_a_spent_budget_ends_the_rounds_and_a_larger_one_lets_them_go_on(
     figures = report(out(federation))
     assert figures["stopped"]["code"] == "budget.too_small"
     assert figures["rounds"][-1]["learned"] == learned[-1]
-    spend_after(federation, POOL)
+    federation.guardian.on_batch = spending(POOL)
     assert learn(federation).stopped is None
     assert [one.learned for one in load_rounds(out(federation)).rounds] == [8, 16, 24]
 
 
 def test_a_budget_too_small_for_anything_is_an_error(federation: Federation) -> None:
-    spend_after(federation, 0)
+    federation.guardian.on_batch = spending(0)
     with pytest.raises(OstrakaError) as refused:
         learn(federation)
     assert refused.value.code is ErrorCode.BUDGET_TOO_SMALL
@@ -155,6 +149,7 @@ PLACES = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("call", [1, 2, 3])
 @pytest.mark.parametrize("place", PLACES)
 def test_whatever_kills_a_round_the_next_call_goes_on(federation: Federation, place: str, call: int) -> None:
@@ -179,6 +174,7 @@ def test_whatever_kills_a_round_the_next_call_goes_on(federation: Federation, pl
     assert asked == [8, 8, 8]
 
 
+@pytest.mark.heavy
 def test_a_first_student_that_is_gone_is_measured_again(federation: Federation) -> None:
     learn(federation, rounds(2), labelled=own(federation), test=own(federation))
     first, second = (out(federation) / f"round-{number}" / "student.json" for number in (1, 2))
@@ -191,6 +187,7 @@ def test_a_first_student_that_is_gone_is_measured_again(federation: Federation) 
     assert json.loads(second.read_text())["before"] == before
 
 
+@pytest.mark.heavy
 def test_a_round_that_is_gone_is_told_and_nothing_is_trained_without_it(federation: Federation) -> None:
     learn(federation, rounds(2))
     (out(federation) / "round-1" / "session.json").unlink()
@@ -246,6 +243,7 @@ def test_several_labels_are_not_asked_in_rounds(tmp_path: Path) -> None:
         assert refused.value.code is ErrorCode.PLAN_INVALID
 
 
+@pytest.mark.heavy
 def test_another_student_learns_from_all_rounds(federation: Federation) -> None:
     learn(federation)
     result = retrain(federation.site, None, out(federation), federation.pool, test=own(federation))
@@ -261,11 +259,18 @@ def test_no_label_at_all_is_told(federation: Federation) -> None:
     assert refused.value.code is ErrorCode.DATA_TOO_FEW
 
 
-@pytest.mark.parametrize("choice", [Choice("oracle"), Choice(model="oracle"), Choice("vat", steps=-1)])
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        (Choice("oracle"), "no student oracle"),
+        (Choice(model="oracle"), "no model oracle"),
+        (Choice("vat", steps=-1), "needs steps"),
+    ],
+)
 def test_a_student_that_there_is_not_is_told_before_anything_is_asked(
-    federation: Federation, choice: Choice
+    federation: Federation, choice: Choice, told: str
 ) -> None:
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match=told) as refused:
         learn(federation, choice=choice)
     assert refused.value.code is ErrorCode.CONFIG_INVALID
     assert not federation.guardian.plans
@@ -279,6 +284,7 @@ def test_the_curves_of_every_round_go_into_a_folder_of_their_own(federation: Fed
     assert folders == [Path("round-1/all"), Path("round-2/all")]
 
 
+@pytest.mark.heavy
 def test_what_the_student_says_itself_is_learned_too(federation: Federation) -> None:
     federation.parties["b"].dissents = True
     sure = Rounds(2, QUERIES, options(), LATER.model_copy(update={"confidence": 0.34}))

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ def fitted(kind: str = "fixmatch", **options: Any) -> Neural:
     return make_student(kind, learning=SHORT, **options).fit(clouds(12), X, clouds(9, seed=2))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["supervised", "fixmatch"])
 def test_a_student_is_read_as_it_was_written(tmp_path: Path, kind: str) -> None:
     written = fitted(kind, seed=3)
@@ -35,6 +37,7 @@ def test_a_student_is_read_as_it_was_written(tmp_path: Path, kind: str) -> None:
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["student"]
 
 
+@pytest.mark.heavy
 def test_students_of_images_and_of_labels_are_read_as_well(tmp_path: Path) -> None:
     images = np.random.default_rng(0).normal(0, 1, (30, 64)).astype(np.float32)
     y = np.arange(30) % 2
@@ -54,6 +57,7 @@ def test_a_model_of_scikit_learn_is_read_as_well(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.heavy
 def test_a_read_student_learns_again(tmp_path: Path) -> None:
     written = fitted(seed=1)
     save_student(written, tmp_path / "student")
@@ -110,6 +114,16 @@ def test_what_is_no_student_is_refused(tmp_path: Path, content: bytes) -> None:
     _refused(path)
 
 
+@pytest.mark.heavy
+def test_a_student_that_unpacks_to_more_than_it_holds_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "student.skops"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * ((64 << 20) + 1))
+    with pytest.raises(OstrakaError) as refusal:
+        load_student(path)
+    assert refusal.value.code is ErrorCode.MODEL_INVALID
+
+
 def test_a_damaged_student_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "student"
     save_student(fitted(), path)
@@ -135,7 +149,7 @@ def test_a_missing_student_is_told(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file where a folder is to be")
-    with pytest.raises(OstrakaError) as raised:
+    with pytest.raises(OstrakaError, match="Cannot write") as raised:
         save_student(fitted(), tmp_path / "taken" / "student")
     assert raised.value.code is ErrorCode.CONFIG_INVALID
 

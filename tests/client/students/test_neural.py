@@ -68,6 +68,7 @@ def test_it_is_a_scikit_learn_estimator() -> None:
         copied.predict(POOL)
 
 
+@pytest.mark.heavy
 def test_the_same_seed_gives_the_same_student_also_when_fitted_again() -> None:
     once = student("fixmatch").fit(clouds(12), POOL)
     first = once.predict_proba(POOL)
@@ -141,9 +142,12 @@ def test_records_of_another_width_are_not_predicted() -> None:
     assert raised.value.code is ErrorCode.DATA_SHAPE
 
 
-@pytest.mark.parametrize(("kind", "options"), [("nobody", {}), ("supervised", {"threshold": 0.5})])
-def test_unknown_students_and_parameters_are_refused(kind: str, options: dict[str, Any]) -> None:
-    with pytest.raises(OstrakaError) as raised:
+@pytest.mark.parametrize(
+    ("kind", "options", "told"),
+    [("nobody", {}, "no student nobody"), ("supervised", {"threshold": 0.5}, "no parameter threshold")],
+)
+def test_unknown_students_and_parameters_are_refused(kind: str, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(OstrakaError, match=told) as raised:
         make_student(kind, **options)
     assert raised.value.code is ErrorCode.CONFIG_INVALID
 
@@ -155,6 +159,7 @@ def test_every_student_is_made_by_its_name(kind: str) -> None:
     assert (made.shape, made.classes) == ((8, 8), 10)
 
 
+@pytest.mark.heavy
 def test_a_fit_tells_its_progress_and_leaves_no_checkpoint(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     student("fixmatch").fit(

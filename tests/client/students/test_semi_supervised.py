@@ -17,6 +17,7 @@ def learning(steps: int) -> Learning:
     return Learning(steps=steps, device="cpu")
 
 
+@pytest.mark.heavy
 def test_vat_finds_where_classes_end_by_records_without_labels() -> None:
     X, y = make_moons(600, noise=0.08, random_state=0)
     X, y = X.astype(np.float32), y.astype(np.int64)
@@ -41,6 +42,7 @@ def test_images_are_learned_from_a_few_labels(name: str) -> None:
     assert student.score(X[test], y[test]) > 0.75
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SEMI_SUPERVISED)
 def test_labels_are_learned_where_many_have_no_answer(name: str) -> None:
     random = np.random.default_rng(0)

@@ -65,6 +65,7 @@ def lead_after_kill(sites: Sites, options: Any, out: Path, step: int) -> bool:
     return True
 
 
+@pytest.mark.heavy
 def test_a_lead_that_dies_before_any_step_moves_the_average_alike(plain: Sites, tmp_path: Path) -> None:
     options = replace(TTAC, rounds=3)
     plain.lead(options)
@@ -81,6 +82,7 @@ def test_a_lead_that_dies_before_any_step_moves_the_average_alike(plain: Sites, 
     assert step > 20
 
 
+@pytest.mark.heavy
 def test_a_lead_that_dies_before_any_step_pays_for_no_round_twice(noisy: Sites, tmp_path: Path) -> None:
     short = replace(DP_TTAC, rounds=2)
     for step in count():
@@ -91,6 +93,7 @@ def test_a_lead_that_dies_before_any_step_pays_for_no_round_twice(noisy: Sites, 
     assert step > 10
 
 
+@pytest.mark.heavy
 def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
     plain: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +112,7 @@ def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
     assert plain.stored == dict.fromkeys(PARTIES, 1)
 
 
+@pytest.mark.heavy
 def test_a_party_pays_for_the_rounds_that_it_took(noisy: Sites) -> None:
     def told(progress: Progress) -> None:
         if progress.number == 1 and "b" in noisy.serving:
@@ -125,6 +129,7 @@ def test_a_party_pays_for_the_rounds_that_it_took(noisy: Sites) -> None:
     assert shares["b"] == pytest.approx(shares["a"] * noisy.state().progress.taken["b"] / (ROUNDS - 1))
 
 
+@pytest.mark.heavy
 def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> None:
     def told(progress: Progress) -> None:
         if progress.number == 1:
@@ -142,6 +147,7 @@ def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> No
     assert noisy.charged == dict.fromkeys(PARTIES, ROUNDS - 1)
 
 
+@pytest.mark.heavy
 def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
     def told(progress: Progress) -> None:
         if progress.number == ROUNDS - 1 and "b" in plain.serving:
@@ -158,6 +164,7 @@ def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
     assert plain.teachers("b").manifest.together == "ttac"
 
 
+@pytest.mark.heavy
 def test_a_guardian_that_restarts_in_the_middle_counts_every_round_once(plain: Sites) -> None:
     def told(progress: Progress) -> None:
         if progress.number in (1, 2) and progress.number not in restarts:
@@ -170,6 +177,7 @@ def test_a_guardian_that_restarts_in_the_middle_counts_every_round_once(plain: S
     np.testing.assert_array_equal(plain.state().average.theta, plain.expected(TTAC).theta)
 
 
+@pytest.mark.heavy
 def test_a_training_that_takes_longer_than_its_grant_ends_with_what_was_learnt(noisy: Sites) -> None:
     clock = ManualClock(SystemClock().now())
 
@@ -185,6 +193,7 @@ def test_a_training_that_takes_longer_than_its_grant_ends_with_what_was_learnt(n
     assert noisy.charged == dict.fromkeys(PARTIES, 1)
 
 
+@pytest.mark.heavy
 def test_a_budget_that_runs_out_ends_with_what_was_learnt(noisy: Sites, tmp_path: Path) -> None:
     one = noisy.lead(replace(DP_TTAC, rounds=2)).costs[0]
     with training_sites(tmp_path / "poor", "dp-ttac", POLICY) as sites:
@@ -200,6 +209,7 @@ def test_a_budget_that_runs_out_ends_with_what_was_learnt(noisy: Sites, tmp_path
         assert sites.lead(DP_TTAC) == report
 
 
+@pytest.mark.heavy
 def test_a_budget_for_no_round_is_refused(tmp_path: Path) -> None:
     with training_sites(tmp_path, "dp-ttac", POLICY) as sites:
         sites.start_all(epsilon=1.0)

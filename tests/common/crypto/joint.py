@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.crypto.circuit import Circuit
-from common.crypto.two_party import Evaluation, Garbling
+from common.crypto.two_party import Computation, Evaluation, Garbling
 
 SEED = bytes(range(32))
 BINDING = bytes(range(100, 132))
@@ -17,14 +17,14 @@ def compute(circuit: Circuit, words: NDArray[Any], own: NDArray[Any]) -> NDArray
 
     They are added up from shares, or as opened by all who may open them.
     """
-    garbling = Garbling(circuit, len(words), SEED, BINDING)
-    evaluation = Evaluation(circuit, len(words), BINDING)
+    garbling = Garbling(Computation.of(circuit, len(words)), SEED, BINDING)
+    evaluation = Evaluation(Computation.of(circuit, len(words)), BINDING)
     garbling.accept(evaluation.extension(garbling.points(evaluation.point())))
     for part in garbling.tables():
         evaluation.take(part)
     evaluation.evaluate(garbling.labels(evaluation.correction(words), own))
     if circuit.opening == "shares":
-        return evaluation.shares() + garbling.shares()
+        return evaluation.shares()[0] + garbling.shares()[0]
     bits = evaluation.bits()
     if circuit.opening == "both":
         np.testing.assert_array_equal(garbling.opened(evaluation.returned()), bits)

@@ -29,6 +29,7 @@ def test_all_small_words(bits: int, count: int) -> None:
     check(np.array(list(itertools.product(signed, repeat=count))), bits)
 
 
+@pytest.mark.heavy
 @given(bits=st.integers(20, 32), count=st.integers(2, 40), data=st.data())
 def test_wide_words_with_equal_ones_among_them(bits: int, count: int, data: Any) -> None:
     word = st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

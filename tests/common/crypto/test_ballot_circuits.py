@@ -86,6 +86,7 @@ def test_the_most_label_sets_that_a_circuit_counts(labels: int, most: int) -> No
     check(Powerset(sigma=1.0, max_positives=most), few, VOTE, 20)
 
 
+@pytest.mark.heavy
 @given(
     mechanism=st.sampled_from([*CLASSES, *LABELS]),
     bits=st.integers(17, 32),
@@ -99,6 +100,7 @@ def test_wide_logits(mechanism: AnyMechanism, bits: int, classes: int, weight: i
     check(mechanism, np.array(data.draw(st.lists(row, min_size=1, max_size=3))), weight, bits)
 
 
+@pytest.mark.heavy
 @given(
     tau=st.floats(0.01, 11.0),
     labels=st.integers(2, 120),

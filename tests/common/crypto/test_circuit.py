@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from common.crypto import words
 from common.crypto.circuit import Circuit, Opening
+from common.crypto.computation import Computation
 from common.crypto.gates import Gates, Wires
 from common.crypto.ot_extension import extension_bytes
 
@@ -32,17 +33,19 @@ def test_words_outside_the_ring_are_reduced() -> None:
     assert circuit.in_the_clear(np.array([[-1]]), np.array([[256 + 3, 1]])).tolist() == [[True]]
 
 
-@pytest.mark.parametrize(("opening", "opened"), [("shares", 4 * 3), ("evaluator", 1), ("both", 1)])
-def test_sizes_follow_from_public_counts(opening: Opening, opened: int) -> None:
+@pytest.mark.parametrize(
+    ("opening", "of_shares", "of_colours"), [("shares", 4 * 3, 0), ("evaluator", 0, 1), ("both", 0, 1)]
+)
+def test_sizes_follow_from_public_counts(opening: Opening, of_shares: int, of_colours: int) -> None:
     circuit = exceeding(opening=opening)
     assert circuit.ands == 3 * (7 + 8)
-    sizes = circuit.sizes(5)
+    sizes = Computation.of(circuit, 5).sizes
     assert sizes.point == 32
     assert sizes.points == 128 * 32
     assert sizes.extension == extension_bytes(5 * 3 * 8)
-    assert sizes.tables == 5 * (32 * 45 + opened)
+    assert sizes.tables == 5 * (32 * 45 + of_shares)
     assert sizes.correction == 5 * 3 * 4
-    assert sizes.labels == 5 * 4 * 8 * 16
+    assert sizes.labels == 5 * (4 * 8 * 16 + of_colours)
     assert sizes.returned == (5 * 3 * 16 if opening == "both" else 0)
 
 

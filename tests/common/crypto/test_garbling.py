@@ -134,7 +134,7 @@ def test_tables_are_the_same_for_the_same_garbling_and_for_no_other() -> None:
 
 def test_the_format_of_tables_is_pinned() -> None:
     assert hashlib.sha256(adder_tables()).hexdigest() == (
-        "e56ce6f33c4d0dc6a6a51623c0a929cb6ca8cab78fce65ceaaa3a831d05959d6"
+        "a2c86e3c4c00a91f2434064005e3f2a15272e441df68dd255787ae958a68ba88"
     )
 
 

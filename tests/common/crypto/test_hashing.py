@@ -18,7 +18,8 @@ def test_the_permutation_is_aes_as_published() -> None:
 
 def test_the_hash_is_tmmo_written_out_byte_by_byte() -> None:
     tweaked_hash = TweakedHash(BINDING, 3)
-    text = b"bytes:32:" + BINDING + b"str:8:garbling" + b"bytes:8:" + (3).to_bytes(8, "little")
+    purpose = b"str:24:key of the garbling hash"
+    text = b"bytes:32:" + BINDING + purpose + b"bytes:8:" + (3).to_bytes(8, "little")
     key = hashlib.sha256(text).digest()[:16]
     blocks = from_bytes(bytes(range(64)), 4)
     tweaked_hash.tweaks(5)

@@ -121,6 +121,7 @@ def test_the_polynomials_point_is_the_standards() -> None:
     assert product(text, point).to_bytes(16, "big").hex() == "5e2ec746917062882c85b0685353deb7"
 
 
+@pytest.mark.heavy
 @given(st.integers(0, 8 * extension_bytes(ROWS) - 1))
 def test_a_bit_flipped_anywhere_is_refused(place: int) -> None:
     message = bytearray(receiver().extend()[0])
@@ -175,6 +176,7 @@ def test_other_choices_in_one_column_pass_where_its_bit_of_delta_is_guessed(plac
     assert refused(message, delta) is ErrorCode.CRYPTO_REFUSED
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("row", [0, 5, ROWS - 1])
 def test_other_choices_in_many_columns_are_caught_unless_all_their_bits_are_guessed(row: int) -> None:
     places = list(range(1, TRANSFERS, 3))
@@ -186,12 +188,14 @@ def test_other_choices_in_many_columns_are_caught_unless_all_their_bits_are_gues
         assert refused(deviating(errors, guesses)) is ErrorCode.CRYPTO_REFUSED
 
 
+@pytest.mark.heavy
 def test_choices_of_its_own_in_every_column_are_caught() -> None:
     errors = np.frombuffer(source(8)(TRANSFERS * column_bytes(ROWS)), np.uint8).reshape(TRANSFERS, -1)
     for seed in range(20):
         assert refused(deviating(errors, delta_bits(100 + seed))) is ErrorCode.CRYPTO_REFUSED
 
 
+@pytest.mark.heavy
 def test_a_message_tells_nothing_of_the_choices() -> None:
     """Bytes of the columns and of the claimed hash are uniform, for choices that are all 0 or all 1."""
     for value in (0, 255):

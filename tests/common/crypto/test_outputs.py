@@ -43,6 +43,7 @@ def both_shares(garbled: Garbled) -> tuple[Shares, Shares]:
     return own, outputs.evaluated_shares(garbled.evaluator, garbled.held, table)
 
 
+@pytest.mark.heavy
 @given(seed=SEEDS, data=st.data())
 def test_shares_sum_to_the_bits(seed: bytes, data: Any) -> None:
     bits = drawn_bits(data)
@@ -75,6 +76,7 @@ def test_shares_of_one_wire_opened_twice_differ() -> None:
     assert not (first == again).any()
 
 
+@pytest.mark.heavy
 @given(seed=SEEDS, data=st.data())
 def test_the_evaluator_opens_the_bits_by_the_colours(seed: bytes, data: Any) -> None:
     bits = drawn_bits(data)
@@ -84,6 +86,7 @@ def test_the_evaluator_opens_the_bits_by_the_colours(seed: bytes, data: Any) -> 
     assert np.array_equal(outputs.opened_bits(garbled.held, table), bits)
 
 
+@pytest.mark.heavy
 @given(seed=SEEDS, data=st.data())
 def test_the_garbler_learns_the_bits_from_returned_labels(seed: bytes, data: Any) -> None:
     bits = drawn_bits(data)

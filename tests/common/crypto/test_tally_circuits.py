@@ -81,6 +81,7 @@ def test_all_small_signs(bits: int) -> None:
     np.testing.assert_array_equal(not_negative, sums >= 0)
 
 
+@pytest.mark.heavy
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=2, max_size=12), st.integers(0, 2**32))
 def test_the_first_of_the_largest_sums_wins(row: list[int], seed: int) -> None:
     sums = np.array([row, [max(row)] * len(row)])

@@ -14,7 +14,7 @@ from scipy import stats
 from common.crypto import words as arithmetic
 from common.crypto.circuit import Circuit, Opening
 from common.crypto.gates import Gates, Wires
-from common.crypto.two_party import Evaluation, Garbling, binding
+from common.crypto.two_party import Computation, Evaluation, Garbling, binding
 from common.errors import ErrorCode, OstrakaError
 
 P_VALUE = 1e-9
@@ -37,6 +37,9 @@ def above(gates: Gates, theirs: Wires, own: Wires) -> Wires:
 
 def circuit(opening: Opening, bits: int = BITS) -> Circuit:
     return Circuit(bits, words=2, garbler_words=3, outputs=3, opening=opening, build=above)
+
+
+SHARED = Computation.of(circuit("shares"), INSTANCES)
 
 
 def source(seed: int) -> Callable[[int], bytes]:
@@ -68,8 +71,8 @@ class Two:
 
     @classmethod
     def of(cls, opening: Opening, instances: int = INSTANCES, seed: int = 1) -> "Two":
-        one = circuit(opening)
-        return cls(Garbling(one, instances, SEED, BINDING), Evaluation(one, instances, BINDING, source(seed)))
+        one = Computation.of(circuit(opening), instances)
+        return cls(Garbling(one, SEED, BINDING), Evaluation(one, BINDING, source(seed)))
 
     def transfer(self) -> tuple[bytes, bytes, bytes]:
         point = self.evaluation.point()
@@ -97,7 +100,7 @@ def code_of(step: Callable[[], Any]) -> ErrorCode:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("common.crypto.parts.PART", 8)
+    monkeypatch.setattr("common.crypto.computation.PART", 8)
 
 
 @pytest.mark.parametrize("instances", [1, 8, 21])
@@ -108,7 +111,7 @@ def test_the_result_is_the_circuits(opening: Opening, instances: int) -> None:
     two.run(words, own)
     expected = circuit(opening).in_the_clear(words, own)
     if opening == "shares":
-        assert np.array_equal(two.garbling.shares() + two.evaluation.shares(), expected)
+        assert np.array_equal(two.garbling.shares()[0] + two.evaluation.shares()[0], expected)
         return
     assert np.array_equal(two.evaluation.bits(), expected)
     if opening == "both":
@@ -119,7 +122,8 @@ def test_words_of_32_bits_and_edges_of_the_ring() -> None:
     one = circuit("evaluator", bits=32)
     edges = np.array([0, 1, 2**31 - 1, 2**31, 2**32 - 1], np.uint64)
     words, own = np.stack([edges, edges[::-1]], axis=1), np.stack([edges, edges, edges[::-1]], axis=1)
-    two = Two(Garbling(one, 5, SEED, BINDING), Evaluation(one, 5, BINDING))
+    five = Computation.of(one, 5)
+    two = Two(Garbling(five, SEED, BINDING), Evaluation(five, BINDING))
     two.run(words, own)
     assert np.array_equal(two.evaluation.bits(), one.in_the_clear(words, own))
 
@@ -128,7 +132,7 @@ def test_words_of_32_bits_and_edges_of_the_ring() -> None:
 def test_messages_have_the_sizes_of_the_circuit(opening: Opening) -> None:
     two = Two.of(opening)
     sent = two.run(values(2, 2), values(3, 3))
-    sizes = circuit(opening).sizes(INSTANCES)
+    sizes = Computation.of(circuit(opening), INSTANCES).sizes
     assert len(sent.point) == sizes.point
     assert len(sent.points) == sizes.points
     assert len(sent.extension) == sizes.extension
@@ -160,19 +164,17 @@ def test_every_message_again_is_the_same_to_the_byte(opening: Opening) -> None:
     assert again.run(words, own) == sent
 
 
-def test_tables_may_come_in_any_pieces_and_again_from_the_start() -> None:
-    two = Two.of("shares")
+def test_tables_may_come_in_any_pieces() -> None:
     words, own = values(2, 2), values(3, 3)
-    sent = two.run(words, own)
+    sent = Two.of("shares").run(words, own)
+    pieces = Two.of("shares")
+    pieces.transfer()
     joined = b"".join(sent.tables)
-    shares = two.evaluation.shares()
-    two.evaluation.take_again()
-    two.evaluation.take(joined[:100])
-    two.evaluation.take_again()
     for start in range(0, len(joined), 777):
-        two.evaluation.take(joined[start : start + 777])
-    two.evaluation.evaluate(sent.labels)
-    assert np.array_equal(two.evaluation.shares(), shares)
+        pieces.evaluation.take(joined[start : start + 777])
+    pieces.evaluation.evaluate(pieces.garbling.labels(pieces.evaluation.correction(words), own))
+    outputs = pieces.garbling.shares()[0] + pieces.evaluation.shares()[0]
+    assert np.array_equal(outputs, circuit("shares").in_the_clear(words, own))
 
 
 def test_shares_and_opened_bits_need_no_reader_of_the_tables() -> None:
@@ -182,7 +184,7 @@ def test_shares_and_opened_bits_need_no_reader_of_the_tables() -> None:
         full.run(words, own)
         silent.transfer()
         if opening == "shares":
-            assert np.array_equal(silent.garbling.shares(), full.garbling.shares())
+            assert np.array_equal(silent.garbling.shares()[0], full.garbling.shares()[0])
         else:
             returned = full.evaluation.returned()
             assert np.array_equal(silent.garbling.opened(returned), full.evaluation.bits())
@@ -192,7 +194,7 @@ def test_only_the_first_content_is_answered() -> None:
     two, other = Two.of("shares"), Two.of("shares", seed=9)
     words, own = values(2, 2), values(3, 3)
     sent = two.run(words, own)
-    foreign = Garbling(circuit("shares"), INSTANCES, bytes(32), BINDING).points(sent.point)
+    foreign = Garbling(SHARED, bytes(32), BINDING).points(sent.point)
     changed = own.copy()
     changed[0, 2] ^= np.uint64(1)
     for step in (
@@ -229,7 +231,7 @@ def test_of_corrections_that_come_at_once_one_is_answered() -> None:
 
 def test_steps_out_of_order_are_refused() -> None:
     two = Two.of("shares")
-    sizes = circuit("shares").sizes(INSTANCES)
+    sizes = Computation.of(circuit("shares"), INSTANCES).sizes
     for step in (
         lambda: two.garbling.accept(bytes(sizes.extension)),
         two.garbling.tables,
@@ -299,7 +301,7 @@ def test_points_with_a_flipped_bit_come_to_nothing(seed: int) -> None:
 
 def test_another_binding_on_one_side_comes_to_nothing() -> None:
     foreign = binding("querier", "party", "session", 8)
-    two = replace(Two.of("shares"), evaluation=Evaluation(circuit("shares"), INSTANCES, foreign, source(1)))
+    two = replace(Two.of("shares"), evaluation=Evaluation(SHARED, foreign, source(1)))
     assert code_of(two.transfer) is ErrorCode.CRYPTO_REFUSED
 
 
@@ -314,17 +316,19 @@ def test_bits_flipped_on_the_way_to_the_evaluator_give_another_result_and_no_err
     right = two.evaluation.returned() or outputs(two.evaluation, opening).tobytes()
     tables = b"".join(sent.tables)
     noise = source(5)(max(len(tables), len(sent.labels)))
-    two.evaluation.take_again()
-    two.evaluation.take(xor(tables, noise) if where == "tables" else tables)
-    two.evaluation.evaluate(xor(sent.labels, noise) if where == "labels" else sent.labels)
-    wrong = two.evaluation.returned() or outputs(two.evaluation, opening).tobytes()
+    other = Two.of(opening)
+    other.transfer()
+    other.evaluation.take(xor(tables, noise) if where == "tables" else tables)
+    other.evaluation.correction(words)
+    other.evaluation.evaluate(xor(sent.labels, noise) if where == "labels" else sent.labels)
+    wrong = other.evaluation.returned() or outputs(other.evaluation, opening).tobytes()
     assert right != wrong
     if opening == "both":
         assert code_of(lambda: two.garbling.opened(wrong)) is ErrorCode.CRYPTO_REFUSED
 
 
 def outputs(evaluation: Evaluation, opening: Opening) -> NDArray[Any]:
-    return evaluation.shares() if opening == "shares" else evaluation.bits()
+    return evaluation.shares()[0] if opening == "shares" else evaluation.bits()
 
 
 def xor(data: bytes, noise: bytes) -> bytes:
@@ -369,16 +373,17 @@ def test_returned_labels_depend_on_the_outputs_alone() -> None:
 @pytest.mark.parametrize("value", [0, 2**BITS - 1])
 def test_corrections_are_uniform_whatever_the_words_are(value: int) -> None:
     words = np.full((2000, 2), value, np.uint64)
-    evaluation = Evaluation(circuit("shares"), 2000, BINDING, source(6))
+    evaluation = Evaluation(Computation.of(circuit("shares"), 2000), BINDING, source(6))
     correction = np.frombuffer(evaluation.correction(words), "<u4")
     assert stats.chisquare(np.bincount(correction, minlength=2**BITS)).pvalue > P_VALUE
 
 
+@pytest.mark.heavy
 def test_shares_of_either_side_are_uniform() -> None:
     instances = 2000
     two = Two.of("shares", instances)
     two.run(np.zeros((instances, 2), np.uint64), np.zeros((instances, 3), np.uint64))
-    for shares in (two.garbling.shares(), two.evaluation.shares()):
+    for shares in (two.garbling.shares()[0], two.evaluation.shares()[0]):
         counts = np.bincount(shares.view(np.uint8).ravel(), minlength=256)
         assert stats.chisquare(counts).pvalue > P_VALUE
 
@@ -387,13 +392,30 @@ def test_no_two_labels_that_reach_the_evaluator_differ_by_delta() -> None:
     two = Two.of("both")
     sent = two.run(values(2, 2), values(3, 3))
     delta = two.garbling._delta
-    seen = np.frombuffer(sent.labels + two.evaluation.returned() + b"".join(sent.tables)[: 16 * 1000], "<u8")
+    labels = sent.labels[:-INSTANCES] + two.evaluation.returned()
+    seen = np.frombuffer(labels + b"".join(sent.tables)[: 16 * 1000], "<u8")
     blocks = seen.reshape(-1, 2)
     assert not {block.tobytes() for block in blocks} & {block.tobytes() for block in blocks ^ delta}
 
 
+def test_both_sides_have_one_context_which_the_garbler_completes() -> None:
+    """It hangs on the binding, on the evaluator's point and on the garbler's, which come last."""
+    two = Two.of("shares")
+    assert code_of(lambda: two.garbling.context) is ErrorCode.BATCH_OUT_OF_ORDER
+    point, points, _ = two.transfer()
+    assert two.garbling.context == two.evaluation.context(points)
+    contexts = {two.garbling.context}
+    for seed, bound in ((SEED, binding("other")), (bytes(32), BINDING)):
+        garbling = Garbling(SHARED, seed, bound)
+        garbling.points(point)
+        contexts.add(garbling.context)
+    garbling = Garbling(SHARED, SEED, BINDING)
+    garbling.points(Two.of("shares", seed=9).evaluation.point())
+    assert len(contexts | {garbling.context}) == 4
+
+
 def test_a_seed_shared_by_bindings_gives_each_its_own_secrets() -> None:
-    first, second = (Garbling(circuit("shares"), 1, SEED, binding(place)) for place in (1, 2))
+    first, second = (Garbling(SHARED, SEED, binding(place)) for place in (1, 2))
     assert not np.array_equal(first._delta, second._delta)
     point = Two.of("shares").evaluation.point()
     assert first.points(point) != second.points(point)
@@ -417,5 +439,46 @@ def test_a_binding_tells_parts_apart(other: tuple[str | int | bytes, ...]) -> No
 
 
 def test_production_draws_from_the_operating_system() -> None:
-    points = {Evaluation(circuit("shares"), 1, BINDING).point() for _ in range(8)}
+    points = {Evaluation(SHARED, BINDING).point() for _ in range(8)}
     assert len(points) == 8
+
+
+def test_circuits_together_have_one_set_of_transfers_and_give_each_its_outputs() -> None:
+    """Parts do not reach over circuits, and words of odd widths lie at bits that begin no byte."""
+    first, second = circuit("shares"), Circuit(BITS, 2, 3, 1, "shares", build=first_above)
+    both = Computation(((first, 9), (second, 13), (first, 1)))
+    two = Two(Garbling(both, SEED, BINDING), Evaluation(both, BINDING, source(1)))
+    words, own = values(2, 2, 23), values(3, 3, 23)
+    sent = two.run(words, own)
+    assert (len(sent.point), len(sent.points)) == (32, 128 * 32)
+    assert (len(sent.extension), sum(map(len, sent.tables))) == (both.sizes.extension, both.sizes.tables)
+    places = [(first, slice(0, 9)), (second, slice(9, 22)), (first, slice(22, 23))]
+    shares = zip(two.garbling.shares(), two.evaluation.shares(), strict=True)
+    for (one, place), (garbled, evaluated) in zip(places, shares, strict=True):
+        assert np.array_equal(garbled + evaluated, one.in_the_clear(words[place], own[place]))
+
+
+def first_above(gates: Gates, theirs: Wires, own: Wires) -> Wires:
+    return above(gates, theirs, own)[:, :1]
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        (),
+        ((circuit("both"), 2), (circuit("both"), 2)),
+        ((circuit("shares"), 2), (circuit("shares", bits=8), 2)),
+    ],
+)
+def test_circuits_that_do_not_fit_together_are_a_mistake(runs: tuple[tuple[Circuit, int], ...]) -> None:
+    with pytest.raises(ValueError, match="circuit"):
+        Computation(runs)
+
+
+def test_what_opens_outputs_comes_with_the_labels_and_not_before() -> None:
+    """Tables of the same gates are as long whether outputs open or not; only labels grow."""
+    opened, closed = (Computation.of(circuit(opening), 8).sizes for opening in ("both", "shares"))
+    ands = circuit("both").ands
+    assert opened.tables == 8 * 32 * ands
+    assert closed.tables == opened.tables + 8 * 3 * 4
+    assert opened.labels == closed.labels + 8

@@ -112,6 +112,7 @@ def test_every_set_of_wires_is_counted(count: int) -> None:
     assert gates.ands == (count - count.bit_count()) * 2**count
 
 
+@pytest.mark.heavy
 @given(ones=st.lists(st.booleans(), min_size=13, max_size=120))
 def test_many_wires_are_counted(ones: list[bool]) -> None:
     gates = PlainGates()

@@ -63,7 +63,7 @@ def test_a_saved_ca_issues_again(federation: Federation, tmp_path: Path, clock: 
     folder.mkdir()
     again = CertificateAuthority.load(tmp_path)
     again.issue(PARTY, folder, clock).check_valid(clock)
-    with pytest.raises(OstrakaError) as refusal:
+    with pytest.raises(OstrakaError, match="Cannot read a CA") as refusal:
         CertificateAuthority.load(folder)
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 
@@ -93,10 +93,11 @@ def test_files_that_are_missing_mixed_up_or_broken(federation: Federation, name:
     path = folder / name
     foreign = (other / name).read_bytes()
     path.unlink()
-    for contents in (None, b"nothing", *([] if name == "ca.crt" else [foreign])):
+    wrong = [(None, "Cannot read"), (b"nothing", "cannot be read"), (foreign, "does not belong")]
+    for contents, told in wrong[: 2 if name == "ca.crt" else 3]:
         if contents is not None:
             path.write_bytes(contents)
-        with pytest.raises(OstrakaError) as refusal:
+        with pytest.raises(OstrakaError, match=told) as refusal:
             Credentials.load(folder)
         assert refusal.value.code is ErrorCode.CONFIG_INVALID
 

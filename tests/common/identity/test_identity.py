@@ -16,7 +16,7 @@ def test_names_that_are_dns_labels(name: str) -> None:
 
 @pytest.mark.parametrize("name", BAD)
 def test_names_that_are_not(name: str) -> None:
-    with pytest.raises(OstrakaError) as refusal:
+    with pytest.raises(OstrakaError, match="cannot be a name") as refusal:
         check_name(name)
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
     with pytest.raises(ValidationError):

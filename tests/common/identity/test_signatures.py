@@ -81,6 +81,18 @@ def test_whatever_is_altered_is_invalid(signed: Signed, verify: Verifier) -> Non
         assert verify.refusal(altered) is ErrorCode.GRANT_INVALID
 
 
+@pytest.mark.filterwarnings("ignore:Parsed a serial number")
+def test_a_certificate_with_any_byte_altered_is_refused(signed: Signed, verify: Verifier) -> None:
+    whole = signed.certificate_der
+    issued = x509.load_der_x509_certificate(whole).tbs_certificate_bytes
+    first = whole.index(issued)
+    for at in range(first, first + len(issued)):
+        for other in {whole[at] ^ 1, whole[at] ^ 128, 0} - {whole[at]}:
+            certificate = whole[:at] + bytes([other]) + whole[at + 1 :]
+            altered = Signed(payload=b"payload", signature=signed.signature, certificate_der=certificate)
+            assert verify.refusal(altered) in (ErrorCode.GRANT_INVALID, ErrorCode.IDENTITY_FOREIGN)
+
+
 def test_a_signature_holds_for_its_context_alone(signed: Signed, verify: Verifier) -> None:
     assert verify.refusal(signed, context=TICKET_CONTEXT) is ErrorCode.GRANT_INVALID
 

@@ -61,6 +61,7 @@ def test_labels_are_learned_where_they_are_known(kind: type[FixMatch]) -> None:
     assert accuracy(evaluate(net, torch.from_numpy(test.X)).numpy(), test.y) > 0.9
 
 
+@pytest.mark.heavy
 def test_the_same_seed_gives_the_same_weights() -> None:
     first, same, other = (weights(trained(FixMatch(VIEWS), clouds(12), seed=seed)[0]) for seed in (0, 0, 1))
     assert torch.equal(first, same)
@@ -87,6 +88,7 @@ class Killing:
         return repr(self.algorithm)
 
 
+@pytest.mark.heavy
 def test_a_killed_training_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     data, validation, kept = clouds(14), clouds(30, seed=2), tmp_path / "training.ckpt"
     whole, history = trained(FixMatch(VIEWS), data, validation=validation)
@@ -108,6 +110,7 @@ def test_it_goes_on_from_the_checkpoint_and_not_from_the_start(tmp_path: Path) -
     trained(Killing(FixMatch(VIEWS), [14]), clouds(14), checkpoint=kept)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("harm", ["other seed", "other data", "cut", "no safetensors"])
 def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, harm: str) -> None:
     kept = tmp_path / "training.ckpt"
@@ -181,7 +184,8 @@ def test_a_network_that_gets_worse_stops_and_is_kept_as_it_was() -> None:
 
 
 def test_logs_are_readable_by_tensorboard(tmp_path: Path) -> None:
-    reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    from tensorboard.backend.event_processing import event_accumulator as reader
+
     net = network((6,), CLASSES)
     history = learn(net, Supervised(VIEWS), clouds(12), None, clouds(9), SHORT, seed=0, log=tmp_path)
     events = reader.EventAccumulator(str(tmp_path)).Reload()
@@ -202,7 +206,7 @@ def test_nothing_is_learned_from_nothing() -> None:
 
 @pytest.mark.parametrize("off", [{"steps": 0}, {"batch_size": 1}, {"ema": 1.0}, {"learning_rate": 0.0}])
 def test_impossible_learning_is_refused(off: dict[str, Any]) -> None:
-    with pytest.raises(OstrakaError) as raised:
+    with pytest.raises(OstrakaError, match="Learning needs") as raised:
         replace(SHORT, **off)
     assert raised.value.code is ErrorCode.CONFIG_INVALID
 

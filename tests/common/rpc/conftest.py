@@ -9,6 +9,7 @@ from common.clock import Clock, SystemClock
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Role
 from common.rpc import make_server, peer_identity
+from common.rpc.limits import CallLimits
 from protos.ostraka.v1 import guardian_pb2 as pb
 from protos.ostraka.v1 import guardian_pb2_grpc
 from tests.common.federation import GUARDIAN, Federation
@@ -21,6 +22,7 @@ ROLES = {
     f"{SERVICE}Prepare": frozenset({Role.QUERY}),
     f"{SERVICE}SettleBatch": frozenset({Role.QUERY}),
 }
+LIMITS = CallLimits()
 Serve = Callable[..., str]
 
 
@@ -40,6 +42,8 @@ class Guardian(guardian_pb2_grpc.GuardianServicer):
     def Prepare(  # noqa: N802
         self, request: pb.PrepareRequest, context: grpc.ServicerContext
     ) -> pb.PrepareReply:
+        if not request.session_id.isprintable():
+            raise OstrakaError(ErrorCode.SESSION_UNKNOWN, f"No session {request.session_id}; open one.")
         raise OstrakaError(ErrorCode.QUORUM_LOST, "Two of three are there; wait.", present="2")
 
     def SettleBatch(  # noqa: N802
@@ -83,6 +87,7 @@ def serve(federation: Federation) -> Iterator[Serve]:
         listen: str = "127.0.0.1:0",
         clock: Clock | None = None,
         insecure: bool = False,
+        limits: CallLimits = LIMITS,
     ) -> str:
         bound = make_server(
             credentials if credentials or insecure else federation.issue(GUARDIAN),
@@ -91,6 +96,7 @@ def serve(federation: Federation) -> Iterator[Serve]:
             ROLES,
             clock or SystemClock(),
             insecure=insecure,
+            limits=limits,
         )
         servers.append(bound.server)
         bound.server.start()

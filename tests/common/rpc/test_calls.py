@@ -1,6 +1,8 @@
 """Calls over mTLS: who may, and how errors arrive."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -8,13 +10,14 @@ import pytest
 import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from structlog.testing import capture_logs
 
 from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, open_channel
+from common.rpc import call_error, open_channel, server
 from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
-from tests.common.rpc.conftest import Serve
+from tests.common.rpc.conftest import Guardian, Serve
 from tests.common.rpc.failure import Failure
 
 
@@ -64,6 +67,16 @@ def test_a_method_without_roles_is_for_nobody(channel: grpc.Channel) -> None:
     assert call_error(failure.value).code is ErrorCode.IDENTITY_WRONG_ROLE
 
 
+def test_a_call_that_an_older_server_does_not_know_says_to_run_one_version(channel: grpc.Channel) -> None:
+    unknown: Any = channel.unary_unary("/ostraka.v1.Guardian/OfTheNextVersion")
+    with pytest.raises(grpc.RpcError) as failure:
+        unknown(b"", timeout=10)
+    error = call_error(failure.value)
+    assert error.code is ErrorCode.MESSAGE_INVALID
+    assert "guardian guardian at" in error.message
+    assert "does not know this call" in error.message
+
+
 def test_an_error_keeps_code_sentence_and_details(channel: grpc.Channel) -> None:
     stub = guardian_pb2_grpc.GuardianStub(channel)
     with pytest.raises(grpc.RpcError) as failure:
@@ -73,6 +86,15 @@ def test_an_error_keeps_code_sentence_and_details(channel: grpc.Channel) -> None
     assert failure.value.code() is grpc.StatusCode.FAILED_PRECONDITION
     assert (error.code, error.message) == (ErrorCode.QUORUM_LOST, "Two of three are there; wait.")
     assert error.details == {"present": "2"}
+
+
+def test_an_error_that_quotes_a_long_name_keeps_its_code_and_advice(channel: grpc.Channel) -> None:
+    stub = guardian_pb2_grpc.GuardianStub(channel)
+    with pytest.raises(grpc.RpcError) as failure:
+        stub.Prepare(guardian_pb2.PrepareRequest(session_id="\x1b" * 900), timeout=10)
+    error = call_error(failure.value)
+    assert error.code is ErrorCode.SESSION_UNKNOWN
+    assert error.message.endswith("; open one.")
 
 
 def test_an_unexpected_error_says_nothing_of_its_contents(channel: grpc.Channel) -> None:
@@ -163,3 +185,36 @@ def test_over_tls_a_claim_is_worth_nothing(federation: Federation, address: str)
 )
 def test_a_status_without_details_still_gets_a_code(status: grpc.StatusCode, code: ErrorCode) -> None:
     assert call_error(Failure(status)).code is code
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_refusal_of_a_caller_who_hung_up_is_no_error_of_the_server(
+    federation: Federation,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    known: bool,
+) -> None:
+    begun, pools = threading.Event(), list[ThreadPoolExecutor]()
+
+    def late(_: Guardian, request: Any, context: grpc.ServicerContext) -> Any:
+        ended = threading.Event()
+        context.add_callback(ended.set)
+        begun.set()
+        ended.wait(10)
+        raise OstrakaError(ErrorCode.SESSION_UNKNOWN, "Open one.") if known else RuntimeError("secret-vote")
+
+    def pool(threads: int) -> ThreadPoolExecutor:
+        pools.append(ThreadPoolExecutor(threads))
+        return pools[-1]
+
+    monkeypatch.setattr(server, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(Guardian, "Prepare", late)
+    with capture_logs() as events, open_channel(federation.issue(QUERIER), serve(), GUARDIAN) as channel:
+        call = guardian_pb2_grpc.GuardianStub(channel).Prepare.future(guardian_pb2.PrepareRequest())
+        begun.wait(10)
+        call.cancel()
+        for started in pools:
+            started.shutdown()
+    assert caplog.records == []
+    assert ("rpc.internal" in {event["event"] for event in events}) is not known

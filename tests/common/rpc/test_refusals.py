@@ -114,7 +114,7 @@ def test_port_in_use(federation: Federation, serve: Serve) -> None:
 
 
 def test_an_address_that_is_not_this_machine(federation: Federation, serve: Serve) -> None:
-    with pytest.raises(OstrakaError) as refusal:
+    with pytest.raises(OstrakaError, match="Cannot listen at") as refusal:
         serve(listen="192.0.2.1:0")
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
 

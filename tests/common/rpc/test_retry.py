@@ -23,9 +23,9 @@ class Calls:
             raise Failure(self.failures.pop(0))
         return "answer"
 
-    def retried(self, attempts: int) -> str:
+    def retried(self, attempts: int, *, late: bool = True) -> str:
         rng = random.Random(1)  # noqa: S311
-        return with_retries(self, attempts=attempts, base_s=1.0, sleep=self.waits.append, rng=rng)
+        return with_retries(self, attempts=attempts, base_s=1.0, sleep=self.waits.append, rng=rng, late=late)
 
 
 def test_a_call_is_made_again_while_the_other_end_is_away_or_late() -> None:
@@ -56,3 +56,12 @@ def test_what_no_retry_can_mend_is_raised_at_once() -> None:
     with pytest.raises(grpc.RpcError):
         calls.retried(3)
     assert calls.waits == []
+
+
+def test_a_call_without_an_answer_is_not_made_again_where_that_would_take_too_long() -> None:
+    calls = Calls([AWAY, LATE])
+    with pytest.raises(grpc.RpcError) as failure:
+        calls.retried(3, late=False)
+    assert isinstance(failure.value, grpc.Call)
+    assert failure.value.code() is LATE
+    assert len(calls.waits) == 1

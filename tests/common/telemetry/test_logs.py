@@ -1,6 +1,12 @@
 import json
 import logging
+import os
+import pty
+import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,12 +17,20 @@ from common.telemetry import configure_logging, progress
 
 Lines = Callable[[], list[dict[str, Any]]]
 SEED = bytes(range(32))
+HOSTILE = "x\nbudget.raised epsilon=1000\x1b]0;owned\x07\x1b[2J\u202e"
+
+
+class Unreadable:
+    @property
+    def shape(self) -> None:
+        raise RuntimeError
 
 
 @pytest.fixture
 def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
     """Reads what was logged after `configure_logging`."""
     monkeypatch.setenv("GRPC_VERBOSITY", "ERROR")
+    logging.captureWarnings(False)
 
     def read() -> list[dict[str, Any]]:
         said = capsys.readouterr()
@@ -55,6 +69,16 @@ def test_other_libraries_log_the_same_way(lines: Lines) -> None:
     assert (entry["logger"], entry["level"], entry["session"]) == ("uvicorn.error", "warning", "5e55")
 
 
+def test_what_libraries_warn_of_is_logged_the_same_way(lines: Lines) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        configure_logging()
+        warnings.warn("a serial number below 1", UserWarning, stacklevel=1)
+    (entry,) = lines()
+    assert "UserWarning: a serial number below 1" in entry["event"]
+    assert (entry["logger"], entry["level"]) == ("py.warnings", "warning")
+
+
 def test_a_message_that_does_not_fit_its_arguments_is_logged_without_them(
     lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +110,63 @@ def test_exceptions_tell_their_type_and_place_alone(lines: Lines, logger: Callab
     assert inner.startswith("ValueError at ")
     assert "votes 3 1 4" not in json.dumps(entry)
     assert "exc_info" not in entry
+
+
+@contextmanager
+def logging_to(stderr: int | str) -> Iterator[None]:
+    """Within the block stderr is another file, and events are rendered for it."""
+    with open(stderr, "w", encoding="utf-8") as file, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("GRPC_VERBOSITY", "ERROR")
+        patched.setattr(sys, "stderr", file)
+        configure_logging()
+        yield
+    structlog.reset_defaults()
+
+
+def log_everything() -> None:
+    """Log by every way there is, what a caller chose and an exception included."""
+    try:
+        raise ValueError
+    except ValueError:
+        structlog.get_logger().exception("rpc.failed", session=HOSTILE)
+        logging.getLogger("grpc").exception("refused %s", HOSTILE)
+    structlog.get_logger().info(HOSTILE, nested=[HOSTILE], **{HOSTILE: 1})
+    structlog.get_logger().info("rendered.by.nobody", stack=1)
+    structlog.get_logger().info("odd", value=Unreadable())
+    logging.getLogger("grpc").error("odd %s", Unreadable())
+
+
+def test_a_terminal_is_sent_nothing_that_it_obeys() -> None:
+    terminal, theirs = pty.openpty()
+    with logging_to(theirs):
+        log_everything()
+        shown = os.read(terminal, 65536).decode()
+    os.close(terminal)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert "\x1b" not in plain
+    assert "\x07" not in plain
+    assert "\\x1b]0;owned\\x07" in plain
+    assert not any(line.startswith("budget.raised") for line in plain.splitlines())
+    assert plain.count("ValueError at ") == 2
+
+
+def test_logging_to_a_terminal_that_is_closed_raises_nothing() -> None:
+    terminal, theirs = pty.openpty()
+    with logging_to(theirs):
+        os.close(terminal)
+        log_everything()
+
+
+def test_logging_to_a_pipe_that_nobody_reads_raises_nothing() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with logging_to(write):
+        log_everything()
+
+
+def test_logging_to_a_full_disk_raises_nothing() -> None:
+    with logging_to("/dev/full"):
+        log_everything()
 
 
 def test_progress_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

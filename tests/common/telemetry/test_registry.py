@@ -12,14 +12,13 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity, Role
 from common.telemetry.registry import FRESH_S, Fresh, serving_metrics
 from common.telemetry.site import DAY_S, observing
+from tests.addresses import free_ports
 from tests.common.federation import NAME, Federation
 
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free: int = probe.getsockname()[1]
+    (free,) = free_ports(1)
     return free
 
 
@@ -61,9 +60,16 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.SERVER_PORT_IN_USE
 
 
-@pytest.mark.parametrize("line", ['metrics = "nowhere"', 'metrics = "192.0.2.1:9100"', "metric = 1"])
-def test_what_cannot_be_is_refused(tmp_path: Path, line: str) -> None:
-    with pytest.raises(OstrakaError) as refused, serving_metrics(site(tmp_path, line)):
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('metrics = "nowhere"', "no address"),
+        ('metrics = "192.0.2.1:9100"', "Cannot serve metrics at"),
+        ("metric = 1", "no such key"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, line: str, told: str) -> None:
+    with pytest.raises(OstrakaError, match=told) as refused, serving_metrics(site(tmp_path, line)):
         pass
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 

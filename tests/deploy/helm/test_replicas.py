@@ -1,7 +1,6 @@
 """Two guardians laid out as the chart lays out its pods, as processes on one PostgreSQL."""
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,14 +9,16 @@ from pathlib import Path
 import grpc
 import pytest
 
-from common.clock import Clock, SystemClock
 from common.config import SITE_FILE
 from common.errors import ErrorCode
 from common.rpc import call_error
 from deploy.simulation.processes import Child, Job, Supervisor
+from deploy.simulation.starting import Start
 from guardian.ledger import LedgerReader
 from guardian.ledger.ledger import LEASE_S
 from guardian.server import running
+from tests.addresses import free_addresses
+from tests.clocks import Ahead
 from tests.deploy.helm.charts import Helm, Manifest, pod, the
 from tests.guardian.federation import FEDERATION, Calls, Federation, plan, unanimous
 
@@ -25,16 +26,6 @@ CHART = "ostraka-guardian"
 POLICY = "[policy]\nmin_sigma = 0.5\n"
 CREDENTIALS = ("ca.crt", "tls.crt", "tls.key", "signing.crt", "signing.key")
 READY_S = 60.0
-
-
-@dataclass
-class Ahead(Clock):
-    """The system's clock, but for some seconds."""
-
-    by: float = 0.0
-
-    def now(self) -> float:
-        return SystemClock().now() + self.by
 
 
 @dataclass
@@ -61,11 +52,6 @@ class Release:
         return word.replace("/site", str(site)).replace("/ledger/", f"{self.root}/ledger/")
 
 
-def _free_address() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"127.0.0.1:{server.getsockname()[1]}"
-
-
 @pytest.fixture
 def federation(tmp_path: Path) -> Federation:
     (tmp_path / "federation").mkdir()
@@ -74,7 +60,7 @@ def federation(tmp_path: Path) -> Federation:
 
 @pytest.fixture
 def release(helm: Helm, federation: Federation, tmp_path: Path, postgres_url: str) -> Release:
-    addresses = [_free_address(), _free_address()]
+    addresses = free_addresses(2)
     manifests = helm.render(CHART, federation=FEDERATION, addresses=addresses, settings=POLICY)
     (tmp_path / "credentials").mkdir()
     for name in CREDENTIALS:
@@ -87,8 +73,8 @@ def release(helm: Helm, federation: Federation, tmp_path: Path, postgres_url: st
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Supervisor]:
-    with Supervisor(tmp_path / "logs") as supervisor:
+def processes(tmp_path: Path, start: Start) -> Iterator[Supervisor]:
+    with Supervisor(tmp_path / "logs", start=start) as supervisor:
         yield supervisor
 
 

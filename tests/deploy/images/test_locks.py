@@ -55,6 +55,7 @@ def test_only_files_for_a_gpu_hold_its_libraries() -> None:
         assert any(package.startswith("nvidia-") for package in locked(lock)) == lock.endswith("-cuda.txt")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("role", CODE)
 def test_what_the_code_of_a_role_imports_is_locked(role: str) -> None:
     lock = locked("guardian.txt" if role == "guardian" else f"{role}-cpu.txt")
@@ -65,6 +66,7 @@ def test_what_the_code_of_a_role_imports_is_locked(role: str) -> None:
         assert not here or offered & lock.keys(), f"{role} lacks {package}, which {sorted(here)} import"
 
 
+@pytest.mark.heavy
 def test_reasons_for_what_is_absent_still_hold() -> None:
     for module, role in ABSENT:
         assert any(module in modules for modules in outside(CODE[role]).values()), module

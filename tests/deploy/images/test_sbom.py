@@ -8,6 +8,7 @@ import pytest
 from deploy.images import locks, sbom
 
 
+@pytest.mark.heavy
 def test_every_locked_package_is_in_it_with_its_hashes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,8 +27,9 @@ from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
 from tests.services.wire import Stop
 
 TEACHERS, QUERIES = 4, 8
-POLICY = 'enforce = "worst_case"\nmin_sigma = 0.1\nmin_quorum = 2\n'
-LIMITS = "\n[policy]\nepsilon_cap = 1e9\ndelta = 1e-5\nqueries_per_day = 1000\n"
+POLICY = 'enforce = "worst_case"\nmin_sigma = 0.1\nmin_quorum = 2\nencodings = ["plain", "ckks"]\n'
+ENCODINGS = 'encodings = ["plain", "ckks"]\n'
+LIMITS = f"\n[policy]\nepsilon_cap = 1e6\ndelta = 1e-5\nqueries_per_day = 1000\n{ENCODINGS}"
 MECHANISM = Confident(sigma1=0.5, sigma2=0.5, threshold=8.0)
 """Passes what all twelve teachers agree on, and nothing of which four are the most."""
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,18 +15,13 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
+from tests.addresses import free_addresses
 from tests.deploy.monitoring.observed import QUERIES, Observed
 from tests.deploy.monitoring.test_dashboards import RULES, expressions
 from tests.guardian.federation import PARTIES
+from tests.skips import skip_or_fail
 
 DEADLINE_S = 120.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture
@@ -39,7 +33,7 @@ def binary() -> str:
         subprocess.run(install, stdin=subprocess.DEVNULL)
     found = shutil.which("prometheus")
     if found is None:
-        pytest.skip("prometheus is not installed and could not be")
+        skip_or_fail("prometheus is not installed and could not be")
     return found
 
 
@@ -77,7 +71,7 @@ def prometheus(binary: str, folder: Path, targets: dict[str, str]) -> Iterator[P
     every = {"scrape_interval": "500ms", "evaluation_interval": "500ms"}
     config = {"global": every, "rule_files": [str(RULES)], "scrape_configs": jobs}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    address = f"127.0.0.1:{free_port()}"
+    (address,) = free_addresses(1)
     command = [binary, f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}"]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([*command, f"--web.listen-address={address}"], stdout=log, stderr=log)
@@ -92,7 +86,8 @@ def prometheus(binary: str, folder: Path, targets: dict[str, str]) -> Iterator[P
 def test_prometheus_scrapes_every_server_and_answers_the_dashboard(
     observed: Observed, agreeing: dict[str, Path], binary: str, tmp_path: Path
 ) -> None:
-    targets = {name: f"127.0.0.1:{free_port()}" for name in ("guardian", *PARTIES)}
+    names = ("guardian", *PARTIES)
+    targets = dict(zip(names, free_addresses(len(names)), strict=True))
     with (
         observed.serving(agreeing, targets) as (_, registries),
         prometheus(binary, tmp_path, targets) as scraping,

@@ -35,6 +35,7 @@ def numbers(registry: CollectorRegistry) -> Iterator[tuple[str, float]]:
                 yield name, sample.value
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("encoding", "tally"),
     [("plain", "aggregate"), ("plain", "blind"), pytest.param("ckks", "blind", marks=pytest.mark.heavy)],

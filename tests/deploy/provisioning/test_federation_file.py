@@ -41,6 +41,21 @@ def test_a_site_may_ask_and_answer(tmp_path: Path) -> None:
     load(tmp_path, WHOLE.replace('site = "q"', 'site = "a"'))
 
 
+DATABASE = '[guardian]\nledger = "postgresql"\nurl_file = "{}"'
+HOSTILE_FILES = ("x'; rm -rf ~; '", "../../etc/x", "/etc/x", "a\\nb", "${HOME}", "-x", "a/../b", "\u00e9", "")
+HOSTILE_HOSTS = (
+    "a\\nb",
+    "${HOSTNAME}",
+    "a b",
+    " a",
+    "-a",
+    "a;b",
+    "[::1",
+    "[::g]",
+    "::1",
+    "\u00e9",
+    "a" * 300,
+)
 TWO = PARTY + PARTY.replace('"a"', '"b"').replace("a.example", "{host}")
 
 
@@ -72,6 +87,8 @@ TWO = PARTY + PARTY.replace('"a"', '"b"').replace("a.example", "{host}")
         (WHOLE.replace('site = "a"', 'site = "hub"'), r"\[guardian\] and \[\[party\]\] are both hub"),
         (WHOLE.replace('site = "a"', 'site = "A"'), r"party\.1\.site"),
         (WHOLE + "port = 7\n", r"query\.1\.port"),
+        *((WHOLE.replace("a.example", host), r"party\.1\.address") for host in HOSTILE_HOSTS),
+        *((WHOLE.replace("[guardian]", DATABASE.format(file)), "url_file") for file in HOSTILE_FILES),
         (WHOLE.replace("[guardian]", '[guardian]\nledger = "postgresql"'), "guardian: give url_file"),
         ("days = 0\n" + WHOLE, "days"),
         ("federation = ", "is no TOML"),

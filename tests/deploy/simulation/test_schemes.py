@@ -30,6 +30,7 @@ def assert_each_record_has_one_holder(shards: Shards, records: int) -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(records))
 
 
+@pytest.mark.heavy
 @given(CLASSES, PARTIES, st.floats(0, 100), SEEDS)
 def test_schemes_of_equal_sizes_give_every_record_to_one_party(
     y: NDArray[np.int64], parties: int, similarity: float, seed: int
@@ -48,6 +49,7 @@ def test_no_similarity_is_the_records_in_the_order_of_their_classes(
     assert [sorted(y[rows]) for rows in shards] == expected
 
 
+@pytest.mark.heavy
 @given(CLASSES, PARTIES, SEEDS)
 def test_full_similarity_is_iid(y: NDArray[np.int64], parties: int, seed: int) -> None:
     sorted_by_none = label_sorted(y, parties, 100, random(seed))
@@ -70,6 +72,7 @@ def test_as_many_classes_as_parties_are_one_each() -> None:
     np.testing.assert_array_equal(counts(y, label_sorted(y, 10, 0, random(2))), 20 * np.eye(10))
 
 
+@pytest.mark.heavy
 @given(CLASSES, PARTIES, st.floats(1e-3, 1e6), SEEDS)
 def test_a_dirichlet_shares_every_class_out_as_drawn(
     y: NDArray[np.int64], parties: int, alpha: float, seed: int
@@ -91,6 +94,7 @@ def test_parties_are_alike_for_a_large_alpha_and_hold_whole_classes_for_a_small_
     assert (apart.max(axis=0) >= 99).sum() >= 8
 
 
+@pytest.mark.heavy
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=80), PARTIES)
 def test_a_column_gives_every_party_values_of_its_own_in_order(column: list[int], parties: int) -> None:
     values = np.array(column, dtype=np.float32)

@@ -212,11 +212,13 @@ def test_what_is_tallied_blindly_costs_what_it_can_at_worst() -> None:
     assert Settings(tally="aggregate", bound="exact").charged_bound == "exact"
 
 
-@pytest.mark.parametrize("text", ["partys = 3", "parties = [", None])
-def test_a_file_that_is_off_is_refused(tmp_path: Path, text: str | None) -> None:
+@pytest.mark.parametrize(
+    ("text", "told"), [("partys = 3", "Setting partys"), ("parties = [", "is no TOML"), (None, "Cannot read")]
+)
+def test_a_file_that_is_off_is_refused(tmp_path: Path, text: str | None, told: str) -> None:
     file = tmp_path / "simulation.toml"
     if text is not None:
         file.write_text(text)
-    with pytest.raises(OstrakaError) as caught:
+    with pytest.raises(OstrakaError, match=told) as caught:
         load_settings(file, {})
     assert caught.value.code == ErrorCode.CONFIG_INVALID

@@ -20,6 +20,23 @@ def test_parties_allow_what_is_asked_of_their_labels(
     assert party["training"].get("shared_features") == shared
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, None),
+        ({"encoding": "ckks"}, ["plain", "ckks"]),
+        ({"head": "linear"}, ["plain", "ckks"]),
+        ({"encoding": "ckks", "head": "square-cnn"}, ["plain", "ckks-square"]),
+    ],
+)
+def test_policies_name_encrypted_queries_where_teachers_have_heads(
+    asked: dict[str, str], words: list[str] | None
+) -> None:
+    settings = load_settings(None, asked)
+    for role in ("guardian", "party"):
+        assert tables(role, settings).get("policy", {}).get("encodings") == words
+
+
 def test_teachers_say_yes_from_thresholds_of_their_own() -> None:
     tuned = load_settings(None, {"task": "multilabel", "thresholds": "per_label"})
     assert tables("party", tuned)["training"]["thresholds"] == "per_label"

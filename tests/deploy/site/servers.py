@@ -1,23 +1,13 @@
 """Servers of a site, alone: who they are, what their clock says, and whether they are well."""
 
-import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from common.clock import Clock, SystemClock
 from common.config import load_site
 from common.identity import Credentials
 from common.rpc import BoundServer, make_server
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 @contextmanager

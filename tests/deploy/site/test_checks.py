@@ -16,20 +16,13 @@ from deploy.site.checks.peers import ALLOWED_SKEW_S, Answer, Peer, clocks, revoc
 from guardian.ledger import open_guardian_ledger
 from guardian.ledger.cipher import load_or_create_key
 from protos.ostraka.v1 import site_pb2
+from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
-from tests.deploy.site.servers import free_ports, serving
+from tests.deploy.site.servers import serving
 
 DAY_S = 86_400
 GIB = 2**30
 PEER = Peer(Identity("demo", "hub", Role.GUARDIAN), "hub.example:7000")
-
-
-@pytest.fixture
-def sites(tmp_path: Path) -> Sites:
-    guardian, a = free_ports(2)
-    sites = make_sites(tmp_path, SystemClock(), guardian, a)
-    sites.join("a-party", "hub-guardian")
-    return sites
 
 
 def test_a_ca_is_shown_by_its_fingerprint(sites: Sites) -> None:

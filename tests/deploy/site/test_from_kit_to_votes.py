@@ -22,8 +22,8 @@ from protos.ostraka.v1 import admin_pb2
 from services.server import running as running_party
 from services.teachers.config import TrainingConfig
 from services.teachers.training import train
+from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
-from tests.deploy.site.servers import free_ports
 
 
 def records() -> Dataset:
@@ -56,8 +56,9 @@ def serving(sites: Sites) -> Iterator[ExitStack]:
 
 
 def known_parties(sites: Sites) -> list[str]:
-    reply = admin_call(sites["hub-admin"], lambda stub: stub.ListParties(admin_pb2.ListPartiesRequest()))
-    return [party.site for party in reply.parties]
+    request = admin_pb2.ListPartiesRequest()
+    found = admin_call(sites["hub-admin"], lambda stub: list(stub.ListParties(request)))
+    return [party.site for party in found]
 
 
 @pytest.mark.usefixtures("serving")

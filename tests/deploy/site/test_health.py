@@ -1,17 +1,15 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from common.clock import SystemClock
 from common.config import load_site
 from common.errors import ErrorCode, OstrakaError
 from deploy.cli import app
 from deploy.site.health import is_serving, own_address
-from tests.deploy.provisioning.kits import Sites, make_sites
-from tests.deploy.site.servers import free_ports, serving
+from tests.deploy.provisioning.kits import Sites
+from tests.deploy.site.servers import serving
 
 IMPORTED = """
 import sys
@@ -22,14 +20,6 @@ except SystemExit as left:
     heavy = ("torch", "numpy", "sqlalchemy", "services", "guardian", "client", "grpc_health.v1", "matplotlib")
     print(left.code, *(name for name in heavy if name in sys.modules))
 """
-
-
-@pytest.fixture
-def sites(tmp_path: Path) -> Sites:
-    guardian, a = free_ports(2)
-    sites = make_sites(tmp_path, SystemClock(), guardian, a)
-    sites.join("a-party", "hub-guardian")
-    return sites
 
 
 def test_a_server_is_serving_until_it_drains(sites: Sites) -> None:
@@ -56,6 +46,7 @@ def test_the_command_leaves_with_the_answer(sites: Sites) -> None:
     assert (result.stdout, result.exit_code) == ("not serving\n", 1)
 
 
+@pytest.mark.heavy
 def test_little_is_imported(sites: Sites) -> None:
     kit = sites["a-party"]
     with serving(kit):

@@ -155,6 +155,7 @@ def killed_at(step: int, work: Callable[[], object]) -> bool:
     os._exit(0)
 
 
+@pytest.mark.heavy
 def test_a_rotation_that_is_killed_anywhere_leaves_one_whole_set(sites: Sites) -> None:
     kit = sites["a-party"]
     sites.join("a-party")
@@ -176,6 +177,7 @@ def test_a_rotation_that_is_killed_anywhere_leaves_one_whole_set(sites: Sites) -
     assert len(list(kit.glob("credentials.*"))) == 1
 
 
+@pytest.mark.heavy
 def test_keys_that_are_killed_while_they_are_made_are_made_again(sites: Sites) -> None:
     kit = sites["a-party"]
     sites.join("a-party")

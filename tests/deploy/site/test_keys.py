@@ -43,14 +43,6 @@ def test_a_kit_of_another_ca_is_refused_before_a_key_is_made(sites: Sites, tmp_p
     assert contents(sites["a-party"]) == before
 
 
-def test_a_kit_whose_ca_is_of_another_federation_is_refused(sites: Sites) -> None:
-    path = sites["a-party"] / "site.toml"
-    path.write_text(path.read_text().replace('federation = "demo"', 'federation = "other"'))
-    with pytest.raises(OstrakaError, match=r"that of demo, and site\.toml is for other") as refusal:
-        init(sites["a-party"], sites.made.fingerprint)
-    assert refusal.value.code is ErrorCode.IDENTITY_FOREIGN
-
-
 def test_keys_that_came_with_a_kit_are_not_used(sites: Sites) -> None:
     kit = sites["a-party"]
     planted = kit / "credentials.1"
@@ -59,17 +51,6 @@ def test_keys_that_came_with_a_kit_are_not_used(sites: Sites) -> None:
     before = set(contents(planted).values())
     assert init(kit, sites.made.fingerprint) != known
     assert not before & set(contents(kit).values())
-
-
-def test_a_link_that_came_with_a_kit_leads_nowhere_else(sites: Sites, tmp_path: Path) -> None:
-    kit, outside = sites["a-party"], tmp_path / "outside"
-    outside.mkdir()
-    (outside / "letter").write_text("mine")
-    (kit / "credentials.1").symlink_to(outside)
-    (kit / "request.pem.tmp").symlink_to(outside / "letter")
-    init(kit, sites.made.fingerprint)
-    assert contents(outside) == {str(outside / "letter"): b"mine"}
-    assert not (kit / "credentials.1").exists()
 
 
 def test_keys_in_use_are_left_to_renew(sites: Sites) -> None:

@@ -11,8 +11,9 @@ from deploy.cli import app
 from deploy.provisioning.signing import revoke_site
 from deploy.site.checks.finding import Finding
 from deploy.site.preflight import preflight
+from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
-from tests.deploy.site.servers import free_ports, serving
+from tests.deploy.site.servers import serving
 
 
 @pytest.fixture
@@ -103,9 +104,14 @@ def test_a_folder_that_is_no_kit(tmp_path: Path) -> None:
 
 
 def test_a_guardian_looks_at_its_ledger(sites: Sites) -> None:
-    found = by_name(preflight(sites["hub-guardian"]))
+    kit = sites["hub-guardian"]
+    found = by_name(preflight(kit))
     assert {"ledger", "ledger key", "port"} <= set(found)
     assert {finding.state for finding in found.values()} <= {"ok", "warning"}
+    (kit / "ledger.db").write_bytes(b"no ledger" * 1000)
+    spoilt = by_name(preflight(kit))
+    changed = {check for check, finding in spoilt.items() if finding.state != found[check].state}
+    assert changed == {"ledger", "ledger key"}
 
 
 def test_the_command_leaves_with_two_if_anything_failed(sites: Sites) -> None:

@@ -41,6 +41,7 @@ def tally_of(mechanism: PerLabel, scores: np.ndarray, voting: np.ndarray) -> Tal
     return Tally(mechanism, LABELS, total, TEACHERS, counted, total > 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
 @given(seeds, st.sampled_from([1.5, 4.0, 16.0, 64.0]))
 @settings(deadline=None, max_examples=15)
@@ -88,6 +89,7 @@ def test_a_label_on_which_nobody_votes_costs_nothing(mechanism: PerLabel, bound:
         assert cost == pytest.approx(charge(without, order, bound, lattice=LATTICE), rel=1e-6)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("check", [None, CHECK])
 @pytest.mark.parametrize("bound", BOUNDS)
 @given(seed=seeds)
@@ -106,6 +108,7 @@ def test_abstaining_never_costs_more_than_the_worst_case_of_all_labels(
             assert charge(own, order, bound, lattice=LATTICE) <= worst * (1 + 1e-12)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("check", [None, CHECK])
 @pytest.mark.parametrize("bound", BOUNDS)
 @given(seed=seeds)

@@ -42,6 +42,7 @@ def test_exact_equals_many_digit_arithmetic_to_order_1024(positives: list[int], 
     oracle.assert_equal(rdp, np.minimum(exact, worst))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("threshold", [40.0, 300.0, -5.0])
 def test_check_and_bits_equal_many_digit_arithmetic(threshold: float) -> None:
     positives, answered = [0, 12, 25, 26, 49], [True, False, True, False, True]
@@ -61,6 +62,7 @@ def test_labels_may_have_different_numbers_of_votes() -> None:
     assert (together >= np.maximum(*apart)).all()
 
 
+@pytest.mark.heavy
 @given(tallies, sigmas, st.sampled_from([0.0, LATTICE]), influences)
 @settings(deadline=None, max_examples=60)
 def test_no_bound_exceeds_the_worst_case(
@@ -75,6 +77,7 @@ def test_no_bound_exceeds_the_worst_case(
     assert (worst <= len(positives) * AT * (influence.sensitivity / sigma) ** 2 * (1 + 1e-12)).all()
 
 
+@pytest.mark.heavy
 @given(tallies, sigmas)
 @settings(deadline=None, max_examples=40)
 def test_the_theorem_bounds_its_own_direction(positives: list[int], sigma: float) -> None:
@@ -89,6 +92,7 @@ def test_the_theorem_bounds_its_own_direction(positives: list[int], sigma: float
         assert forwards <= value * (1 + 1e-9) + 1e-300
 
 
+@pytest.mark.heavy
 @given(tallies, sigmas, st.floats(1.01, 2))
 @settings(deadline=None, max_examples=40)
 def test_more_noise_costs_less_in_the_worst_case_and_at_even_votes(
@@ -102,6 +106,7 @@ def test_more_noise_costs_less_in_the_worst_case_and_at_even_votes(
         assert (high <= low * (1 + 2e-6)).all()
 
 
+@pytest.mark.heavy
 @given(st.permutations([0, 7, 20, 25, 49]), sigmas)
 @settings(deadline=None, max_examples=20)
 def test_labels_may_be_reordered_and_negated(positives: list[int], sigma: float) -> None:
@@ -110,6 +115,7 @@ def test_labels_may_be_reordered_and_negated(positives: list[int], sigma: float)
     np.testing.assert_allclose(binary_rdp([[50 - p for p in positives]], 50, sigma, AT), rdp, rtol=1e-12)
 
 
+@pytest.mark.heavy
 @given(tallies, sigmas, st.sampled_from([0.25, 0.5]), st.sampled_from(["worst_case", "theorem6", "exact"]))
 @settings(deadline=None, max_examples=30)
 def test_votes_sigma_and_sensitivity_scale_together(

@@ -157,8 +157,24 @@ def test_a_batch_costs_what_the_public_functions_say(released: Tally, cost: Cost
 
 
 @pytest.mark.parametrize("released", RELEASED)
-def test_an_order_or_noise_changes_the_charge_of_every_mechanism(released: Tally) -> None:
+def test_a_larger_order_or_less_noise_costs_more_by_every_mechanism(released: Tally) -> None:
     assert paid(released, "exact", 4.0) < paid(released, "exact", 32.0)
+    noisier = replace(released, mechanism=less_telling(released.mechanism))
+    assert paid(noisier, "exact") < paid(released, "exact")
+
+
+def less_telling(mechanism: AnyMechanism) -> AnyMechanism:
+    """A mechanism with twice the noise in whatever it draws."""
+    changes: dict[str, object] = {
+        name: value * (0.5 if name in {"gamma", "epsilon"} else 2)
+        for name, value in mechanism
+        if name in {"sigma", "sigma1", "sigma2", "gamma", "epsilon"}
+    }
+    check = getattr(mechanism, "check", None)
+    if check is not None:
+        changes["check"] = check.model_copy(update={"sigma": 2 * check.sigma})
+    assert changes
+    return mechanism.model_copy(update=changes)
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -252,6 +268,7 @@ def test_the_largest_charge_covers_all_answers(released: Tally, bound: BOUND) ->
     assert most <= worst(everything) * (1 + 1e-12)
 
 
+@pytest.mark.heavy
 @settings(deadline=None, max_examples=60)
 @given(
     st.sampled_from([case[0] for case in CASES]),

@@ -92,6 +92,7 @@ def worst_moment(
     return float(max(both) - 1)
 
 
+@pytest.mark.heavy
 @given(
     st.lists(st.integers(0, 40), min_size=2, max_size=3).filter(any),
     st.integers(-10, 60),
@@ -123,6 +124,7 @@ def test_no_pair_that_holds_expects_less(votes: list[int], threshold: float, ord
             assert worst_moment(votes, threshold, sigmas, order, (other, cheaper)) > 0
 
 
+@pytest.mark.heavy
 @given(counts, st.integers(0, 80), st.sampled_from(SOME))
 @settings(deadline=None, max_examples=25)
 def test_it_expects_no_more_than_the_largest_divergences(
@@ -135,6 +137,7 @@ def test_it_expects_no_more_than_the_largest_divergences(
     assert fails * failed + (1 - fails) * passed <= (fails * check + (1 - fails) * apart) * (1 + 1e-9) + 1e-15
 
 
+@pytest.mark.heavy
 @given(
     counts,
     st.integers(-10, 90),
@@ -170,6 +173,7 @@ def test_what_is_not_proved_is_charged_what_was_reserved(
     np.testing.assert_array_equal(exact, [most.failed[0], most.passed[0]])
 
 
+@pytest.mark.heavy
 @given(st.permutations([40, 25, 25, 3, 0]), st.integers(20, 60))
 @settings(deadline=None, max_examples=20)
 def test_classes_may_be_reordered(votes: list[int], threshold: int) -> None:
@@ -179,6 +183,7 @@ def test_classes_may_be_reordered(votes: list[int], threshold: int) -> None:
     )
 
 
+@pytest.mark.heavy
 @given(counts, st.integers(0, 60), st.sampled_from([0.125, 0.37, 1.6, 2.5]))
 @settings(deadline=None, max_examples=20)
 def test_votes_threshold_sigmas_and_sensitivity_scale_together(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from common.privacy import epsilon
 from guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
@@ -45,15 +46,21 @@ def test_threshold(golden: dict[str, Any]) -> None:
         oracle.assert_equal(rdp, case["rdp"])
 
 
-@pytest.mark.parametrize("index", range(6))
-def test_whole_runs(golden: dict[str, Any], index: int) -> None:
-    run = golden["whole_runs"][index]
+def released(run: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The votes of a run's queries, and which were answered."""
     path = DATA / run["votes_file"]
     if not path.exists():
         pytest.skip(ABSENT)
     votes = np.load(path)[: run["n_queries"]]
     answered = np.zeros(len(votes), dtype=bool)
     answered[run["answered"]] = True
+    return votes, answered
+
+
+@pytest.mark.parametrize("index", range(6))
+def test_whole_runs(golden: dict[str, Any], index: int) -> None:
+    run = golden["whole_runs"][index]
+    votes, answered = released(run)
     orders = np.concatenate([np.arange(2, 101, 0.5), np.logspace(2, np.log10(500), 100)])
     rdp = confident_rdp(
         votes, run["T"], run["sigma1"], run["sigma2"], orders, answered, bound="theorem6"
@@ -65,16 +72,12 @@ def test_whole_runs(golden: dict[str, Any], index: int) -> None:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("index", "aim", "orders"), [(0, 0.90, [17.5, 18.0]), (3, 2.67, [9.5])])
 def test_whole_runs_under_exact(golden: dict[str, Any], index: int, aim: float, orders: list[float]) -> None:
     """The figures that the project set out to reach, here with the lattice that is released."""
     run = golden["whole_runs"][index]
-    path = DATA / run["votes_file"]
-    if not path.exists():
-        pytest.skip(ABSENT)
-    votes = np.load(path)[: run["n_queries"]]
-    answered = np.zeros(len(votes), dtype=bool)
-    answered[run["answered"]] = True
+    votes, answered = released(run)
     rdp = confident_rdp(
         votes, run["T"], run["sigma1"], run["sigma2"], orders, answered, bound="exact", lattice=LATTICE
     ).sum(axis=0)

@@ -66,6 +66,7 @@ def test_both_outcomes_charges_keep_the_promise_for_every_neighbour(
     assert ((tightest > 1 - 1e-9) | (rows[0] >= most * (1 - 1e-9))).all()
 
 
+@pytest.mark.heavy
 @given(histograms, beliefs, st.floats(2, 40), st.sampled_from([0.0, 2.0**-16]))
 @settings(deadline=None, max_examples=25)
 def test_never_above_the_worst_case(
@@ -80,6 +81,7 @@ def test_never_above_the_worst_case(
         assert ((rdp >= 0) & (rdp <= worst * (1 + 1e-12))).all()
 
 
+@pytest.mark.heavy
 @given(st.permutations([0, 1, 2, 3]))
 @settings(deadline=None, max_examples=10)
 def test_classes_may_be_reordered(order: list[int]) -> None:

@@ -85,6 +85,7 @@ def test_exact_covers_both_directions_of_every_neighbour(gap: int, gamma: float)
                 assert true <= value * (1 + 1e-9)
 
 
+@pytest.mark.heavy
 @given(
     histograms,
     gammas,
@@ -100,6 +101,7 @@ def test_never_above_the_worst_case(votes: list[int], gamma: float, lattice: flo
         assert ((rdp >= 0) & (rdp <= worst)).all()
 
 
+@pytest.mark.heavy
 @given(st.permutations([40, 25, 25, 3, 0]), gammas)
 @settings(deadline=None, max_examples=20)
 def test_classes_may_be_reordered(votes: list[int], gamma: float) -> None:
@@ -107,6 +109,7 @@ def test_classes_may_be_reordered(votes: list[int], gamma: float) -> None:
     np.testing.assert_allclose(lnmax_rdp([votes], gamma, AT), expected, rtol=1e-9)
 
 
+@pytest.mark.heavy
 @given(histograms, gammas, st.sampled_from([0.125, 4.0]))
 @settings(deadline=None, max_examples=20)
 def test_votes_noise_and_sensitivity_scale_together(votes: list[int], gamma: float, by: float) -> None:

@@ -48,6 +48,7 @@ def test_one_check_for_all_labels_is_too_little() -> None:
     assert worst == 20 * two_outcomes_rdp(8, 1 / 50)
 
 
+@pytest.mark.heavy
 @given(
     st.lists(st.integers(0, 50), min_size=1, max_size=6),
     st.sampled_from([1.0, 6.0, 40.0]),
@@ -67,6 +68,7 @@ def test_never_above_the_worst_case(
     assert (worst <= most * AT / (2 * sigma**2) * (1 + 1e-12)).all()
 
 
+@pytest.mark.heavy
 @given(
     st.sampled_from([0, 3, 24, 25, 26, 50]),
     st.sampled_from([1.0, 5.0, 30.0]),

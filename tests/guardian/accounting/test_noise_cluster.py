@@ -83,6 +83,7 @@ def test_the_whole_batch_costs_less_than_its_clusters_one_by_one() -> None:
     assert (total < gnmax_rdp(counts, 5, AT).sum(axis=0) / 20).all()
 
 
+@pytest.mark.heavy
 @given(tables, sigmas, st.sampled_from([0.0, 2.0**-16]), st.sampled_from(["record", "label"]))
 @settings(deadline=None, max_examples=30)
 def test_never_above_the_worst_case(
@@ -96,6 +97,7 @@ def test_never_above_the_worst_case(
         assert ((rdp >= 0) & (rdp <= worst)).all()
 
 
+@pytest.mark.heavy
 @given(st.permutations([[12, 10, 3], [20, 1, 0], [7, 7, 7]]), st.permutations([0, 1, 2]))
 @settings(deadline=None, max_examples=12)
 def test_clusters_and_classes_may_be_reordered(rows: list[list[int]], classes: list[int]) -> None:
@@ -103,6 +105,7 @@ def test_clusters_and_classes_may_be_reordered(rows: list[list[int]], classes: l
     np.testing.assert_allclose(noise_cluster_rdp(np.array(rows)[:, classes], 4, AT), expected, rtol=1e-9)
 
 
+@pytest.mark.heavy
 @given(tables, sigmas)
 @settings(deadline=None, max_examples=15)
 def test_counts_sigma_and_sensitivity_scale_together(counts: list[list[int]], sigma: float) -> None:

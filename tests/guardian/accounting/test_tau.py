@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.clipping import l1_radius
-from common.privacy import ORDERS, Influence, InputError
+from common.privacy import ORDERS, Influence
 from common.sharing.ballots import clipped, l1_clipped
 from common.two_outcomes import two_outcomes_rdp
 from guardian.accounting.binary import binary_rdp, checked_binary_rdp
 from guardian.accounting.bit import bit_rdp
 from guardian.accounting.checks import Bound
-from guardian.accounting.l1 import l1_rdp
 from guardian.accounting.majorant import majorant
 from guardian.accounting.tau import knapsack
 from tests.guardian.accounting import labels
@@ -49,6 +48,7 @@ def worst_replacement(here: np.ndarray, tau: float, sigma: float, order: float, 
     return worst
 
 
+@pytest.mark.heavy
 @given(seeds, taus, sigmas, st.sampled_from([1.5, 4.0, 16.0, 64.0]))
 @settings(deadline=None, max_examples=25)
 def test_no_replaced_ballot_exceeds_the_bound(seed: int, tau: float, sigma: float, order: float) -> None:
@@ -57,6 +57,7 @@ def test_no_replaced_ballot_exceeds_the_bound(seed: int, tau: float, sigma: floa
     assert worst_replacement(here, tau, sigma, order, seed) <= bound * (1 + 1e-9) + 1e-13
 
 
+@pytest.mark.heavy
 @given(seeds, taus, sigmas, st.sampled_from([1.5, 4.0, 16.0, 64.0]), st.floats(10, 35))
 @settings(deadline=None, max_examples=40)
 def test_no_move_of_checks_and_bits_together_exceeds_the_bound(
@@ -85,6 +86,7 @@ def test_no_move_of_checks_and_bits_together_exceeds_the_bound(
         assert max(both) <= bound * (1 + 1e-9)
 
 
+@pytest.mark.heavy
 @given(st.floats(-8, 8), st.floats(0.01, 1), st.floats(0.001, 3), st.floats(0, 1))
 @settings(deadline=None, max_examples=150)
 def test_the_majorant_lies_above_the_divergence(
@@ -129,6 +131,7 @@ def test_it_is_below_the_worst_case_where_votes_agree() -> None:
     assert (exact < 0.5 * worst).all()
 
 
+@pytest.mark.heavy
 @given(seeds, taus, sigmas, st.sampled_from(["exact", "theorem6", "worst_case"]))
 @settings(deadline=None, max_examples=40)
 def test_no_bound_exceeds_the_worst_case_and_that_is_the_smaller_of_two(
@@ -141,6 +144,7 @@ def test_no_bound_exceeds_the_worst_case_and_that_is_the_smaller_of_two(
     assert (rdp <= np.minimum(labels_, 2 * AT * (tau / sigma) ** 2) * (1 + 1e-12)).all()
 
 
+@pytest.mark.heavy
 @given(seeds, sigmas, st.sampled_from([0.25, 0.5, 2.5]))
 @settings(deadline=None, max_examples=20)
 def test_votes_sigma_and_sensitivity_scale_together(seed: int, sigma: float, by: float) -> None:
@@ -151,6 +155,7 @@ def test_votes_sigma_and_sensitivity_scale_together(seed: int, sigma: float, by:
     )
 
 
+@pytest.mark.heavy
 @given(seeds, st.permutations(range(LABELS)))
 @settings(deadline=None, max_examples=20)
 def test_labels_may_be_reordered(seed: int, order: list[int]) -> None:
@@ -178,25 +183,19 @@ def test_noise_on_both_counts_exceeds_what_000_states_and_meets_twice_that() -> 
         assert true <= ours * (1 + 1e-9) <= 2 * stated
 
 
+@pytest.mark.heavy
 @given(seeds, st.sampled_from([0.3, 1.0, 2.5, 8.0]), sigmas, st.sampled_from([2.0, 16.0]))
 @settings(deadline=None, max_examples=25)
 def test_no_ballot_clipped_by_l1_exceeds_its_bound(
     seed: int, tau1: float, sigma: float, order: float
 ) -> None:
     here = scores(seed, (TEACHERS, 1, LABELS))
-    votes = l1_clipped(here, tau1)
-    bound = l1_rdp(votes, TEACHERS, sigma, order, tau1)[0, 0]
-    worst = l1_rdp(votes, TEACHERS, sigma, order, tau1, bound="worst_case")[0, 0]
-    assert bound <= worst <= 2 * order * (l1_radius(tau1) / sigma) ** 2 * (1 + 1e-12)
+    votes, radius = l1_clipped(here, tau1), l1_radius(tau1)
+    bound = binary_rdp(votes, TEACHERS, sigma, order, tau=radius)[0, 0]
+    worst = binary_rdp(votes, TEACHERS, sigma, order, tau=radius, bound="worst_case")[0, 0]
+    assert bound <= worst <= 2 * order * (radius / sigma) ** 2 * (1 + 1e-12)
     for other in scores(seed + 1, (20, LABELS)):
         there = here.copy()
         there[0, 0] = other
         cost = labels.joint(sigma, votes[0], l1_clipped(there, tau1)[0], TEACHERS, order)
         assert cost <= bound * (1 + 1e-9) + 1e-13
-
-
-@pytest.mark.parametrize("tau1", [0.0, -1.0, 2.5, math.nan])
-def test_l1_refuses_a_norm_that_clips_everything_or_nothing(tau1: float) -> None:
-    with pytest.raises(InputError) as caught:
-        l1_rdp([[1, 2]], 10, 5, 2.0, tau1)
-    assert caught.value.argument == "tau1"

@@ -27,6 +27,7 @@ def test_gnmax_equals_the_oracle(votes: list[int], sigma: float, sensitivity: fl
     oracle.assert_equal(rdp, expected)
 
 
+@pytest.mark.heavy
 @given(st.integers(0, 300), st.integers(0, 300), sigmas, st.sampled_from([0.5, 1.0, 3.0]))
 @settings(deadline=None, max_examples=30)
 def test_threshold_equals_the_oracle(largest: int, threshold: int, sigma: float, sensitivity: float) -> None:

@@ -46,7 +46,7 @@ def grant(guardian: Calls, agreement: common_pb2.Signed, reason: str = "we agree
 
 
 def budget(guardian: Calls, party: str = "a") -> admin_pb2.Budget:
-    (found,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=party)).budgets
+    (found,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=party))
     return found
 
 

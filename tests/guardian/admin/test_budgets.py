@@ -107,24 +107,24 @@ def test_history_tells_everything_in_order(guardian: Calls, federation: Federati
     session = label(guardian)
     guardian.budget("a", 900)
     grant(guardian, agree(federation, epsilon_before=900.0), reason="more data came")
-    reply = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))
-    assert [(e.kind, e.epsilon) for e in reply.events] == [
+    events = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
+    assert [(e.kind, e.epsilon) for e in events] == [
         ("set", 1000),
         ("charged", 1000),
         ("lowered", 900),
         ("raised", 2000),
     ]
-    charged, raised = reply.events[1], reply.events[3]
+    charged, raised = events[1], events[3]
     assert (charged.session_id, charged.batch_id) == (session, 1)
     assert charged.epsilon_worst_case == pytest.approx(guardian.spent("a"))
     assert raised.reason == "more data came"
-    assert [e.time_unix_ms for e in reply.events] == sorted(e.time_unix_ms for e in reply.events)
+    assert [e.time_unix_ms for e in events] == sorted(e.time_unix_ms for e in events)
 
 
 def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
     guardian.budget("a", 900, reason=" fewer records ")
     guardian.budget("a", 800)
-    events = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
+    events = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
     assert [(event.kind, event.reason) for event in events] == [
         ("set", ""),
         ("lowered", "fewer records"),
@@ -138,7 +138,7 @@ def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
 
 def test_history_of_a_unit_without_a_budget(guardian: Calls) -> None:
     request = admin_pb2.BudgetHistoryRequest(**UNIT | {"group": "none"})
-    assert refusal(lambda: guardian.admin.BudgetHistory(request)) == "budget.missing"
+    assert refusal(lambda: list(guardian.admin.BudgetHistory(request))) == "budget.missing"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_higher_level_is_refused_and_says_how(guardian: Calls) -> None:
 def test_a_reason_is_kept_where_one_is_given(guardian: Calls) -> None:
     consent(guardian, "high")
     consent(guardian, "low", reason="as she asked")
-    events = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
+    events = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
     assert [event.reason for event in events] == ["", "as she asked"]
 
 

@@ -13,8 +13,8 @@ def set_party(guardian: Calls, party: str, state: str, reason: str = "why not") 
 
 
 def parties(guardian: Calls, party: str = "") -> dict[str, admin_pb2.PartyInfo]:
-    reply = guardian.admin.ListParties(admin_pb2.ListPartiesRequest(party=party))
-    return {info.site: info for info in reply.parties}
+    found = guardian.admin.ListParties(admin_pb2.ListPartiesRequest(party=party))
+    return {info.site: info for info in found}
 
 
 def test_registered_parties_are_shown_with_what_they_declared(guardian: Calls) -> None:
@@ -59,7 +59,6 @@ def test_a_party_nobody_knows(guardian: Calls) -> None:
         ("Not A Name", "suspended", "because"),
         ("a", "suspended", " "),
         ("a", "suspended", "two\nlines"),
-        ("a", "suspended", "x" * 1001),
     ],
 )
 def test_what_cannot_be_meant_changes_nothing(guardian: Calls, party: str, state: str, reason: str) -> None:

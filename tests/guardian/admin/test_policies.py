@@ -1,12 +1,14 @@
 """Policies through the admin service."""
 
+from pathlib import Path
+
 import pytest
 
 from guardian.admin.policies import differences, to_toml
 from guardian.policy import Policy, parse_policy
 from protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import refused
-from tests.guardian.federation import Calls, plan, refusal
+from tests.guardian.federation import Calls, Federation, plan, refusal
 
 NEW = 'min_sigma = 0.5\nmin_quorum = 3\nmechanisms = ["confident"]\n[consent]\nlow = 1.0\n'
 
@@ -47,14 +49,30 @@ def test_an_applied_policy_is_in_force_at_once(guardian: Calls) -> None:
     assert guardian.open(plan(quorum=3))
 
 
-def test_budgets_of_another_enforcement_are_warned_of(guardian: Calls) -> None:
-    changes = apply(guardian, 'enforce = "data_dependent"\n', check_only=True).changes
+@pytest.mark.parametrize("check_only", [True, False])
+def test_a_policy_whose_stops_tell_votes_is_refused_by_a_guardian_not_started_for_it(
+    guardian: Calls, check_only: bool
+) -> None:
+    error = refused(lambda: apply(guardian, 'enforce = "data_dependent"\n', check_only=check_only))
+    assert error.code == "policy.stops_tell_votes"
+    assert show(guardian).version == 0
+
+
+def test_budgets_of_another_enforcement_are_warned_of(tmp_path: Path) -> None:
+    with Federation(tmp_path, votes_may_tell=True).guardian() as guardian:
+        guardian.prepare_all()
+        changes = apply(guardian, 'enforce = "data_dependent"\n', check_only=True).changes
     assert changes[0] == 'enforce: "worst_case" -> "data_dependent"'
     assert changes[-1].startswith("warning: 3 budgets are enforced otherwise than data_dependent")
     assert "a/all (record)" in changes[-1]
 
 
-@pytest.mark.parametrize("toml", ["min_sigma = ", "min_sigma = -1", "unknown = 1", "[consent]\nLOW = 1"])
+BEYOND = ("grant_ttl_s = 1e300", "x = " + "[" * 5000, "x = " + "9" * 5000)
+
+
+@pytest.mark.parametrize(
+    "toml", ["min_sigma = ", "min_sigma = -1", "unknown = 1", "[consent]\nLOW = 1", *BEYOND]
+)
 def test_a_policy_that_is_off_names_its_key(guardian: Calls, toml: str) -> None:
     error = refused(lambda: apply(guardian, toml))
     assert error.code == "policy.invalid"

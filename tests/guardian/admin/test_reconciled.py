@@ -2,37 +2,20 @@
 
 from pathlib import Path
 
-from common.identity import Role
 from common.mechanism import AnyMechanism
-from common.mechanism.message import mechanism_message
-from common.protocol import RECEIPTS_CONTEXT
 from guardian.admin.page import render
 from guardian.admin.report import read_report
 from guardian.admin.upkeep import back_up, restore
-from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, label
-from tests.guardian.federation import PARTIES, Calls, Federation, plan
+from tests.guardian.federation import PARTIES, Calls, Federation, plan, receipt
 from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates
 
 
-def reconcile(
-    guardian: Calls, federation: Federation, session: str, batch: int, mechanism: AnyMechanism, queries: int
-) -> int:
+def reconcile(guardian: Calls, session: str, batch: int, mechanism: AnyMechanism, queries: int) -> int:
     """Send a's receipt of a batch; how many charges it made good."""
-    receipt = common_pb2.Receipt(
-        session_id=session,
-        batch_id=batch,
-        group="all",
-        mechanism=mechanism_message(mechanism),
-        classes=4,
-        adjacency="record",
-        queries=queries,
-        sensitivity=1.0,
-    )
-    receipts = common_pb2.Receipts(site="a", receipts=[receipt]).SerializeToString()
-    signed = federation.credentials["a", Role.PARTY].sign(RECEIPTS_CONTEXT, receipts)
-    request = guardian_pb2.ReconcileRequest(receipts=signed)
-    return guardian.stub("a", Role.PARTY).Reconcile(iter([request])).charged
+    kept = receipt(mechanism, session_id=session, batch_id=batch, queries=queries)
+    return guardian.reconcile("a", [kept]).charged
 
 
 def test_what_was_forgotten_is_listed_with_what_was_not(federation: Federation, tmp_path: Path) -> None:
@@ -47,10 +30,10 @@ def test_what_was_forgotten_is_listed_with_what_was_not(federation: Federation, 
     restore(folder, backup)
     with federation.guardian() as guardian:
         assert guardian.spent() < spent
-        assert reconcile(guardian, federation, session, 2, plan().mechanism, 20) == 1
+        assert reconcile(guardian, session, 2, plan().mechanism, 20) == 1
         request = admin_pb2.ListChargesRequest(party="a")
         known, forgotten = guardian.admin.ListCharges(request)
-        history = guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)).events
+        history = list(guardian.admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)))
         report = read_report(guardian.admin, "test", 1, 0, 0)
         after = budget(guardian).epsilon_worst_case
     assert (known.batch_id, forgotten.batch_id, forgotten.session_id) == (1, 2, session)
@@ -78,9 +61,9 @@ def test_what_was_forgotten_of_a_training_without_guarantee_is_marked(tmp_path: 
     restore(folder, backup)
     with federation.guardian() as guardian:
         assert not read_report(guardian.admin, "test", 1, 0, 0).unguaranteed
-        assert reconcile(guardian, federation, session, 1, TTAC, 1) == 1
+        assert reconcile(guardian, session, 1, TTAC, 1) == 1
         report = read_report(guardian.admin, "test", 1, 0, 0)
-        budgets = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest()).budgets
+        budgets = list(guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest()))
     assert report.unguaranteed == [(("a", "all", "record"), session)]
     assert "No formal guarantee" in render(report)
     assert [budget.party for budget in budgets if budget.unguaranteed] == ["a"]

@@ -35,6 +35,7 @@ def code(credentials: Credentials, address: str, name: str) -> str:
     return ""
 
 
+@pytest.mark.heavy
 def test_nobody_else_may_call_anything(guardian: Calls, federation: Federation) -> None:
     others = [("a", Role.PARTY), ("q", Role.QUERY), ("guardian", Role.GUARDIAN)]
     for method in METHODS:

@@ -29,24 +29,24 @@ def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, 
     because: dict[str, Any] = {"reason": "to look"}
     agreement = agree(federation, epsilon_before=900.0)
     single: dict[str, Message] = {
-        "ListParties": admin.ListParties(admin_pb2.ListPartiesRequest()),
         "SetParty": admin.SetParty(admin_pb2.SetPartyRequest(party="a", state="active", **because)),
-        "ListBudgets": admin.ListBudgets(admin_pb2.ListBudgetsRequest()),
         "SetBudget": admin.SetBudget(admin_pb2.SetBudgetRequest(**UNIT, epsilon=950.0)),
         "SetConsent": admin.SetConsent(admin_pb2.SetConsentRequest(**UNIT, level="low")),
         "GrantBudget": admin.GrantBudget(admin_pb2.GrantBudgetRequest(agreement=agreement, **because)),
         "FreezeBudget": admin.FreezeBudget(admin_pb2.FreezeBudgetRequest(**UNIT, **because)),
         "WithdrawConsent": admin.WithdrawConsent(admin_pb2.WithdrawConsentRequest(**UNIT, **because)),
-        "BudgetHistory": admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT)),
         "ShowPolicy": admin.ShowPolicy(admin_pb2.ShowPolicyRequest()),
         "ApplyPolicy": admin.ApplyPolicy(admin_pb2.ApplyPolicyRequest(toml="", check_only=True)),
-        "ListSessions": admin.ListSessions(admin_pb2.ListSessionsRequest()),
         "ShowSession": admin.ShowSession(admin_pb2.ShowSessionRequest(session_id=session)),
         "CancelSession": admin.CancelSession(admin_pb2.CancelSessionRequest(session_id=session, **because)),
         "Revoke": guardian.revoke(federation.revoke()),
         "Head": admin.Head(admin_pb2.HeadRequest()),
     }
     streams: dict[str, list[Message]] = {
+        "ListParties": list(admin.ListParties(admin_pb2.ListPartiesRequest())),
+        "ListBudgets": list(admin.ListBudgets(admin_pb2.ListBudgetsRequest())),
+        "BudgetHistory": list(admin.BudgetHistory(admin_pb2.BudgetHistoryRequest(**UNIT))),
+        "ListSessions": list(admin.ListSessions(admin_pb2.ListSessionsRequest())),
         "ExportAudit": list(admin.ExportAudit(admin_pb2.ExportAuditRequest())),
         "ListCharges": list(admin.ListCharges(admin_pb2.ListChargesRequest())),
     }

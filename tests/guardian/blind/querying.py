@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from common.confidential import tally_binding
 from common.crypto.circuit import Circuit
 from common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
-from common.crypto.two_party import Evaluation
+from common.crypto.two_party import Computation, Evaluation
 from common.plan import Plan
 from common.rpc.steps import StepId, request_messages
 from common.sharing.ring import Ring, RingArray
@@ -87,7 +87,8 @@ class Querying:
 
     def begun(self, stage: common_pb2.Stage, instances: int) -> Evaluation:
         binding = tally_binding(self.session, self.batch, stage)
-        return self.evaluations.setdefault(stage, Evaluation(self.circuit(stage), instances, binding))
+        computation = Computation.of(self.circuit(stage), instances)
+        return self.evaluations.setdefault(stage, Evaluation(computation, binding))
 
     def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:
         """What GarbleTally takes, after BeginTally."""
@@ -142,9 +143,6 @@ class Recorded:
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return self._of("laplace", scale, shape, lambda: self._source.laplace(scale, shape))
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        raise AssertionError("no blind tally draws the largest of many")
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         if self._again and ("uniform", 0, shape) not in self._drawn:

@@ -82,6 +82,7 @@ def test_a_check_costs_for_all_and_answers_for_those_that_passed(
     assert books.read() == books.read("c") == (answered, 0)
 
 
+@pytest.mark.heavy
 def test_without_a_check_the_answers_alone_are_charged(guardian: Calls, books: Books) -> None:
     mechanism = GnMax(sigma=3.0)
     asked(guardian, blind_plan(mechanism=mechanism), split()).answers()
@@ -89,6 +90,7 @@ def test_without_a_check_the_answers_alone_are_charged(guardian: Calls, books: B
     assert books.seen == [(cost.reservation(QUERIES, 1), 0)]
 
 
+@pytest.mark.heavy
 def test_where_nothing_passes_the_check_is_the_whole_charge(guardian: Calls, books: Books) -> None:
     mechanism = Confident(sigma1=1.0, sigma2=1.0, threshold=500.0)
     querying = asked(guardian, blind_plan(mechanism=mechanism), split())
@@ -104,6 +106,7 @@ def test_where_nothing_passes_the_check_is_the_whole_charge(guardian: Calls, boo
     assert books.read() == (check, 0)
 
 
+@pytest.mark.heavy
 def test_a_guardian_that_dies_between_the_stages_has_charged_the_check(federation: Federation) -> None:
     books = Books(federation)
     with federation.guardian() as guardian:
@@ -130,6 +133,7 @@ def test_a_guardian_that_dies_between_the_stages_has_charged_the_check(federatio
         assert row.epsilon == guardian.spent() > 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stage", [CHECK, ANSWERS])
 def test_a_guardian_that_dies_before_tables_leave_has_charged_no_more(
     federation: Federation, stage: Any
@@ -146,6 +150,7 @@ def test_a_guardian_that_dies_before_tables_leave_has_charged_no_more(
         assert books.read() == (spent, 0)
 
 
+@pytest.mark.heavy
 def test_released_answers_outlive_the_guardian_and_say_nothing(federation: Federation) -> None:
     with federation.guardian() as guardian:
         guardian.prepare_all()
@@ -156,6 +161,7 @@ def test_released_answers_outlive_the_guardian_and_say_nothing(federation: Feder
         assert [(answer.answered, answer.label) for answer in settled.answers] == [(True, 0)] * QUERIES
 
 
+@pytest.mark.heavy
 def test_a_ledger_locked_at_the_charge_lets_nothing_out(
     guardian: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +183,7 @@ def _locked(*_: Any, **__: Any) -> None:
     raise OstrakaError(ErrorCode.LEDGER_LOCKED, "Locked for this test.")
 
 
+@pytest.mark.heavy
 def test_tables_asked_for_many_times_at_once_are_charged_once(guardian: Calls, books: Books) -> None:
     querying = asked(guardian, blind_plan(), unanimous(QUERIES))
     extension = querying.extension(CHECK, QUERIES)
@@ -187,6 +194,7 @@ def test_tables_asked_for_many_times_at_once_are_charged_once(guardian: Calls, b
     querying.evaluations[CHECK].take(tables.pop())
 
 
+@pytest.mark.heavy
 def test_a_settled_batch_gives_back_what_its_check_did_not_cost(guardian: Calls, books: Books) -> None:
     querying = asked(guardian, blind_plan(), unanimous(QUERIES))
     querying.check()
@@ -196,6 +204,7 @@ def test_a_settled_batch_gives_back_what_its_check_did_not_cost(guardian: Calls,
     assert reserved > 0
 
 
+@pytest.mark.heavy
 def test_batches_go_on_until_the_budget_is_spent_and_no_further(federation: Federation) -> None:
     """Every third one dies after its check, whose charge then keeps others out."""
     plan = blind_plan(queries=2000)
@@ -218,6 +227,7 @@ def test_batches_go_on_until_the_budget_is_spent_and_no_further(federation: Fede
         assert 40 < guardian.spent() <= 60
 
 
+@pytest.mark.heavy
 def test_released_batches_are_forgotten_but_for_the_last(guardian: Calls) -> None:
     plan = blind_plan(mechanism=GnMax(sigma=3.0))
     session = guardian.open(plan).session_id
@@ -248,6 +258,7 @@ def test_a_check_counts_for_the_day_even_if_its_batch_died(guardian: Calls) -> N
     guardian.ticket(querying.session, 4, QUERIES)
 
 
+@pytest.mark.heavy
 def test_released_answers_count_among_the_queries_of_a_session(guardian: Calls) -> None:
     querying = asked(guardian, blind_plan(queries=QUERIES + 5, batch_size=QUERIES), unanimous(QUERIES))
     querying.answers(querying.check())

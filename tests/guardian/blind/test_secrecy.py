@@ -70,6 +70,7 @@ def overheard(guardian: Calls, plan: Any, label: int) -> Overheard:
     return querying
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.mechanism.kind)
 @pytest.mark.parametrize("label", [0, 3])
 def test_what_is_received_is_uniform_whatever_the_votes(guardian: Calls, plan: Any, label: int) -> None:
@@ -86,6 +87,7 @@ def test_what_is_received_is_uniform_whatever_the_votes(guardian: Calls, plan: A
         assert_fair(np.unpackbits(np.frombuffer(extension, np.uint8)).reshape(-1, 8))
 
 
+@pytest.mark.heavy
 def test_messages_have_one_size_whatever_the_votes(guardian: Calls) -> None:
     sizes = []
     for label in (0, 3):
@@ -98,6 +100,7 @@ def test_messages_have_one_size_whatever_the_votes(guardian: Calls) -> None:
     assert sizes[0].keys() == {"point", "extension", "correction", "returned"}
 
 
+@pytest.mark.heavy
 def test_neither_ledger_nor_log_nor_text_has_a_vote(
     federation: Federation, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from common.crypto.computation import Computation
 from common.identity import Role
 from common.mechanism import GnMax
 from common.rpc.steps import StepId, request_messages
@@ -30,6 +31,7 @@ def reserved(guardian: Calls) -> float:
     return budget.epsilon_reserved
 
 
+@pytest.mark.heavy
 def test_the_same_steps_again_get_the_same_bytes(guardian: Calls, querying: Querying) -> None:
     for stage in (CHECK, ANSWERS):
         evaluation = querying.begun(stage, QUERIES)
@@ -71,8 +73,9 @@ def test_other_content_is_refused_and_changes_nothing(guardian: Calls, querying:
     assert querying.answers(passed).tolist() == [1] * QUERIES
 
 
+@pytest.mark.heavy
 def test_steps_before_the_one_they_need_are_refused(guardian: Calls, querying: Querying) -> None:
-    sizes = querying.circuit(CHECK).sizes(QUERIES)
+    sizes = Computation.of(querying.circuit(CHECK), QUERIES).sizes
     early: list[Callable[[], object]] = [
         lambda: querying.begin(ANSWERS, bytes(32)),
         lambda: querying.garble(ANSWERS, b""),
@@ -93,6 +96,7 @@ def test_steps_before_the_one_they_need_are_refused(guardian: Calls, querying: Q
     assert refusal(lambda: querying.begin(ANSWERS, bytes(32))) == "batch.out_of_order"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("by", [-1, 1])
 def test_messages_of_another_size_are_refused_and_cost_nothing(
     guardian: Calls, querying: Querying, by: int
@@ -114,6 +118,7 @@ def test_messages_of_another_size_are_refused_and_cost_nothing(
     assert querying.answers(querying.open_check(evaluation.returned())).tolist() == [1] * QUERIES
 
 
+@pytest.mark.heavy
 def test_a_stream_whose_content_is_not_what_its_header_says_is_refused(querying: Querying) -> None:
     extension = querying.extension(CHECK, QUERIES)
     messages = list(request_messages(StepId(querying.session, 1, CHECK), extension))
@@ -134,6 +139,7 @@ def test_a_point_that_is_none_kills_the_batch_uncharged(
     assert (guardian.spent(), reserved(guardian)) == (0, 0)
 
 
+@pytest.mark.heavy
 def test_a_forged_transfer_kills_the_batch_uncharged(guardian: Calls, querying: Querying) -> None:
     extension = querying.extension(CHECK, QUERIES)
     assert refusal(lambda: querying.garble(CHECK, one_bit_off(extension))) == "crypto.refused"
@@ -142,6 +148,7 @@ def test_a_forged_transfer_kills_the_batch_uncharged(guardian: Calls, querying: 
     assert not guardian.settle(querying.session, 1).released
 
 
+@pytest.mark.heavy
 def test_a_forged_label_opens_nothing_and_the_charge_stands(guardian: Calls, querying: Querying) -> None:
     evaluation = querying.evaluate(CHECK, querying.words(CHECK))
     spent = guardian.spent()
@@ -151,6 +158,7 @@ def test_a_forged_label_opens_nothing_and_the_charge_stands(guardian: Calls, que
     assert reserved(guardian) == 0
 
 
+@pytest.mark.heavy
 def test_a_forged_transfer_of_answers_leaves_the_checks_charge(guardian: Calls, querying: Querying) -> None:
     passed = querying.check()
     spent = guardian.spent()
@@ -168,6 +176,7 @@ def test_a_batch_needs_a_frozen_party_set(guardian: Calls) -> None:
     assert refusal(lambda: querying.begin(CHECK, bytes(32))) == "batch.not_frozen"
 
 
+@pytest.mark.heavy
 def test_each_tally_has_its_own_steps(guardian: Calls, querying: Querying) -> None:
     assert refusal(lambda: guardian.release(querying.session, 1, querying.sums)) == "batch.out_of_order"
     in_the_clear = guardian.open(plan(nonce=b"m" * 16)).session_id
@@ -179,6 +188,7 @@ def test_each_tally_has_its_own_steps(guardian: Calls, querying: Querying) -> No
     assert len(guardian.release(in_the_clear, 1, total)) == QUERIES
 
 
+@pytest.mark.heavy
 def test_a_mechanism_without_a_check_has_no_such_stage(guardian: Calls) -> None:
     querying = asked(guardian, blind_plan(mechanism=GnMax(sigma=1.0)), unanimous(QUERIES))
     assert refusal(lambda: querying.begin(CHECK, bytes(32))) == "batch.out_of_order"
@@ -191,6 +201,7 @@ def test_a_stage_of_something_else_is_refused(querying: Querying, stage: common_
     assert refusal(lambda: querying.garble(stage, b"")) == "message.invalid"
 
 
+@pytest.mark.heavy
 def test_only_the_check_is_opened(guardian: Calls, querying: Querying) -> None:
     querying.answers(querying.check())
     step = StepId(querying.session, 1, ANSWERS)
@@ -214,6 +225,7 @@ def _nothing() -> Iterator[common_pb2.Step]:
     return iter(())
 
 
+@pytest.mark.heavy
 def test_a_batch_is_kept_until_settled_or_its_session_closed(guardian: Calls, querying: Querying) -> None:
     querying.answers(querying.check())
     settled = guardian.settle(querying.session, 1)

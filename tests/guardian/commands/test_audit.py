@@ -41,10 +41,16 @@ def test_exported_rows_are_one_object_a_line(admin: Admin, tmp_path: Path) -> No
     assert admin.json("audit", "export", rest, "--first", 3)["rows"] == head["sequence"] - 2
     assert rest.read_text().splitlines() == whole.read_text().splitlines()[2:]
     nowhere = tmp_path / "nowhere" / "audit.jsonl"
-    assert admin.refused("audit", "export", nowhere).code == "config.invalid"
+    refusal = admin.refused("audit", "export", nowhere)
+    assert (refusal.code, "Cannot write" in refusal.message) == ("config.invalid", True)
 
 
 def test_where_a_ledger_is_must_be_said_once(tmp_path: Path) -> None:
-    for words in ((), ("--ledger", "x", "--site", "y"), ("--url", "postgresql+psycopg://nowhere/x")):
-        assert refused(*words).code == "config.invalid"
+    for words, told in (
+        ((), "by one of"),
+        (("--ledger", "x", "--site", "y"), "by one of"),
+        (("--url", "postgresql+psycopg://nowhere/x"), "by --ca"),
+    ):
+        error = refused(*words)
+        assert (error.code, told in error.message) == ("config.invalid", True)
     assert refused("--ledger", tmp_path / "ledger.db").code == "data.missing"

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from common.config import SiteConfig, write_site
+from common.errors import OstrakaError
 from services.cli import app as party_app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
@@ -52,6 +53,7 @@ def test_a_budget_is_raised_as_its_party_signed(admin: Admin, party: Path, tmp_p
     assert admin.refused("budget", "grant", "--agreement", agreement, *WHY).code == "agreement.invalid"
 
 
+@pytest.mark.heavy
 def test_a_withdrawn_group_comes_back_as_its_party_signed(admin: Admin, party: Path, tmp_path: Path) -> None:
     agreement = tmp_path / "consent.pb"
     assert admin.json("consent", "withdraw", *UNIT, *WHY)["budgets"][0]["state"] == "withdrawn"
@@ -62,19 +64,34 @@ def test_a_withdrawn_group_comes_back_as_its_party_signed(admin: Admin, party: P
     assert admin.json("budget", "grant", "--agreement", agreement, *WHY)["budgets"][0]["state"] == "active"
 
 
-def test_what_is_no_raise_is_not_signed(party: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "more", "told"),
+    [
+        (5, "5", (), "is no raise"),
+        (0, "5", (), "is no raise"),
+        (4, "inf", (), "is no raise"),
+        (4, "5", ("--adjacency", "person"), "--adjacency"),
+    ],
+)
+def test_what_is_no_raise_is_not_signed(
+    party: Path, tmp_path: Path, before: int, after: str, more: tuple[str, ...], told: str
+) -> None:
     agreement = tmp_path / "raise.pb"
-    for words in (
-        ("--epsilon-before", 5, "--epsilon", 5, "--number", 0),
-        ("--epsilon-before", 0, "--epsilon", 5, "--number", 0),
-        ("--epsilon-before", 4, "--epsilon", "inf", "--number", 0),
-        ("--epsilon-before", 4, "--epsilon", 5, "--number", 0, "--adjacency", "person"),
-        ("--epsilon-before", 4, "--epsilon", 5, "--number", -1),
-    ):
-        assert sign(party, agreement, "sign-raise", *words).exit_code != 0
-        assert not agreement.exists()
+    words = ("--epsilon-before", before, "--epsilon", after, "--number", 0, *more)
+    refused = sign(party, agreement, "sign-raise", *words).exception
+    assert isinstance(refused, OstrakaError)
+    assert told in refused.message
+    assert not agreement.exists()
 
 
+def test_a_raise_of_no_number_is_a_usage_error(party: Path, tmp_path: Path) -> None:
+    agreement = tmp_path / "raise.pb"
+    words = ("--epsilon-before", 4, "--epsilon", 5, "--number", -1)
+    assert sign(party, agreement, "sign-raise", *words).exit_code == 2
+    assert not agreement.exists()
+
+
+@pytest.mark.heavy
 def test_consent_levels_have_the_policys_epsilon(admin: Admin) -> None:
     lowered = admin.json("consent", "set", *UNIT, "--level", "low")["budgets"][0]
     assert (lowered["epsilon"], lowered["level"]) == (5, "low")
@@ -82,6 +99,7 @@ def test_consent_levels_have_the_policys_epsilon(admin: Admin) -> None:
     assert admin.refused("consent", "set", *UNIT, "--level", "other").code == "consent.unknown"
 
 
+@pytest.mark.heavy
 def test_freeze_thaw_and_history(admin: Admin) -> None:
     session = label(admin.calls)
     assert admin.json("budget", "freeze", *UNIT, *WHY)["budgets"][0]["state"] == "frozen"
@@ -106,6 +124,7 @@ def test_the_table_says_what_a_raise_needs(admin: Admin) -> None:
         assert word in text
 
 
+@pytest.mark.heavy
 def test_budgets_of_records_that_went_into_ttac_are_marked(admin: Admin, federation: Federation) -> None:
     assert "no formal guarantee" not in admin.text("budget", "show")
     lead = Lead(federation, admin.calls.address)

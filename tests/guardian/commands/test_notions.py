@@ -34,6 +34,7 @@ def planned(*words: str) -> Any:
     return result.stdout
 
 
+@pytest.mark.heavy
 def test_budgets_say_what_they_protect(charged: Admin) -> None:
     shown = charged.json("budget", "show", "--party", "a")["budgets"]
     assert {budget["adjacency"]: budget["notion"] for budget in shown} == NOTIONS
@@ -41,6 +42,7 @@ def test_budgets_say_what_they_protect(charged: Admin) -> None:
     assert all(notion in text for notion in NOTIONS.values())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("adjacency", NOTIONS)
 def test_a_units_history_says_what_its_epsilons_are(charged: Admin, adjacency: str) -> None:
     unit = ("--party", "a", "--adjacency", adjacency)
@@ -48,6 +50,7 @@ def test_a_units_history_says_what_its_epsilons_are(charged: Admin, adjacency: s
     assert f"epsilon ({NOTIONS[adjacency]})" in charged.text("budget", "history", *unit)
 
 
+@pytest.mark.heavy
 def test_a_sessions_charges_say_what_they_protect(charged: Admin) -> None:
     drawn, voted = (
         next(
@@ -62,6 +65,7 @@ def test_a_sessions_charges_say_what_they_protect(charged: Admin) -> None:
     assert "DP for records" not in charged.text("session", "show", drawn)
 
 
+@pytest.mark.heavy
 def test_a_report_says_what_every_epsilon_protects(charged: Admin, tmp_path: Path) -> None:
     page, values = tmp_path / "report.html", tmp_path / "report.json"
     charged.text("report", "--out", page, "--json", values)
@@ -77,6 +81,7 @@ def test_a_report_says_what_every_epsilon_protects(charged: Admin, tmp_path: Pat
     assert "counts for no record, and says nothing about features" in text
 
 
+@pytest.mark.heavy
 def test_confidential_totals_say_what_they_protect(charged: Admin) -> None:
     found = totals(charged.site.parent / "guardian-guardian")
     assert {unit["adjacency"]: unit["notion"] for unit in found} == NOTIONS

@@ -1,10 +1,13 @@
 """`ostraka guardian party`."""
 
+import pytest
+
 from tests.guardian.commands.conftest import Admin
 
 WHY = ("--reason", "by contract")
 
 
+@pytest.mark.heavy
 def test_add_list_and_show(admin: Admin) -> None:
     assert admin.json("party", "add", "delta", *WHY)["parties"][0]["state"] == "added"
     listed = admin.json("party", "list")["parties"]
@@ -26,6 +29,7 @@ def test_suspend_and_resume(admin: Admin) -> None:
     assert admin.json("party", "resume", "a", *WHY)["parties"][0]["state"] == "active"
 
 
+@pytest.mark.heavy
 def test_removing_is_final_and_asks_for_yes(admin: Admin) -> None:
     error = admin.refused("party", "remove", "a", *WHY)
     assert error.code == "config.invalid"

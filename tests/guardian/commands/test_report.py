@@ -31,4 +31,5 @@ def test_days_are_whole_and_the_last_one_counts(admin: Admin, tmp_path: Path) ->
 
 
 def test_a_page_that_cannot_be_written(admin: Admin, tmp_path: Path) -> None:
-    assert admin.refused("report", "--out", tmp_path / "none" / "report.html").code == "config.invalid"
+    error = admin.refused("report", "--out", tmp_path / "none" / "report.html")
+    assert (error.code, "Cannot write" in error.message) == ("config.invalid", True)

@@ -12,7 +12,7 @@ def test_list_show_and_cancel(admin: Admin) -> None:
     assert [charge["party"] for charge in shown["charges"]] == ["a", "b", "c"]
     text = admin.text("session", "show", session)
     assert "20 of 20 queries answered" in text
-    assert "Enforced: worst_case; bound: exact." in text
+    assert "Enforced: worst_case; bound: worst_case." in text
     ended = admin.json("session", "cancel", session, "--reason", "a mistake")["sessions"][0]
     assert ended["state"] == "ended"
     assert "ended" in admin.text("session", "list")

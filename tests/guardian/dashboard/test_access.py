@@ -40,6 +40,7 @@ def test_a_token_opens_the_console_once(reader: Browser) -> None:
     assert reader.client.get("/").status_code == 401
 
 
+@pytest.mark.heavy
 def test_the_next_token_is_told_to_who_has_the_terminal(reader: Browser) -> None:
     reader.client.cookies.clear()
     refused = reader.client.get("/")

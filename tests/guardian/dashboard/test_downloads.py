@@ -17,6 +17,7 @@ from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import Calls, Federation
 
 
+@pytest.mark.heavy
 def test_the_report(reader: Browser, guardian: Calls) -> None:
     label(guardian)
     answer = reader.client.get("/downloads/report.html?from=2020-01-01&to=2120-01-01")
@@ -26,6 +27,7 @@ def test_the_report(reader: Browser, guardian: Calls) -> None:
     assert "confident" not in reader.text("/downloads/report.html?to=2020-01-01").partition("Charges, by")[2]
 
 
+@pytest.mark.heavy
 def test_charges_as_csv(reader: Browser, guardian: Calls) -> None:
     session = label(guardian)
     rows = list(csv.DictReader(reader.text("/downloads/charges.csv").splitlines()))
@@ -42,6 +44,7 @@ def test_no_cell_is_a_formula() -> None:
     assert (row["group"], row["notion"]) == ('\'=HYPERLINK("x")', "label-DP")
 
 
+@pytest.mark.heavy
 def test_the_log_and_a_head_that_it_is_held_to(
     reader: Browser, guardian: Calls, federation: Federation, tmp_path: Path
 ) -> None:
@@ -63,6 +66,7 @@ def test_what_is_no_day(reader: Browser) -> None:
         assert "is no day" in problem(refused.text)
 
 
+@pytest.mark.heavy
 def test_the_log_is_verified_with_a_kept_head(reader: Browser, guardian: Calls) -> None:
     kept = guardian.admin.Head(admin_pb2.HeadRequest()).SerializeToString()
     label(guardian)
@@ -79,6 +83,7 @@ def test_a_head_that_is_none_or_nobodys(reader: Browser, guardian: Calls) -> Non
     assert "is intact" not in answer.text
 
 
+@pytest.mark.heavy
 def test_a_log_that_was_rewritten_is_found(folder: Path, guardian: Calls, federation: Federation) -> None:
     engine = create_engine(f"sqlite:///{federation.guardian_folder / 'ledger.db'}")
     with engine.begin() as connection:
@@ -92,6 +97,7 @@ def test_a_log_that_was_rewritten_is_found(folder: Path, guardian: Calls, federa
     assert "note bad" in answer.text
 
 
+@pytest.mark.heavy
 def test_older_rows_are_on_further_pages(
     reader: Browser, guardian: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 import structlog
 
 from guardian.dashboard.access import COOKIE
@@ -53,6 +54,7 @@ def test_another_visitors_secret_is_refused(editor: Browser) -> None:
     assert editor.client.post("/audit/verify", data={"csrf": before}, headers=headers).status_code == 403
 
 
+@pytest.mark.heavy
 def test_a_console_that_reads_changes_nothing(reader: Browser, guardian: Calls) -> None:
     values = {"reason": "because", "epsilon": "1", "seen": "", **UNIT}
     for path in ("/change/budget", "/change/budget/apply", "/change/remove/apply"):
@@ -84,17 +86,20 @@ def test_every_answer_has_the_headers(reader: Browser) -> None:
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
         assert headers["cache-control"] == "no-store"
         assert headers["referrer-policy"] == "same-origin"
         assert "server" not in headers
 
 
+@pytest.mark.heavy
 def test_no_page_has_inline_script_or_style(editor: Browser) -> None:
     for path in ("/", "/party/a", "/sessions", "/policy", "/audit", "/downloads", "/change/budget"):
         page = editor.text(path)
         assert not re.search(r"<style|<script(?! src=\"/static/)|\sstyle=|\son\w+=", page)
 
 
+@pytest.mark.heavy
 def test_what_people_write_is_escaped_everywhere(editor: Browser, guardian: Calls) -> None:
     guardian.budget("a", 7, group=HOSTILE, reason=HOSTILE)
     guardian.register("a", training=HOSTILE)
@@ -110,11 +115,13 @@ def test_what_people_write_is_escaped_everywhere(editor: Browser, guardian: Call
     assert "&lt;img" in editor.client.get(f"/party/{HOSTILE.replace('/', '')}").text
 
 
+@pytest.mark.heavy
 def test_a_page_that_is_not_there(reader: Browser) -> None:
     for path in ("/nothing", "/party/none", "/session/none", "/static/../app.py", "/static/%2e%2e/app.py"):
         assert reader.client.get(path).status_code == 404
 
 
+@pytest.mark.heavy
 def test_neither_tokens_nor_secrets_are_logged(editor: Browser) -> None:
     with structlog.testing.capture_logs() as logged:
         editor.change("freeze", "a secret reason", **UNIT)

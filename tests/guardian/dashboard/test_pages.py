@@ -10,6 +10,7 @@ from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import FEDERATION, Calls, Federation
 
 
+@pytest.mark.heavy
 def test_the_overview_shows_parties_budgets_and_what_they_protect(reader: Browser, guardian: Calls) -> None:
     guardian.budget("a", 7, adjacency="label")
     page = reader.text("/")
@@ -17,6 +18,7 @@ def test_the_overview_shows_parties_budgets_and_what_they_protect(reader: Browse
         assert word in page
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", ["/", "/party/a", "/sessions", "/policy", "/audit", "/downloads"])
 def test_every_page(reader: Browser, guardian: Calls, path: str) -> None:
     session = label(guardian)

@@ -38,6 +38,7 @@ def issued(federation: Federation, ca: CertificateAuthority, identity: Identity)
     return ca.issue(identity, folder, SystemClock())
 
 
+@pytest.mark.heavy
 def test_an_administrators_certificate_opens_every_page(folder: Path, federation: Federation) -> None:
     urls: list[str] = []
     with (
@@ -92,6 +93,7 @@ def test_a_revoked_certificate_is_refused(folder: Path, federation: Federation) 
             browser.text("/downloads")
 
 
+@pytest.mark.heavy
 def test_a_change_by_another_administrator_bears_their_name(
     folder: Path, federation: Federation, guardian: Calls
 ) -> None:

@@ -65,6 +65,7 @@ def test_budgets_that_are_broken_or_nearly_spent(federation: Federation) -> None
         assert "a/all (DP for records)" in sentence
 
 
+@pytest.mark.heavy
 def test_nothing_that_depends_on_votes_is_shown(federation: Federation) -> None:
     with federation.guardian() as guardian:
         guardian.prepare_all(epsilon=200.0)

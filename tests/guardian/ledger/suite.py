@@ -7,11 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from common.clock import ManualClock
 from common.errors import ErrorCode, OstrakaError
 from common.privacy import AMOUNT_UNIT, amount, epsilon
-from guardian.ledger import Charge, Ledger
+from guardian.ledger import Charge, Ledger, UnitKey, units
+from guardian.ledger.schema import units as unit_table
+from guardian.ledger.storage import open_storage
 from tests.guardian.ledger.support import (
     ATHENS,
     BUDGET,
@@ -34,6 +37,16 @@ from tests.guardian.ledger.support import (
 Opener = Callable[[], Ledger]
 DAY_S = 24 * 3600.0
 SESSIONS = 16
+
+
+def sealed_totals(where: Path | str) -> dict[UnitKey, bytes]:
+    """Every unit's encrypted data-dependent total, as who copies the database has it."""
+    storage = open_storage(where)
+    try:
+        with storage.read() as connection:
+            return {units.key_of(row): row.data_dependent for row in connection.execute(select(unit_table))}
+    finally:
+        storage.close()
 
 
 class LedgerSuite(ABC):
@@ -324,6 +337,14 @@ class LedgerSuite(ABC):
         refused(ErrorCode.SESSION_ENDED, lambda: release(trusting, 2, Charge(ATHENS, 1, 1)))
         assert trusting.session("s").state == "ended"
 
+    def test_a_stop_goes_by_the_answers_that_could_have_been_given(self, trusting: Ledger) -> None:
+        budget = budget_of(trusting).budget
+        trusting.open_batch("s", 1, 5, b"t", {})
+        release(trusting, 1, Charge(ATHENS, 9, 1, at_most=budget))
+        trusting.open_batch("s", 2, 5, b"t", {})
+        refused(ErrorCode.SESSION_ENDED, lambda: release(trusting, 2, Charge(ATHENS, 9, 1, at_most=budget)))
+        assert trusting.data_dependent_totals()[ATHENS] == budget
+
     def test_worst_case_totals_saturate_where_data_dependent_ones_count(self, trusting: Ledger) -> None:
         for batch_id in (1, 2, 3):
             trusting.open_batch("s", batch_id, 5, b"t", {})
@@ -344,6 +365,31 @@ class LedgerSuite(ABC):
         assert trusting.settle("s", 1) is None
         trusting.open_batch("s", 2, 5, b"t", {CORINTH: 1})
         release(trusting, 2, Charge(CORINTH, 9, 1))
+
+    @pytest.mark.parametrize("vanish", [False, True])
+    def test_copies_of_the_units_do_not_show_who_ran_out(
+        self, trusting: Ledger, where: Path | str, vanish: bool
+    ) -> None:
+        before = sealed_totals(where)
+        trusting.open_batch("s", 1, 5, b"t", {})
+        costs = [Charge(ATHENS, 9, budget_of(trusting).budget + 1), Charge(CORINTH, 9, 1)]
+        with pytest.raises(OstrakaError):
+            trusting.release("s", 1, DIGEST, b"a", costs, answered=5, vanish=vanish)
+        after = sealed_totals(where)
+        assert trusting.exhausted([ATHENS, CORINTH]) == {ATHENS}
+        assert {key for key in before if before[key] != after[key]} == {ATHENS, CORINTH}
+        assert {len(blob) for blob in (*before.values(), *after.values())} == {len(before[ATHENS])}
+
+    def test_a_batch_with_a_used_up_unit_tries_no_other(self, trusting: Ledger) -> None:
+        """Otherwise others' budgets could be tried in it, free of charge."""
+        for batch_id in (1, 2):
+            trusting.open_batch("s", batch_id, 5, b"t", {})
+        much = budget_of(trusting).budget + 1
+        for batch_id, of_corinth in ((1, 1), (2, much)):
+            costs = [Charge(ATHENS, 9, much), Charge(CORINTH, 9, of_corinth)]
+            with pytest.raises(OstrakaError):
+                trusting.release("s", batch_id, DIGEST, b"a", costs, answered=5, vanish=True)
+        assert trusting.exhausted([ATHENS, CORINTH]) == {ATHENS}
 
     # Units that leave
 
@@ -390,6 +436,31 @@ class LedgerSuite(ABC):
         )
         time.advance(1)
         ledger.open_batch("s", 2, 10, b"t", {ATHENS: 1}, daily_limit=10)
+
+    # What batches cost on their votes
+
+    def test_figures_replace_the_worst_case_of_a_charge_and_nothing_else(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        release(ledger, 1, Charge(ATHENS, 60, 60), Charge(CORINTH, 50, 50))
+        before, head = ledger.budgets(), ledger.head()
+        for _ in range(2):
+            ledger.store_figures("s", 1, {ATHENS: 3, CORINTH: 70})
+        assert [(c.worst_case, c.data_dependent) for c in ledger.charges("s")] == [(60, 3), (50, 70)]
+        assert (ledger.budgets(), ledger.head()) == (before, head)
+        assert ledger.data_dependent_totals() == {ATHENS: 60, CORINTH: 50}
+        ledger.close_session("s")
+        ledger.store_figures("s", 1, {ATHENS: 4})
+        assert [c.data_dependent for c in ledger.charges("s")] == [4, 70]
+
+    def test_figures_of_what_was_not_charged_are_refused(self, ledger: Ledger) -> None:
+        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        refused(ErrorCode.BATCH_DEAD, lambda: ledger.store_figures("s", 1, {ATHENS: 3}))
+        refused(ErrorCode.BATCH_DEAD, lambda: ledger.store_figures("s", 2, {ATHENS: 3}))
+        release(ledger, 1, Charge(ATHENS, 60, 60))
+        for figures in ({ATHENS: 101}, {CORINTH: 1}, {ATHENS: -1}):
+            with pytest.raises(ValueError, match="figures"):
+                ledger.store_figures("s", 1, figures)
+        assert [c.data_dependent for c in ledger.charges("s")] == [60]
 
     # Sessions, parties, reports
 

@@ -80,6 +80,7 @@ def test_a_backup_replaces_no_file(ledger: Ledger, saved: Path, tmp_path: Path) 
     refused(ErrorCode.LEDGER_READ_ONLY, lambda: backup(ledger, tmp_path / "nowhere" / "backup.db"))
 
 
+@pytest.mark.heavy
 def test_a_backup_of_a_ledger_in_use_is_of_one_moment(ledger: Ledger, tmp_path: Path) -> None:
     open_session(ledger, "busy", queries=10_000)
     done = Event()
@@ -132,6 +133,7 @@ def test_a_restored_ledger_goes_on_after_the_rows_it_was_given(saved: Path, plac
     assert [budget.key.party for budget in place.open().budgets()] == ["athens", "corinth", "sparta"]
 
 
+@pytest.mark.heavy
 def test_parties_make_good_what_a_restored_ledger_forgot(ledger: Ledger, saved: Path, place: Place) -> None:
     """The oracle is the ledger that was not lost; a batch that died unknown to the backup is charged too."""
     charge(ledger, 3, 700)
@@ -153,6 +155,7 @@ def test_parties_make_good_what_a_restored_ledger_forgot(ledger: Ledger, saved: 
     place.open()
 
 
+@pytest.mark.heavy
 def test_a_backup_restored_twice_is_reconciled_twice(
     ledger: Ledger, saved: Path, place: Place, tmp_path: Path
 ) -> None:

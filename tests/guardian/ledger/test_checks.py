@@ -8,10 +8,6 @@ import pytest
 from common.clock import ManualClock
 from common.errors import ErrorCode
 from guardian.ledger import Charge, Ledger, Owed, backup
-from guardian.ledger.migrate import upgrade
-from guardian.ledger.schema import SCHEMA_VERSION, meta
-from guardian.ledger.storage import open_storage
-from guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -19,14 +15,12 @@ from tests.guardian.ledger.support import (
     DIGEST,
     amounts,
     budget_of,
-    cipher,
     open_session,
     refused,
     release,
-    sign,
     with_budgets,
 )
-from tests.guardian.ledger.test_migrations import NOW, migrated, write_first_version
+from tests.guardian.ledger.test_migrations import gone_on
 
 OTHER = b"e" * 32
 CHECK = (Charge(ATHENS, 30, 7), Charge(CORINTH, 20, 6))
@@ -198,16 +192,7 @@ def test_a_restored_ledger_makes_a_checked_batch_good(tmp_path: Path, place: Pla
 
 
 def test_a_ledger_of_the_second_version_goes_on(place: Place) -> None:
-    storage = open_storage(place.where)
-    with storage.write() as connection:
-        write_first_version(connection)
-        upgrade(connection, NOW, 1, to=2)
-        connection.execute(meta.update().values(fence=2))
-        Transaction(connection, NOW, cipher(), sign).record("migrated", before=1, after=2, fence=2)
-    storage.close()
-    place.time.advance(3600)
-    assert migrated(place) == SCHEMA_VERSION
-    ledger = place.open()
+    ledger = gone_on(place, 2)
     assert amounts(ledger) == (60, 0)
     open_session(ledger, "u")
     ledger.open_batch("u", 1, 5, b"t", {ATHENS: 100})

@@ -34,9 +34,11 @@ def test_a_key_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
     assert (tmp_path / "ledger.key").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(("content", "mode"), [(b"short", 0o600), (b"k" * 32, 0o640)])
-def test_a_key_that_is_cut_or_shown_is_refused(tmp_path: Path, content: bytes, mode: int) -> None:
+@pytest.mark.parametrize(
+    ("content", "mode", "told"), [(b"short", 0o600, "5 bytes"), (b"k" * 32, 0o640, "chmod 600")]
+)
+def test_a_key_that_is_cut_or_shown_is_refused(tmp_path: Path, content: bytes, mode: int, told: str) -> None:
     path = tmp_path / "ledger.key"
     path.write_bytes(content)
     path.chmod(mode)
-    refused(ErrorCode.CONFIG_INVALID, lambda: load_or_create_key(tmp_path))
+    assert told in refused(ErrorCode.CONFIG_INVALID, lambda: load_or_create_key(tmp_path)).message

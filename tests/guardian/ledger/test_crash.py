@@ -84,6 +84,7 @@ def check_batch(batch_id: int, ledger: Ledger) -> None:
     ledger.charge_check("s", batch_id, b"d" * 32, [COST])
 
 
+@pytest.mark.heavy
 def test_killed_before_any_statement_of_a_release(path: Path) -> None:
     for number in range(1, 100):
         dead = killed(path, number, partial(die_at_statement, number), release_batch(number))
@@ -97,6 +98,7 @@ def test_killed_before_any_statement_of_a_release(path: Path) -> None:
     pytest.fail("a release runs more statements than this test kills it at")
 
 
+@pytest.mark.heavy
 def test_killed_before_any_statement_of_a_check(path: Path) -> None:
     for number in range(1, 100):
         check = partial(check_batch, number)
@@ -128,6 +130,7 @@ def test_killed_after_the_answer_is_stored_and_before_it_is_sent(path: Path) -> 
         assert amounts(ledger) == (60, 0)
 
 
+@pytest.mark.heavy
 def test_killed_while_the_ledger_is_made(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     number = 1
@@ -138,6 +141,7 @@ def test_killed_while_the_ledger_is_made(tmp_path: Path) -> None:
         assert ledger.head().sequence == 3
 
 
+@pytest.mark.heavy
 def test_killed_while_recovering(path: Path) -> None:
     assert killed(path, 1, lambda: None, die)
     number = 1

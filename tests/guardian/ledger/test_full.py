@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 from sqlalchemy import make_url
 
 from common.errors import ErrorCode
@@ -64,6 +65,7 @@ def test_a_restore_that_finds_no_room_leaves_no_ledger(tmp_path: Path) -> None:
         assert again() == 1
 
 
+@pytest.mark.heavy
 def test_a_release_that_finds_no_room_in_postgresql_charges_nothing() -> None:
     with running_server() as server, _tablespace(server.new_database()) as (url, disk):
         ledger = with_budgets(Place(url).open())

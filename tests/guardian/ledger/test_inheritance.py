@@ -130,6 +130,18 @@ def test_where_orders_do_not_compare_nothing_is_left(place: Place, enforce: str)
     place.open()
 
 
+def test_a_receipt_charged_at_a_smaller_order_says_nothing_of_a_larger_one(place: Place) -> None:
+    ledger = begun(place.open())
+    register(ledger, "all")
+    made(ledger, HIGH, order=ORDER + 1)
+    ledger.register("athens", b"split", b"signed", kept_head=LOST, entering=["high"])
+    ledger.reconcile("athens", [Owed("lost", 1, ATHENS, 70)], groups=["high"])
+    high = budget_of(ledger, HIGH)
+    assert (high.spent, high.available) == (high.budget, 0)
+    refused(ErrorCode.MESSAGE_INVALID, lambda: made(ledger, LOW, order=ORDER + 0.5))
+    place.open()
+
+
 def test_a_label_budget_counts_what_its_records_have_spent(ledger: Ledger) -> None:
     made(ledger, HIGH)
     charged(ledger, 2, 40)

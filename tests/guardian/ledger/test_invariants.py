@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -137,5 +138,5 @@ def attempt(call: Callable[[], T]) -> T | None:
         return None
 
 
-TestInvariants = Guardian.TestCase
+TestInvariants = pytest.mark.heavy(Guardian.TestCase)
 TestInvariants.settings = settings(max_examples=30, stateful_step_count=30, deadline=None, database=None)

@@ -5,17 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Inspector, insert, inspect, select
 
 from common.errors import ErrorCode
-from guardian.ledger import Charge, Cipher, LedgerReader, audit, creation, integrity, migrate
+from guardian.ledger import Charge, Cipher, Ledger, LedgerReader, audit, creation, integrity, migrate
 from guardian.ledger.audit import sha256
 from guardian.ledger.migrate import upgrade
 from guardian.ledger.migrations import first
-from guardian.ledger.schema import SCHEMA_VERSION, metadata
+from guardian.ledger.schema import SCHEMA_VERSION, meta, metadata
 from guardian.ledger.storage import open_storage
+from guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -148,6 +147,21 @@ def older(place: Place) -> Place:
     return place
 
 
+def gone_on(place: Place, version: int) -> Ledger:
+    """A ledger of an older version, an hour after a guardian used it last, migrated and opened."""
+    storage = open_storage(place.where)
+    with storage.write() as connection:
+        write_first_version(connection)
+        upgrade(connection, NOW, 1, to=version)
+        connection.execute(meta.update().values(fence=2))
+        transaction = Transaction(connection, NOW, cipher(), sign)
+        transaction.record("migrated", before=1, after=version, fence=2)
+    storage.close()
+    place.time.advance(3600)
+    assert migrated(place) == SCHEMA_VERSION
+    return place.open()
+
+
 def migrated(place: Place, key: Cipher | None = None) -> int:
     return migrate(place.where, clock=clock(), cipher=key or cipher(), sign_head=sign)
 
@@ -158,6 +172,7 @@ def test_an_older_ledger_is_not_migrated_by_opening_it(older: Place) -> None:
     assert migrated(older) == SCHEMA_VERSION
 
 
+@pytest.mark.heavy
 def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
     migrated(older)
     ledger = older.open()
@@ -217,7 +232,11 @@ def test_what_is_not_there_is_not_migrated(tmp_path: Path, postgres_url: str) ->
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.heavy
 def test_migrations_make_the_tables_of_a_new_ledger(place: Place) -> None:
+    from alembic.autogenerate import compare_metadata  # takes long
+    from alembic.migration import MigrationContext
+
     storage = open_storage(place.where)
     with storage.write() as connection:
         upgrade(connection, NOW)

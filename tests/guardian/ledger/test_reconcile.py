@@ -54,6 +54,15 @@ def test_what_may_have_been_released_in_a_lost_history_is_charged(ledger: Ledger
     place.open()
 
 
+def test_receipts_for_one_vote_of_a_person_are_not_known_for_more(place: Place) -> None:
+    ledger = with_budgets(place.open())
+    place.forget(ledger, {"athens": [("lost", 1, ATHENS, 70)]})
+    assert (amounts(ledger), budget_of(ledger).broken_unix_ms) == ((70, 0), None)
+    ledger.register("athens", b"more votes", b"signed", votes_raised_to=2)
+    assert budget_of(ledger).broken_unix_ms is not None
+    place.open()
+
+
 def test_where_nothing_was_lost_a_batch_that_died_costs_nothing(ledger: Ledger) -> None:
     assert ledger.reconcile("athens", [owed(1, 100), owed(2, 100), owed(3, 100)]) == 0
     assert amounts(ledger) == (60, 100)

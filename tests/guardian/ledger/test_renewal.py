@@ -93,6 +93,8 @@ def test_an_overdrawn_budget_is_whole_again_but_for_what_is_reserved(place: Plac
     time.advance(1.0)
     ledger.renew([ATHENS], period_ms=PERIOD_MS)
     assert budget_of(ledger).available == 0
+    ledger.close()
+    ledger = place.open()
     ledger.settle("s", 2)
     budget = budget_of(ledger)
     assert budget.available == budget.budget

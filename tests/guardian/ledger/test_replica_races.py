@@ -121,6 +121,7 @@ def test_a_session_that_is_opened_while_lost_history_is_found_goes_on(opener: Op
     opener("c:3")
 
 
+@pytest.mark.heavy
 def test_clocks_that_are_apart_cost_waiting_and_never_a_budget(opener: Opener, first: Ledger) -> None:
     """The guardian whose clock is ahead takes everything from the other, again and again."""
 

@@ -126,6 +126,7 @@ def test_a_guardian_that_wakes_up_after_its_session_was_adopted_writes_nothing(
     assert amounts(second) == (0, 0)
 
 
+@pytest.mark.heavy
 def test_every_call_adopts_the_session_of_a_guardian_that_is_gone(
     first: Ledger, second: Ledger, time: ManualClock
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_guardian_that_stops_leaves_its_sessions(first: Ledger, second: Ledger
     second.open_batch("s", 2, 5, b"t", {ATHENS: 100})
 
 
+@pytest.mark.heavy
 def test_replicas_race_for_the_last_of_all_budgets(first: Ledger, second: Ledger) -> None:
     first.settle("s", 1)
     budget = budget_of(first).budget

@@ -24,9 +24,6 @@ class Scripted:
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return self.gaussian(scale, shape)
 
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        return self.gaussian(sigma, np.shape(counts))
-
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         keys = np.zeros(shape, dtype=np.uint64)
         keys[..., self._favoured] = 2**64 - 1

@@ -14,7 +14,7 @@ TEACHERS = 10
 def released(sums: RingArray, noise: Scripted, ring: Ring, check: Check | None = None) -> Answers:
     mechanism = Binary(sigma=1.0, check=check)
     totals = np.full(len(sums), TEACHERS << 16)
-    return release(sums, mechanism, noise, ring, classes=sums.shape[1], totals=totals, voters=TEACHERS)
+    return release(sums, mechanism, noise, ring, classes=sums.shape[1], totals=totals)
 
 
 @RINGS
@@ -65,7 +65,6 @@ def test_each_label_is_held_against_votes_of_its_own_number(ring: Ring, check: C
         ring,
         classes=4,
         totals=totals,
-        voters=TEACHERS,
     )
     assert answers.labels.tolist() == [[0, 1, 1, -1]]
     assert answers.answered.tolist() == [[True, True, True, False]]

@@ -71,7 +71,6 @@ def interactive(votes: list[int], scores: list[float], threshold: float, noise: 
         ring,
         classes=len(votes),
         totals=np.array([sum(votes) * VOTE]),
-        voters=sum(votes),
         scores=np.array([[int(score * VOTE) for score in scores]]),
     )
     return bool(answers.answered[0, 0])

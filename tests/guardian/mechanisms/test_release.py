@@ -54,9 +54,7 @@ def released(
     sums = encode(np.array(counts), ring)
     given_scores = None if scores is None else np.array(scores, dtype=np.int64)
     totals = np.full(len(sums), TEACHERS << 16)
-    return release(
-        sums, mechanism, noise, ring, classes=LABELS, totals=totals, voters=TEACHERS, scores=given_scores
-    )
+    return release(sums, mechanism, noise, ring, classes=LABELS, totals=totals, scores=given_scores)
 
 
 @RINGS
@@ -141,7 +139,6 @@ def test_a_random_sum_is_answered_like_any_other(
         ring,
         classes=LABELS,
         totals=totals,
-        voters=TEACHERS,
         scores=scores,
     )
     largest = 1 if mechanism.multi_label else LABELS - 1
@@ -166,7 +163,6 @@ def test_votes_against_a_label_are_what_is_missing_to_the_querys_own_total(ring:
         ring,
         classes=LABELS,
         totals=totals.astype(np.int64),
-        voters=3,
     )
     assert answers.labels.tolist() == [[-1, 0, 0], [0, 1, 0], [-1, -1, -1]]
 
@@ -190,7 +186,6 @@ def test_interactive_weighs_the_scores_by_the_querys_own_total_rounded_down_to_t
             ring,
             classes=LABELS,
             totals=np.array([total]),
-            voters=9,
             scores=np.array([scores]),
         )
         assert answers.answered[0, 0] == (largest + missing >= 2**16)
@@ -210,7 +205,6 @@ def test_queries_on_which_nobody_votes_are_answered_like_any_other(
         ring,
         classes=LABELS,
         totals=np.zeros(3, dtype=np.int64),
-        voters=0,
         scores=scores,
     )
     assert answers.labels.shape == (3, mechanism.answers(LABELS))
@@ -221,9 +215,7 @@ def test_labels_that_come_equally_often_are_released_equally_often(ring: Ring) -
     counts = np.tile([2, 0, 2], (4_000, 1))
     sums = encode(counts, ring)
     totals = np.full(len(sums), 4 << 16)
-    answers = release(
-        sums, RandRes(epsilon=1.0), OpenDpNoise(), ring, classes=LABELS, totals=totals, voters=4
-    )
+    answers = release(sums, RandRes(epsilon=1.0), OpenDpNoise(), ring, classes=LABELS, totals=totals)
     assert answers.answered.all()
     found = np.bincount(answers.labels[:, 0], minlength=3)
     assert agrees(found, np.array([0.5, 0.0, 0.5]))

@@ -50,6 +50,6 @@ def test_updates_are_no_answers_and_no_votes(mechanism: Ttac | DpTtac) -> None:
     sums = np.zeros((1, 5), dtype=np.uint64)
     totals = np.zeros(1, dtype=np.int64)
     with pytest.raises(ValueError, match="releases no answers"):
-        release(sums, mechanism, Given(), RING, classes=2, totals=totals, voters=1)
+        release(sums, mechanism, Given(), RING, classes=2, totals=totals)
     with pytest.raises(ValueError, match="hold updates, not votes"):
         ballots(np.zeros((1, 1), dtype=np.int64), mechanism, 2)

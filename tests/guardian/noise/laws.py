@@ -4,9 +4,7 @@ Statistical assertions fail with a probability below `P` where the sampler is ri
 """
 
 import math
-from itertools import accumulate
 
-import mpmath
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -30,18 +28,6 @@ def laplace_cdf(at: NDArray[np.float64], scale: float) -> Cdf:
     q = math.exp(-1 / scale)
     upper = 1 - q ** (at + 1) / (1 + q)
     return np.where(at >= 0, upper, q ** (-np.minimum(at, 0.0)) / (1 + q))
-
-
-def largest_cdf(at: NDArray[np.float64], scale: float, count: int) -> Cdf:
-    """P(X <= x)^count from sums of 300 digits, on narrow scales, for whole numbers within 38 deviations."""
-    with mpmath.workdps(300):
-        support = range(math.ceil(45 * scale), -1, -1)
-        weights = (mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * mpmath.mpf(scale) ** 2)) for x in support)
-        from_x = dict(zip(support, accumulate(weights), strict=True))
-        total = 2 * from_x[0] - 1
-        tails = [from_x[-x if x < 0 else x + 1] / total for x in at.astype(int).tolist()]
-        below = [tail if x < 0 else 1 - tail for x, tail in zip(at.tolist(), tails, strict=True)]
-        return np.array([float(mpmath.exp(count * mpmath.log(p))) for p in below])
 
 
 def fits(drawn: NDArray[np.int64], edges: NDArray[np.float64], cdf: Cdf) -> bool:

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from guardian.noise import Ahead, Draw, DrawnNoise, OpenDpNoise
 
@@ -29,9 +29,6 @@ class Numbered:
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
         return self._call(Draw("laplace", scale, shape))
-
-    def largest_gaussian(self, sigma: float, counts: ArrayLike) -> NDArray[np.int64]:
-        return np.asarray(counts, dtype=np.int64)
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         return np.full(shape, 7, dtype=np.uint64)
@@ -97,7 +94,6 @@ def test_a_draw_of_another_kind_is_drawn_afresh(
 
 def test_what_cannot_be_prepared_comes_from_the_source(ahead: Ahead) -> None:
     noise = ahead.prepare([ONE])
-    np.testing.assert_array_equal(noise.largest_gaussian(3.0, [4, 5]), [4, 5])
     np.testing.assert_array_equal(noise.uniform((2,)), [7, 7])
 
 

@@ -87,6 +87,7 @@ def ballots(mechanism: AnyMechanism) -> Votes:
     return Votes(counts, teachers, scores if isinstance(mechanism, Interactive) else None)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -119,6 +120,7 @@ def test_no_bound_expects_more_than_the_worst_case(mechanism: AnyMechanism) -> N
         assert (np.diff(curve.epsilon) >= -1e-12).all()
 
 
+@pytest.mark.heavy
 def test_clear_votes_are_answered_and_expected_to_cost_little() -> None:
     clear = Votes(histograms(np.random.default_rng(1), 1.0), TEACHERS)
     split = Votes(histograms(np.random.default_rng(1), 0.25), TEACHERS)
@@ -130,6 +132,7 @@ def test_clear_votes_are_answered_and_expected_to_cost_little() -> None:
     assert bounds["exact"]["fits"] > 2 * bounds["worst_case"]["fits"]
 
 
+@pytest.mark.heavy
 def test_as_many_of_the_votes_as_are_asked_are_taken() -> None:
     votes = ballots(CONFIDENT)
     assert planned(CONFIDENT, votes, queries=7).figures["expected"]["queries"] == 7

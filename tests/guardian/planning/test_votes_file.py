@@ -69,7 +69,6 @@ def test_a_students_scores_come_along(tmp_path: Path) -> None:
         ([[7, -1, 0]], GNMAX, None, ErrorCode.DATA_SHAPE),
         ([[np.nan, 1, 0]], GNMAX, None, ErrorCode.DATA_NAN),
         ([["5", "1", "0"]], GNMAX, None, ErrorCode.DATA_NOT_NUMERIC),
-        (HISTOGRAMS, BINARY, None, ErrorCode.CONFIG_INVALID),
         (HISTOGRAMS, BINARY, 5, ErrorCode.DATA_SHAPE),
         (HISTOGRAMS, INTERACTIVE, None, ErrorCode.DATA_MISSING),
     ],
@@ -80,6 +79,12 @@ def test_votes_that_do_not_fit_are_refused(
     with pytest.raises(OstrakaError) as refused:
         read(saved(tmp_path, array), mechanism, teachers)
     assert refused.value.code is code
+
+
+def test_votes_on_labels_need_the_number_of_teachers(tmp_path: Path) -> None:
+    with pytest.raises(OstrakaError, match="give --teachers") as refused:
+        read(saved(tmp_path, HISTOGRAMS), BINARY, None)
+    assert refused.value.code is ErrorCode.CONFIG_INVALID
 
 
 def test_scores_of_another_shape_are_refused(tmp_path: Path) -> None:

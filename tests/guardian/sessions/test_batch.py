@@ -97,6 +97,16 @@ def test_no_sum_before_the_freeze(batch: Batch) -> None:
     assert refused.value.code is ErrorCode.BATCH_NOT_FROZEN
 
 
+def test_another_sum_than_the_first_is_refused(batch: Batch) -> None:
+    for site in SITES:
+        batch.submit(site, share(1))
+    batch.freeze(SITES, 2, due=False)
+    assert (total(batch, 1) == total(batch, 1)).all()
+    with pytest.raises(OstrakaError) as refused:
+        total(batch, 2)
+    assert refused.value.code is ErrorCode.BATCH_ALTERED
+
+
 @pytest.mark.parametrize(
     ("site", "value", "code"),
     [("a", 2, ErrorCode.BATCH_ALTERED), ("z", 1, ErrorCode.TICKET_INVALID)],

@@ -24,15 +24,12 @@ from common.mechanism import (
 )
 from common.plan import ENFORCE, Plan
 from common.plan_limits import check_ring
-from common.privacy import Influence
 from common.sharing.ring import Ring, RingArray
 from guardian.ledger import Charge, UnitKey
 from guardian.noise import OpenDpNoise
 from guardian.sessions.attendance import Attendance
-from guardian.sessions.effort import accounting_s
 from guardian.sessions.outcome import Outcome, tally
 from guardian.sessions.payers import Payer, payers, reservation
-from guardian.sessions.timed_tally import charging_s
 from protos.ostraka.v1 import guardian_pb2
 from tests.guardian.sessions.people import budget, clique, everybody
 
@@ -136,6 +133,7 @@ def attended(plan: Plan, teachers: int, votes: int, draws: np.random.Generator) 
     return Attendance(tuple(cliques), present)
 
 
+@pytest.mark.heavy
 @settings(deadline=None, max_examples=400)
 @given(
     mechanism=st.sampled_from(MECHANISMS),
@@ -177,23 +175,31 @@ def test_any_sum_is_answered_and_charged_within_its_reservation(
     answers = guardian_pb2.ReleaseReply.FromString(outcome.answers).answers
     assert len(answers) == plan.queries
     assert outcome.answered == sum(answer.answered for answer in answers)
+    asked = charged and enforce == "worst_case" and bound != "worst_case"
+    assert (outcome.costs is not None) == bool(asked)
     assert [charge.unit for charge in outcome.charges] == [payer.budget.key for payer in charged]
-    for payer, charge in zip(charged, outcome.charges, strict=True):
+    later = outcome.costs.charges() if outcome.costs else outcome.charges
+    for payer, charge, final in zip(charged, outcome.charges, later, strict=True):
         most = reservation(plan, payer)
         assert 0 <= charge.worst_case <= most
         assert 0 <= charge.data_dependent <= most
+        assert (final.unit, final.worst_case) == (charge.unit, charge.worst_case)
+        assert 0 <= final.data_dependent <= most
         if enforce == "data_dependent":
             assert charge.data_dependent <= charge.at_most + 1
             assert charge.at_most <= most
+        else:
+            assert charge.data_dependent == charge.worst_case
 
 
 def costs(attendance: Attendance, bound: BOUND = "exact", **budgeted: Any) -> dict[UnitKey, Charge]:
-    """What each unit pays for four queries on which all that vote are of one mind."""
+    """What each unit pays for four queries on which all that vote are of one mind, once that is computed."""
     plan = plan_of(GnMax(sigma=3), 4, 4, 64, "record")
     votes = np.zeros((4, 4), dtype=np.int64)
     votes[:, 1] = attendance.totals()
     outcome, _ = outcome_of(plan, Ring(64).wrap(votes), attendance, bound, 1, **budgeted)
-    return {charge.unit: charge for charge in outcome.charges if charge.unit.adjacency == "record"}
+    charges = outcome.costs.charges() if outcome.costs else outcome.charges
+    return {charge.unit: charge for charge in charges if charge.unit.adjacency == "record"}
 
 
 LOW, HIGH = UnitKey("a", "low", "record"), UnitKey("a", "high", "record")
@@ -232,18 +238,13 @@ def test_who_votes_on_nothing_pays_nothing() -> None:
     assert list(costs(everybody([low, high], 4).without({low}))) == [HIGH]
 
 
-@pytest.mark.parametrize(("enforce", "times"), [("worst_case", 1), ("data_dependent", 3)])
-def test_units_alike_share_their_accounting(enforce: ENFORCE, times: int) -> None:
-    plan = plan_of(GnMax(sigma=3), 4, 4, 64, "record")
-    cliques = [clique("a"), clique("b"), clique("c", votes=2), clique("d")]
-    present = np.ones((4, 4), dtype=np.bool_)
-    present[3, :2] = False
-    attendance = Attendance(tuple(cliques), present)
-    budgets = [budget(site, adjacency=a, enforce=enforce) for site in "abcd" for a in ("label", "record")]
-    charged = payers(plan, attendance, {b.key: b for b in budgets})
-    one, twice = (accounting_s(plan.mechanism, 4, 4, 40, "exact", Influence(votes)) for votes in (1, 2))
-    assert len(charged) == 8
-    assert charging_s(plan, charged, attendance, "exact") == pytest.approx(times * (one + twice))
+@pytest.mark.parametrize(("bound", "asked"), [("worst_case", False), ("theorem6", True), ("exact", True)])
+def test_what_votes_cost_is_left_to_later_and_only_where_the_policy_asks(bound: BOUND, asked: bool) -> None:
+    plan = plan_of(GnMax(sigma=3), 3, 4, 64, "record")
+    sums = Ring(64).wrap(honest(plan, 20, np.random.default_rng(1)))
+    outcome, _ = outcome_of(plan, sums, everybody([clique("a"), clique("b")], 3), bound, 1)
+    assert (outcome.costs is not None) == asked
+    assert all(charge.data_dependent == charge.worst_case > 0 for charge in outcome.charges)
 
 
 def test_nothing_private_is_printed() -> None:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def test_the_clique_that_pays_for_most_votes_always_and_others_in_proportion() -
     assert frequencies([]) == []
 
 
+@pytest.mark.heavy
 @given(often=OFTEN, queries=st.integers(1, 60), batch=st.integers(0, 2**63 - 1))
 def test_every_clique_votes_on_its_share_of_queries(often: list[Fraction], queries: int, batch: int) -> None:
     """Within the rounding of its deck: a deck deals as many as its cliques ask for, to all of them alike."""
@@ -35,6 +37,7 @@ def test_every_clique_votes_on_its_share_of_queries(often: list[Fraction], queri
         assert each.max() - each.min() <= 1
 
 
+@pytest.mark.heavy
 @given(often=OFTEN, queries=st.integers(1, 60))
 def test_the_number_of_cliques_is_stable(often: list[Fraction], queries: int) -> None:
     """Every query takes from a deck what its frequency says, rounded up or down."""
@@ -73,6 +76,7 @@ def test_the_randomness_is_the_documented_one() -> None:
     assert packed.tobytes().hex() == "5050a0a0"
 
 
+@pytest.mark.heavy
 def test_over_batches_of_one_query_everybody_gets_its_share() -> None:
     often = [Fraction(1, 4)] * 4 + [Fraction(1)]
     votes = np.sum([timetable(often, 1, DIGEST, batch)[:, 0] for batch in range(4000)], axis=0)

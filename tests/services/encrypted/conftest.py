@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,12 @@ from services.teachers import TrainingConfig, train
 from tests.services.conftest import symptoms
 from tests.services.wire import TEACHERS, Federation, federation
 
+ENCODINGS = ("plain", "ckks", "ckks-square")
 
-def encrypted(made: Federation) -> None:
+
+def encrypted(made: Federation, encodings: Sequence[str] = ENCODINGS) -> None:
     made.replan(encoding="ckks", ring_bits=32)
+    made.set_policy(encodings=encodings)
 
 
 @pytest.fixture(scope="session")

@@ -8,13 +8,11 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from common.confidential import ballots_binding, cut, encrypted_queries
-from common.crypto.ballot_circuits import ballot_circuit
-from common.crypto.ckks.keys import QueryKeys
-from common.crypto.ckks.parameters import LOGIT_BITS, Parameters, parameters_of
-from common.crypto.ckks.wire import logits_bytes
+from common.ballot_computation import BallotComputation
+from common.confidential import ballots_binding, framed_keys
+from common.crypto.computation import Sizes
+from common.crypto.inference import Scheme, scheme_of
 from common.crypto.two_party import Evaluation
-from common.encrypted_order import EncryptedTurn, encrypted_turns
 from common.rpc import call_error
 from common.rpc.steps import StepId, read_reply, request_messages
 from common.schedules import scheduled as scheduled_of
@@ -44,20 +42,15 @@ class Encrypted:
     def __post_init__(self) -> None:
         plan = self.caller.federation.plan
         self.schedule = scheduled(self.who, *self.bits)
-        self.turns = encrypted_turns(self.who, scheduled_of(self.schedule, len(self.X)))
-        self.ballots = [
-            ballot_circuit(plan.mechanism, plan.classes, turn.weight, LOGIT_BITS) for turn in self.turns
-        ]
-        self.evaluations = [
-            Evaluation(ballot.circuit, turn.instances, self._binding(turn))
-            for ballot, turn in zip(self.ballots, self.turns, strict=True)
-        ]
-        self.keys = QueryKeys(self.parameters)
-        self.queries = encrypted_queries(self.keys.public(), self.keys.encrypt(self.X))
+        self.votes = BallotComputation.of(plan, self.who, scheduled_of(self.schedule, len(self.X)))
+        binding = ballots_binding(self.session_id, self.batch_id, self.who.site)
+        self.evaluation = Evaluation(self.votes.computation, binding)
+        self.keys = self.scheme.keys()
+        self.public = self.queries = b""
 
     @property
-    def parameters(self) -> Parameters:
-        return parameters_of(self.who.head)  # type: ignore[arg-type]
+    def scheme(self) -> Scheme:
+        return scheme_of(self.who.head)  # type: ignore[arg-type]
 
     def request(self, **changes: Any) -> party_pb2.BeginRequest:
         plan = self.caller.federation.plan
@@ -68,7 +61,7 @@ class Encrypted:
             "ticket": self.caller.ticket(
                 self.batch_id, len(self.X), schedule=[self.schedule], session_id=self.session_id
             ),
-            "point": b"".join(evaluation.point() for evaluation in self.evaluations),
+            "point": self.evaluation.point(),
         }
         return party_pb2.BeginRequest(**(fields | changes))
 
@@ -78,49 +71,30 @@ class Encrypted:
             reply = self.stub.Begin(request or self.request(), timeout=60)
         except grpc.RpcError as exc:
             raise call_error(exc) from exc
-        parts = cut(reply.points, [sizes.points for sizes in self._sizes])
-        pairs = zip(self.evaluations, parts, strict=True)
-        return b"".join(evaluation.extension(part) for evaluation, part in pairs)
+        self.public = framed_keys(self.keys.public(self.evaluation.context(reply.points)))
+        self.queries = self.public + self.keys.encrypt(self.X)
+        return self.evaluation.extension(reply.points)
 
     def garble(self, extension: bytes) -> bytes:
-        return self.call("Garble", extension, sum(sizes.tables for sizes in self._sizes))
+        return self.call("Garble", extension, self.sizes.tables)
 
     def evaluate(self, queries: bytes | None = None) -> bytes:
-        teachers = sum(turn.teachers for turn in self.turns)
-        size = teachers * logits_bytes(self.parameters, self.caller.federation.plan.classes)
+        size = self.votes.teachers * self.scheme.logits_bytes(self.caller.federation.plan.classes)
         return self.call("Evaluate", self.queries if queries is None else queries, size)
 
     def correction(self, logits: bytes) -> bytes:
-        classes, size = self.caller.federation.plan.classes, len(self.X)
-        heads = cut(
-            logits, [logits_bytes(self.parameters, classes)] * sum(turn.teachers for turn in self.turns)
-        )
-        words = iter([self.keys.decrypt(head, size).T for head in heads])
-        return b"".join(
-            evaluation.correction(turn.words(np.stack([next(words) for _ in range(turn.teachers)])))
-            for evaluation, turn in zip(self.evaluations, self.turns, strict=True)
-        )
+        words = self.keys.decrypt(logits, len(self.X))
+        by_teacher = words.reshape(self.votes.teachers, -1, len(self.X))
+        return self.evaluation.correction(self.votes.words(by_teacher.swapaxes(1, 2)))
 
     def compare(self, correction: bytes) -> bytes:
-        return self.call("Compare", correction, sum(sizes.labels for sizes in self._sizes))
+        return self.call("Compare", correction, self.sizes.labels)
 
     def share(self, tables: bytes, labels: bytes) -> NDArray[np.uint32]:
         """This side's share of the ballots."""
-        shares = []
-        by_clique = zip(
-            self.turns,
-            self.ballots,
-            self.evaluations,
-            cut(tables, [sizes.tables for sizes in self._sizes]),
-            cut(labels, [sizes.labels for sizes in self._sizes]),
-            strict=True,
-        )
-        for turn, ballot, evaluation, table, label in by_clique:
-            evaluation.take(table)
-            evaluation.evaluate(label)
-            shares.append(turn.ballots(ballot.combine(evaluation.shares()), len(self.X)))
-        total: NDArray[np.uint32] = np.sum(shares, axis=0, dtype=np.uint32)
-        return total
+        self.evaluation.take(tables)
+        self.evaluation.evaluate(labels)
+        return self.votes.ballots(self.evaluation.shares())
 
     def run(self) -> NDArray[np.float64]:
         """All steps; what both shares add up to, in votes."""
@@ -154,9 +128,5 @@ class Encrypted:
             raise call_error(exc) from exc
 
     @property
-    def _sizes(self) -> list[Any]:
-        pairs = zip(self.ballots, self.turns, strict=True)
-        return [ballot.circuit.sizes(turn.instances) for ballot, turn in pairs]
-
-    def _binding(self, turn: EncryptedTurn) -> bytes:
-        return ballots_binding(self.session_id, self.batch_id, self.who.site, turn.clique)
+    def sizes(self) -> Sizes:
+        return self.votes.computation.sizes

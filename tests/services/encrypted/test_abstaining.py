@@ -7,7 +7,7 @@ from shutil import copytree
 import numpy as np
 import pytest
 
-from common.crypto.ckks.parameters import LOGIT_RANGE
+from common.crypto.logits import LOGIT_RANGE
 from common.mechanism import AnyMechanism, Binary, Tau
 from common.sharing.ballots import ballots
 from services.encrypted.heads import encrypted_heads

@@ -1,7 +1,7 @@
 """Steps again, altered, out of order, forged, cut off, and by others: what is answered and what is not."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,8 @@ def queries(attica: Federation, count: int = 5, start: int = 0) -> NDArray[np.fl
     return attica.task.prepare(digits().X[start : start + count])
 
 
-def refusal(call: Callable[[], object]) -> ErrorCode:
-    with pytest.raises(OstrakaError) as refused:
+def refusal(call: Callable[[], object], told: str | None = None) -> ErrorCode:
+    with pytest.raises(OstrakaError, match=told) as refused:
         call()
     return refused.value.code
 
@@ -39,6 +39,7 @@ def flipped(data: bytes, place: int = 0) -> bytes:
     return bytes(altered)
 
 
+@pytest.mark.heavy
 def test_every_step_again_gets_the_same_bytes_and_one_share(attica: Federation) -> None:
     with attica.serving() as caller:
         asked = Encrypted(caller, queries(attica))
@@ -56,6 +57,7 @@ def test_every_step_again_gets_the_same_bytes_and_one_share(attica: Federation) 
         assert journal.spent(8.0) == Charge(attica.plan.mechanism, 5, 10).amount(8.0)
 
 
+@pytest.mark.heavy
 def test_everything_is_fresh_for_every_batch(attica: Federation) -> None:
     with attica.serving() as caller:
         batches = [Encrypted(caller, queries(attica), batch_id) for batch_id in (1, 2)]
@@ -66,6 +68,7 @@ def test_everything_is_fresh_for_every_batch(attica: Federation) -> None:
     assert tables[0] != tables[1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("step", ["Begin", "Garble", "Evaluate", "Compare"])
 def test_other_content_under_a_step_ends_the_batch(attica: Federation, step: str) -> None:
     with attica.serving() as caller:
@@ -111,23 +114,22 @@ def test_a_point_that_is_none_ends_the_batch(attica: Federation) -> None:
             assert refusal(asked.begin) in (ErrorCode.BATCH_ALTERED, ErrorCode.BATCH_DEAD)
 
 
+@pytest.mark.heavy
 def test_queries_under_other_parameters_end_the_batch(attica: Federation) -> None:
     with attica.serving() as caller:
         asked = Encrypted(caller, queries(attica))
         foreign = Encrypted(caller, queries(attica), who=athens("square-mlp"))
         asked.begin()
-        assert refusal(lambda: asked.evaluate(foreign.queries)) in (
-            ErrorCode.CRYPTO_REFUSED,
-            ErrorCode.MESSAGE_TOO_LARGE,
-        )
-        assert refusal(lambda: asked.evaluate(asked.queries[:-1])) is ErrorCode.MESSAGE_INVALID
+        other = asked.public + foreign.keys.encrypt(foreign.X)
+        assert refusal(lambda: asked.evaluate(other)) is ErrorCode.MESSAGE_TOO_LARGE
+        assert refusal(lambda: asked.evaluate(other[: len(asked.queries)])) is ErrorCode.CRYPTO_REFUSED
         assert refusal(asked.evaluate) in (ErrorCode.BATCH_ALTERED, ErrorCode.BATCH_DEAD)
 
 
 def test_steps_before_the_ones_they_need_are_refused_and_harm_nothing(attica: Federation) -> None:
     with attica.serving() as caller:
         asked = Encrypted(caller, queries(attica))
-        correction = bytes(asked.turns[0].instances * 10 * 4)
+        correction = bytes(asked.sizes.correction)
         for call in (lambda: asked.garble(b""), asked.evaluate, lambda: asked.compare(correction)):
             assert refusal(call) is ErrorCode.BATCH_OUT_OF_ORDER
         extension = asked.begin()
@@ -138,6 +140,7 @@ def test_steps_before_the_ones_they_need_are_refused_and_harm_nothing(attica: Fe
         asked.share(tables, labels)
 
 
+@pytest.mark.heavy
 def test_garbling_and_evaluation_go_in_any_order_and_at_once(attica: Federation) -> None:
     with attica.serving() as caller, ThreadPoolExecutor(4) as pool:
         asked = Encrypted(caller, queries(attica))
@@ -230,6 +233,7 @@ def test_a_restart_in_the_middle_makes_the_batch_one_to_ask_again(attica: Federa
         Encrypted(caller, queries(attica), 2).run()
 
 
+@pytest.mark.heavy
 def test_a_session_keeps_a_few_batches_at_a_time(attica: Federation) -> None:
     with attica.serving() as caller:
         batches = [Encrypted(caller, queries(attica, 1), batch) for batch in range(KEPT + 1)]
@@ -238,6 +242,7 @@ def test_a_session_keeps_a_few_batches_at_a_time(attica: Federation) -> None:
         batches[1].garble(extensions[1])
 
 
+@pytest.mark.heavy
 def test_batches_that_are_done_stay_for_retries_until_others_are(attica: Federation) -> None:
     with attica.serving() as caller:
         done = []
@@ -271,6 +276,7 @@ def test_a_batch_is_in_the_journal_before_its_points_leave_and_its_share_before_
     assert len(attica.guardian.submissions) == 1
 
 
+@pytest.mark.heavy
 def test_labels_stay_where_the_guardian_refuses_the_share_and_come_with_the_retry(attica: Federation) -> None:
     with attica.serving() as caller:
         asked = Encrypted(caller, queries(attica))
@@ -296,6 +302,31 @@ def test_the_cap_stops_new_batches_and_not_retries(attica: Federation) -> None:
         assert asked.begin(request) == extension
 
 
+def test_the_guardian_is_told_once_before_anything_evaluated_leaves(attica: Federation) -> None:
+    with attica.serving() as caller:
+        asked = Encrypted(caller, queries(attica))
+        asked.garble(asked.begin())
+        assert attica.guardian.evaluated == []
+        logits = asked.evaluate()
+        assert attica.guardian.evaluated == [("session", 1, "athens")]
+        assert asked.evaluate() == logits
+    assert attica.guardian.evaluated == [("session", 1, "athens")]
+
+
+def test_nothing_is_evaluated_that_the_guardian_does_not_charge(attica: Federation) -> None:
+    with attica.serving() as caller:
+        asked = Encrypted(caller, queries(attica))
+        asked.begin()
+        attica.guardian.refuses_evaluations = OstrakaError(ErrorCode.BATCH_DEAD, "The batch is dead.")
+        assert refusal(asked.evaluate) is ErrorCode.BATCH_DEAD
+        attica.guardian.refuses_evaluations = None
+        attica.guardian.stop()
+        assert refusal(asked.evaluate) is ErrorCode.SERVER_UNREACHABLE
+        attica.stop.instead = attica.bring_guardian_back
+        asked.evaluate()
+    assert attica.guardian.evaluated == [("session", 1, "athens")]
+
+
 def test_a_batch_begins_under_the_terms_of_a_vote(attica: Federation) -> None:
     attica.set_policy(queriers=["dodona"])
     with attica.serving() as caller:
@@ -305,13 +336,44 @@ def test_a_batch_begins_under_the_terms_of_a_vote(attica: Federation) -> None:
 def test_plans_for_other_encodings_heads_and_encoders_are_refused(attica: Federation) -> None:
     X = queries(attica)
     with attica.serving() as caller:
-        assert refusal(lambda: caller.vote(caller.ask(X))) is ErrorCode.PLAN_INVALID
+        assert refusal(lambda: caller.vote(caller.ask(X)), "with Begin") is ErrorCode.PLAN_INVALID
         assert refusal(Encrypted(caller, X, who=athens("square-mlp")).begin) is ErrorCode.TICKET_INVALID
         attica.replan(encoder="any:encoder", encoder_sha256=bytes(32))
         assert refusal(Encrypted(caller, X).begin) is ErrorCode.TASK_MISMATCH
         attica.replan(encoder="", encoder_sha256=b"", encoding="plain")
-        assert refusal(Encrypted(caller, X).begin) is ErrorCode.PLAN_INVALID
+        assert refusal(Encrypted(caller, X).begin, "with Vote") is ErrorCode.PLAN_INVALID
         caller.vote(caller.ask(X))
+
+
+@pytest.mark.parametrize(
+    ("teachers", "encodings", "missing"),
+    [
+        ("linear", ("plain",), "ckks"),
+        ("linear", ("plain", "ckks-square"), "ckks"),
+        ("square", ("plain", "ckks"), "ckks-square"),
+    ],
+)
+def test_encrypted_queries_are_refused_unless_the_party_names_them(
+    request: pytest.FixtureRequest, tmp_path: Path, teachers: str, encodings: Sequence[str], missing: str
+) -> None:
+    with federation(tmp_path, request.getfixturevalue(teachers)) as made:
+        encrypted(made, encodings)
+        with made.serving() as caller:
+            with pytest.raises(OstrakaError) as refused:
+                Encrypted(caller, queries(made)).begin()
+            assert refused.value.code is ErrorCode.POLICY_REFUSED
+            assert f'ask its operator to add "{missing}" to policy.encodings' in refused.value.message
+            made.replan(encoding="plain")
+            caller.vote(caller.ask(queries(made)))
+
+
+def test_a_party_may_answer_encrypted_queries_alone(tmp_path: Path, linear: Path) -> None:
+    with federation(tmp_path, linear) as made:
+        encrypted(made, ("ckks",))
+        with made.serving() as caller:
+            Encrypted(caller, queries(made)).begin()
+            made.replan(encoding="plain")
+            assert refusal(lambda: caller.vote(caller.ask(queries(made)))) is ErrorCode.POLICY_REFUSED
 
 
 def test_teachers_that_take_no_encrypted_queries_say_what_to_do(tmp_path: Path, trained: Path) -> None:

@@ -40,6 +40,7 @@ def moved(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
     return float(np.abs(found - wanted).sum() / 2 / (len(found) * TEACHERS))
 
 
+@pytest.mark.heavy
 def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
     X = queries(attica, 300)
     with attica.serving() as caller:
@@ -50,6 +51,7 @@ def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
         assert journal.spent(8.0) == Charge(attica.plan.mechanism, 300, 10).amount(8.0)
 
 
+@pytest.mark.heavy
 def test_networks_that_square_vote_as_in_the_clear(squares: Federation) -> None:
     X = queries(squares, 100)
     with squares.serving() as caller:
@@ -110,6 +112,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
         assert journal.spent(8.0) == Charge(attica.plan.mechanism, 4, 10).amount(8.0)
 
 
+@pytest.mark.heavy
 def test_cliques_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path) -> None:
     data = digits()
     levels = tuple(np.where(np.arange(len(data)) % 2, "low", "high").tolist())
@@ -146,6 +149,7 @@ def test_cliques_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
     assert np.array_equal(alone, 0.5 * second_votes)
 
 
+@pytest.mark.heavy
 def test_teachers_behind_an_encoder_vote_on_its_features(tmp_path: Path) -> None:
     folder = tmp_path / "encoded"
     folder.mkdir()

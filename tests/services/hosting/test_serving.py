@@ -1,5 +1,6 @@
 """Many sessions at once, too many, a stop and a reload, as querying parties see them."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from common.errors import ErrorCode, OstrakaError
 from common.identity import Identity, Role
 from common.rpc import open_channel
 from common.sharing.ballots import single_label
+from deploy.simulation.starting import Start
 from protos.ostraka.v1 import common_pb2, party_pb2
 from services.hosting.admission import Admission
 from services.teachers import Ensemble, TrainingConfig, train
@@ -66,6 +68,7 @@ class Held:
         assert self._go_on.wait(WAIT_S)
 
 
+@pytest.mark.heavy
 def test_concurrent_sessions_get_the_votes_on_their_own_queries(attica: Federation) -> None:
     sizes = [1, 90, 17, 250, 3, 64, 128, 40]
     batches = [queries(attica, size, 100 * i) for i, size in enumerate(sizes)]
@@ -97,31 +100,37 @@ def test_a_party_that_is_full_says_so_and_takes_the_batch_when_it_is_asked_again
     assert seed != first.result().seed
 
 
-def test_a_party_told_to_stop_finishes_what_is_under_way_and_takes_no_more(attica: Federation) -> None:
+@pytest.mark.heavy
+def test_a_party_told_to_stop_finishes_what_is_under_way_and_takes_no_more(
+    attica: Federation, start: Start
+) -> None:
     X, held = queries(attica, 3), Held(attica)
-    with process(attica) as (started, caller):
+    with process(attica, start) as (child, caller):
         first = held.begin(caller, caller.ask(X, 1))
-        started.send_signal(signal.SIGTERM)
-        wait_for(started, "party.draining")
+        child.process.terminate()
+        wait_for(child, "party.draining")
         assert health(caller) == health_pb2.HealthCheckResponse.NOT_SERVING
         assert refusal(lambda: caller.vote(caller.ask(X, 2))) is ErrorCode.SERVER_STOPPING
         held.release()
         assert np.array_equal(caller.ballots(first.result(WAIT_S)), counts(attica.party, X))
-        assert started.wait(WAIT_S) == 0
+        assert child.process.wait(WAIT_S) == 0
     assert len(attica.guardian.submissions) == 1
 
 
-def test_new_teachers_take_over_while_a_batch_is_finished_by_the_old(attica: Federation) -> None:
+@pytest.mark.heavy
+def test_new_teachers_take_over_while_a_batch_is_finished_by_the_old(
+    attica: Federation, start: Start
+) -> None:
     X, held = queries(attica, 200), Held(attica)
     before = counts(attica.party, X)
-    with process(attica) as (started, caller):
+    with process(attica, start) as (child, caller):
         ask = caller.ask(X, 1)
         first = held.begin(caller, ask)
         retrain(attica, seed=2)
         after = counts(attica.party, X)
         assert not np.array_equal(before, after)
-        started.send_signal(signal.SIGHUP)
-        wait_for(started, "party.reloaded")
+        os.kill(child.process.pid, signal.SIGHUP)
+        wait_for(child, "party.reloaded")
         held.release()
         assert np.array_equal(caller.ballots(first.result(WAIT_S)), before)
         assert caller.vote(ask) == first.result()
@@ -129,25 +138,29 @@ def test_new_teachers_take_over_while_a_batch_is_finished_by_the_old(attica: Fed
     assert len(attica.guardian.manifests) == 1
 
 
-def test_more_teachers_are_declared_and_do_not_vote_in_sessions_of_fewer(attica: Federation) -> None:
+@pytest.mark.heavy
+def test_more_teachers_are_declared_and_do_not_vote_in_sessions_of_fewer(
+    attica: Federation, start: Start
+) -> None:
     X = queries(attica, 20)
-    with process(attica) as (started, caller):
+    with process(attica, start) as (child, caller):
         retrain(attica, seed=2, teachers=TEACHERS + 1)
-        started.send_signal(signal.SIGHUP)
-        wait_for(started, "party.reloaded")
+        os.kill(child.process.pid, signal.SIGHUP)
+        wait_for(child, "party.reloaded")
         assert refusal(lambda: caller.vote(caller.ask(X))) is ErrorCode.TICKET_INVALID
     declared = [common_pb2.Manifest.FromString(signed.payload) for signed in attica.guardian.manifests]
     assert [manifest.groups[0].teachers for manifest in declared] == [TEACHERS, TEACHERS + 1]
     assert not attica.guardian.submissions
 
 
-def test_teachers_that_cannot_be_read_leave_the_old_ones_voting(attica: Federation) -> None:
+@pytest.mark.heavy
+def test_teachers_that_cannot_be_read_leave_the_old_ones_voting(attica: Federation, start: Start) -> None:
     X = queries(attica, 20)
     before = counts(attica.party, X)
-    with process(attica) as (started, caller):
+    with process(attica, start) as (child, caller):
         next((attica.party / "teachers").glob("*.skops")).write_bytes(b"damaged")
-        started.send_signal(signal.SIGHUP)
-        wait_for(started, "party.not_reloaded")
+        os.kill(child.process.pid, signal.SIGHUP)
+        wait_for(child, "party.not_reloaded")
         assert np.array_equal(caller.ballots(caller.vote(caller.ask(X))), before)
 
 

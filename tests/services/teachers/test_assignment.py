@@ -72,6 +72,7 @@ def test_apart_every_teacher_learns_from_one_level(variant: Variant) -> None:
     assert owners == [{"high"}] * 2 + [{"low"}] * 6 + [{"medium"}] * 4
 
 
+@pytest.mark.heavy
 @given(st.sampled_from(VARIANTS), st.integers(0, 119), st.integers(0, 2**32))
 def test_what_a_record_holds_moves_no_record(variant: Variant, row: int, seed: int) -> None:
     data = with_consent()

@@ -27,6 +27,7 @@ def config(model: str) -> TrainingConfig:
     return TrainingConfig(teachers=4, model=model, epochs=3)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "model", ["mlp", "cnn", "random_forest", "logistic_regression", f"{HERE}:dropout", f"{HERE}:bayes"]
 )
@@ -53,6 +54,7 @@ def test_the_manifest_declares_what_was_trained(records: Dataset, task: Task, tm
     assert ensemble.training == stored["training"]
 
 
+@pytest.mark.heavy
 def test_saving_replaces_the_ensemble_before(records: Dataset, task: Task, tmp_path: Path) -> None:
     train(records, task, config("random_forest"), seed=0).save(tmp_path / "teachers")
     train(records, task, config("mlp"), seed=0).save(tmp_path / "teachers")
@@ -60,6 +62,7 @@ def test_saving_replaces_the_ensemble_before(records: Dataset, task: Task, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["teachers"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", ["logistic", "mlp", "cnn"])
 def test_stacked_networks_vote_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
@@ -191,6 +194,7 @@ def test_a_type_that_is_not_trusted_is_not_saved(records: Dataset, task: Task, t
     assert not (tmp_path / "teachers").exists()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("field", "value"), [("left_child", 10**6), ("right_child", 0), ("left_child", -7), ("feature", 4)]
 )
@@ -208,6 +212,7 @@ def test_a_tree_that_leads_outside_itself_is_refused(
     refusal(folder)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", ["mlp", "random_forest"])
 @pytest.mark.parametrize("damage", ["empty", "cut", "missing"])
 def test_damaged_models_are_refused(

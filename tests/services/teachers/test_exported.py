@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 import pytest
@@ -127,6 +127,7 @@ def test_a_file_that_changed_since_is_refused(data: Dataset, task: Task, site: P
 def test_a_manifest_names_every_file(data: Dataset, task: Task, site: Path, tmp_path: Path) -> None:
     manifest = hosted(data, task, site).manifest
     manifest.model_copy(update={"files": manifest.files[:2]}).save(tmp_path)
+    assert [file.stat().st_mode & 0o777 for file in tmp_path.glob("manifest.json")] == [0o600]
     refusal(lambda: TeachersManifest.load(tmp_path))
 
 
@@ -186,6 +187,7 @@ class Recurrent(nn.Module):
         return logits
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["export", "script"])
 @pytest.mark.parametrize("architecture", [Attention, Recurrent])
 def test_architectures_of_others_vote_as_they_do(
@@ -406,6 +408,11 @@ HIDDEN = {
     "spaced": 'ops . debugprims . load_tensor("mark", [1], [1])',
     "mapped": 'torch.from_file("mark", True, 4)',
     "class": "__torch__.torch.classes.profiling.SourceStats()",
+    "class after a blank": "__torch__.torch .classes.profiling.SourceStats()",
+    "class of another name": "x = __torch__.torch\n    x.classes.profiling.SourceStats()",
+    "class of a module renamed": "self = __torch__.torch\n    self.classes.profiling.SourceStats()",
+    "class by getattr": 'getattr(__torch__.torch, "classes").profiling.SourceStats()',
+    "class after a comment": "(__torch__.torch # of\n    .classes.profiling.SourceStats())",
 }
 
 
@@ -418,3 +425,18 @@ def test_scripts_that_hide_what_they_reach_for_are_refused(line: str, tmp_path: 
     before = path.read_bytes()
     assert altered(path, alter).read_bytes() != before
     assert "read or write files" in refusal(lambda: Exported([path], SHAPE, CLASSES))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_archive_with_compressed_members_is_not_unpacked(kind: str, tmp_path: Path) -> None:
+    path = write(mlp(SHAPE, CLASSES), tmp_path / "one", kind)
+    with ZipFile(path, "a", ZIP_DEFLATED) as archive:
+        archive.writestr("one/data/more", bytes(1 << 20))
+    assert "compressed" in refusal(lambda: Exported([path], SHAPE, CLASSES))
+
+
+def test_code_that_unpacks_to_more_than_it_holds_is_refused(tmp_path: Path) -> None:
+    path = write(mlp(SHAPE, CLASSES), tmp_path / "one", "script")
+    with ZipFile(path, "a", ZIP_DEFLATED) as archive:
+        archive.writestr("one/code/more.py", bytes((64 << 20) + 1))
+    assert "no file of torch.export or TorchScript" in refusal(lambda: Exported([path], SHAPE, CLASSES))

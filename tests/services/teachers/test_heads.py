@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from common.crypto.ckks.affine import WEIGHT_BITS
-from common.crypto.ckks.parameters import HEADS, LOGIT_RANGE, Head, parameters_of
+from common.crypto.heads import WEIGHT_BITS
+from common.crypto.logits import HEADS, LOGIT_RANGE, Head
 from common.datasets import Dataset, from_arrays
 from common.errors import ErrorCode, OstrakaError
 from common.task import infer_task
@@ -39,7 +39,7 @@ def test_heads_vote_as_their_networks_and_stay_in_range_on_their_own_records(hea
     ensemble, task = trained(head), infer_task(IMAGES, "images")
     assert ensemble.manifest.head == head
     heads = encrypted_heads(ensemble)
-    assert {len(found.layers) for found in heads} == {parameters_of(head).layers}
+    assert {len(found.layers) for found in heads} == {1 if head == "linear" else 2}
     logits = np.stack([found.plain(asked()) for found in heads])
     assert np.array_equal(logits.argmax(axis=-1), ensemble.predict(asked()))
     own = np.stack([found.plain(task.prepare(IMAGES.X)) for found in heads])
@@ -139,7 +139,8 @@ def test_a_network_of_other_modules_has_no_head() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["mlp", "cnn", "random_forest", "tests.services.teachers.factories:dropout"]
+    "model",
+    ["logistic", "square-mlp", "mlp", "cnn", "random_forest", "tests.services.teachers.factories:dropout"],
 )
 def test_other_models_have_no_head(model: str) -> None:
     data = blobs(40, shape=(8, 8))

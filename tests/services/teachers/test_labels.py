@@ -41,6 +41,7 @@ def task(records: Dataset) -> Task:
     return infer_task(records, "symptoms")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", [*BUILT_IN, f"{HERE}:bayes", f"{HERE}:dropout"])
 def test_every_model_learns_labels_and_is_saved(
     records: Dataset, task: Task, model: str, tmp_path: Path
@@ -75,6 +76,7 @@ def test_one_record_a_teacher_is_enough(model: str) -> None:
     assert ((scores >= 0.5) == (scores[:, :1] >= 0.5)).all()
 
 
+@pytest.mark.heavy
 def test_images_get_a_cnn_of_all_labels() -> None:
     lit = np.random.default_rng(0).integers(0, 2, (80, 4))
     data = from_arrays(np.kron(lit.reshape(80, 2, 2), np.ones((1, 4, 4))), lit)
@@ -84,6 +86,7 @@ def test_images_get_a_cnn_of_all_labels() -> None:
     assert label_accuracy(ensemble.predict(task.prepare(data.X)), data.labels()) > 0.95
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", ["mlp", "logistic_regression", "random_forest"])
 def test_one_changed_record_changes_one_teacher(records: Dataset, task: Task, model: str) -> None:
     y = records.labels().copy()
@@ -183,6 +186,7 @@ def test_an_estimator_without_probabilities_scores_its_answer() -> None:
     assert label_scores(Plain(), np.zeros((2, 4), np.float32)).tolist() == [[1, 1, 1]] * 2
 
 
+@pytest.mark.heavy
 def test_a_constant_label_is_trusted_only_where_it_belongs(
     records: Dataset, task: Task, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from services.teachers import workers
-from services.teachers.config import TrainingConfig
+from services.teachers.config import MODEL_OF_HEAD, TrainingConfig
 from services.teachers.fitting import compose, fit_networks
 from services.teachers.guard import Guard
 from services.teachers.layouts import FASTEST, TOGETHER, Arrangement, Layout, fastest, stacked
@@ -16,7 +16,7 @@ from services.teachers.layouts_products import Products, are_products
 from services.teachers.nets import Networks
 from services.teachers.slices import Slice
 from services.teachers.stack import Alone, Mapped
-from services.teachers.workers import THREADS
+from services.teachers.workers import threads
 
 CPU = torch.device("cpu")
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -33,10 +33,11 @@ CASES = [
 @pytest.fixture(autouse=True)
 def one_core_an_operation(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small operations on shared cores wait for each other."""
-    monkeypatch.setattr(workers, "THREADS", 1)
+    before = threads()
+    monkeypatch.setattr(workers, "threads", lambda: 1)
     torch.set_num_threads(1)
     yield
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(before)
 
 
 def noise_around_centres(shape: tuple[int, ...], teacher: int, records: int = 21) -> Slice:
@@ -53,7 +54,8 @@ def fit(
     slices = [noise_around_centres(shape, teacher) for teacher in range(TEACHERS)]
     if changed is not None:
         slices[changed].X[3] += 1
-    config = TrainingConfig(teachers=TEACHERS, epochs=steps)
+    head = model if model in MODEL_OF_HEAD else None
+    config = TrainingConfig.model_validate({"teachers": TEACHERS, "epochs": steps, "head": head})
     return fit_networks(slices, model, 3, config, lambda done, total: None, layout=layout)
 
 
@@ -61,6 +63,7 @@ def weights(net: torch.nn.Module) -> NDArray[np.float32]:
     return torch.cat([part.detach().flatten() for part in net.parameters()]).numpy()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("model", "shape"), CASES)
 def test_votes_are_the_same_in_every_layout(model: str, shape: tuple[int, ...]) -> None:
     nets = fit(model, shape, "loop")
@@ -82,6 +85,7 @@ def test_scores_are_the_same_in_every_layout(model: str, shape: tuple[int, ...])
         np.testing.assert_allclose(other, scores[0], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("model", "shape"), CASES)
 def test_every_layout_trains_to_the_same_weights(model: str, shape: tuple[int, ...]) -> None:
     trained = {layout: [weights(net) for net in fit(model, shape, layout, steps=3)] for layout in LAYOUTS}
@@ -93,6 +97,7 @@ def test_every_layout_trains_to_the_same_weights(model: str, shape: tuple[int, .
         np.testing.assert_allclose(nets, trained["loop"], atol=2e-3)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("model", "shape"), [("mlp", (4,)), ("cnn", (8, 8))])
 def test_a_changed_record_moves_its_own_network_alone(
@@ -168,5 +173,5 @@ def test_every_network_is_in_one_part(networks: int) -> None:
             assert [row for part in parts for row in part] == list(range(networks))
     together = Arrangement.of("products", networks, CPU)
     assert max(map(len, together.parts)) <= TOGETHER
-    assert together.workers == THREADS
+    assert together.workers == threads()
     assert len(Arrangement.of("products", networks, torch.device("cuda")).parts) == 1

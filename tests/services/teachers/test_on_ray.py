@@ -3,10 +3,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ray.cluster_utils import Cluster
 from typer.testing import CliRunner
 
-from common.config import SiteConfig, write_site
 from common.datasets import Dataset, save
 from common.errors import ErrorCode, OstrakaError
 from common.task import Task, write_task
@@ -14,6 +12,7 @@ from services.cli import app
 from services.teachers import Ensemble, TrainingConfig, on_ray, train
 from services.teachers import resume as resuming
 from services.teachers.on_ray import ADDRESS, fit_on_ray
+from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE
 from tests.services.teachers.test_resume import files
 
@@ -30,6 +29,8 @@ def kill_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cluster(kill_once: Path) -> Iterator[str]:
     """A Ray cluster on this machine that outlives what connects to it."""
+    from ray.cluster_utils import Cluster
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KILL_ONCE", str(kill_once))
         running = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
@@ -111,16 +112,7 @@ def test_no_cluster_is_one_clear_sentence(
 
 
 def test_a_party_trains_on_the_cluster_that_it_names(records: Dataset, task: Task, tmp_path: Path) -> None:
-    write_site(
-        SiteConfig(
-            federation="attica",
-            site="eretria",
-            role="party",
-            listen="127.0.0.1:0",
-            guardian="127.0.0.1:1",
-            folder=tmp_path,
-        )
-    )
+    party_folder(tmp_path)
     save(records, tmp_path / "records.npz")
     write_task(task, tmp_path / "task.toml")
     command = ["train", "--site", str(tmp_path), "--data", str(tmp_path / "records.npz"), "--seed", "3"]

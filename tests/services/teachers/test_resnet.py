@@ -28,6 +28,7 @@ def stripes(channel_axis: int | None) -> Dataset:
     return from_arrays(images + random.normal(0, 0.2, images.shape), y)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("channel_axis", [None, 1, 3])
 def test_it_learns_images_whichever_axis_their_channels_are_on(channel_axis: int | None) -> None:
     data = stripes(channel_axis)

@@ -80,6 +80,7 @@ def test_groups_cover_all_teachers_in_order_and_are_nearly_equal(teachers: int) 
     assert max(sizes) - min(sizes) <= 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", MODELS)
 def test_a_killed_training_goes_on_and_ends_as_if_it_had_not_been(
     model: str, records: Dataset, task: Task, tmp_path: Path
@@ -100,6 +101,7 @@ def test_a_killed_training_goes_on_and_ends_as_if_it_had_not_been(
     assert np.array_equal(Ensemble.load(tmp_path / "on").predict(asked), whole.predict(asked))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", MODELS)
 def test_groups_make_no_difference_to_what_is_saved(
     model: str, records: Dataset, task: Task, tmp_path: Path
@@ -157,6 +159,7 @@ def test_a_group_whose_training_fails_is_not_kept(records: Dataset, task: Task, 
     assert files(tmp_path) == {}
 
 
+@pytest.mark.heavy
 def test_the_manifest_says_what_was_trained_on_what(records: Dataset, task: Task, tmp_path: Path) -> None:
     setting = config("mlp", held_out=0.2, balanced=True)
     train(records, task, setting, seed=3).save(tmp_path / "teachers")

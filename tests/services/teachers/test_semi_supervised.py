@@ -31,6 +31,7 @@ def shared() -> Dataset:
     return replace(blobs(200, seed=3), y=None)
 
 
+@pytest.mark.heavy
 def test_teachers_learn_from_features_that_all_know(task: Task, shared: Dataset) -> None:
     few, test = blobs(90), blobs(150, seed=8)
     ensemble = train(few, task, FEW, seed=0, shared=shared)
@@ -38,6 +39,7 @@ def test_teachers_learn_from_features_that_all_know(task: Task, shared: Dataset)
     assert accuracy.min() > 0.9
 
 
+@pytest.mark.heavy
 def test_few_labels_of_images_go_further_with_shared_features() -> None:
     digits = load_digits()
     X, y = digits.images / 16, digits.target
@@ -53,6 +55,7 @@ def test_few_labels_of_images_go_further_with_shared_features() -> None:
     assert accuracy(shared) > accuracy(None) + 0.02
 
 
+@pytest.mark.heavy
 def test_the_manifest_says_so_and_the_guardian_is_told(task: Task, records: Dataset, shared: Dataset) -> None:
     alone = train(records, task, FEW, seed=0).manifest
     manifest = train(records, task, FEW, seed=0, shared=shared).manifest
@@ -72,6 +75,7 @@ def _weights(ensemble: Ensemble, folder: Path) -> bytes:
     return (folder / "weights.safetensors").read_bytes()
 
 
+@pytest.mark.heavy
 def test_one_changed_label_changes_one_teacher(task: Task, records: Dataset, shared: Dataset) -> None:
     changed = replace(records, y=np.where(np.arange(120) == 7, (records.labels() + 1) % 3, records.labels()))
     nets, others = (_networks(data, task, shared) for data in (records, changed))
@@ -87,6 +91,7 @@ def _networks(data: Dataset, task: Task, shared: Dataset) -> list[Any]:
     return list(ensemble.models.nets)
 
 
+@pytest.mark.heavy
 def test_a_saved_ensemble_votes_the_same(
     tmp_path: Path, task: Task, records: Dataset, shared: Dataset
 ) -> None:
@@ -95,6 +100,7 @@ def test_a_saved_ensemble_votes_the_same(
     np.testing.assert_array_equal(_votes(Ensemble.load(tmp_path / "teachers"), task), _votes(ensemble, task))
 
 
+@pytest.mark.heavy
 def test_a_killed_training_goes_on_after_the_last_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: Task, records: Dataset, shared: Dataset
 ) -> None:
@@ -126,6 +132,7 @@ def _stopping(when: Callable[[float], bool]) -> Callable[[int, int], None]:
     return told
 
 
+@pytest.mark.heavy
 def test_groups_of_other_shared_features_are_trained_again(
     tmp_path: Path, task: Task, records: Dataset, shared: Dataset
 ) -> None:
@@ -145,6 +152,7 @@ def test_a_task_of_several_labels_is_refused() -> None:
     assert raised.value.code is ErrorCode.CONFIG_INVALID
 
 
+@pytest.mark.heavy
 def test_a_teacher_whose_losses_are_no_numbers_votes_for_a_fixed_class(
     monkeypatch: pytest.MonkeyPatch, task: Task, records: Dataset, shared: Dataset
 ) -> None:
@@ -157,7 +165,7 @@ def test_a_teacher_whose_losses_are_no_numbers_votes_for_a_fixed_class(
             raise OstrakaError(ErrorCode.MODEL_DIVERGED, "no number")
         return sane(*args, **options)
 
-    monkeypatch.setattr(semi_supervised, "THREADS", 1)
+    monkeypatch.setattr(semi_supervised, "threads", lambda: 1)
     monkeypatch.setattr(semi_supervised, "learn", learn)
     votes = _votes(train(records, task, FEW, seed=0, shared=shared), task)
     assert (votes[0] == 0).all()

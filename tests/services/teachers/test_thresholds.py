@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sklearn.metrics import balanced_accuracy_score
 
-from common.crypto.ckks.parameters import LOGIT_RANGE
+from common.crypto.logits import LOGIT_RANGE
 from common.datasets import Dataset, from_arrays
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import Binary, Powerset, Tau
@@ -67,6 +67,7 @@ def balanced(yes: NDArray[np.bool_], y: NDArray[np.int64]) -> float:
 scores_of = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=2, max_size=30)
 
 
+@pytest.mark.heavy
 @given(scores_of)
 @settings(deadline=None, max_examples=60)
 def test_no_threshold_is_better_than_the_tuned_one(pairs: list[tuple[int, bool]]) -> None:
@@ -85,6 +86,7 @@ def test_no_threshold_is_better_than_the_tuned_one(pairs: list[tuple[int, bool]]
         assert found == 0.5
 
 
+@pytest.mark.heavy
 def test_one_threshold_for_all_labels_is_the_best_mean() -> None:
     random = np.random.default_rng(0)
     y = (random.random((300, 3)) < [0.5, 0.1, 0.02]).astype(int)
@@ -126,6 +128,7 @@ def test_shifted_scores_keep_the_order_of_logits_less_the_threshold() -> None:
     assert thresholds.shift(np.array([[[0.0, 1.0, 0.0, 1.0]]]), slice(0, 1)).tolist() == [[[0, 1, 0, 1]]]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["global", "per_label"])
 @pytest.mark.parametrize("model", ["logistic_regression", "mlp"])
 def test_tuning_helps_rare_labels_and_is_kept_with_the_teachers(
@@ -147,6 +150,7 @@ def test_tuning_helps_rare_labels_and_is_kept_with_the_teachers(
     assert "values" not in shown
 
 
+@pytest.mark.heavy
 def test_every_ballot_counts_a_score_from_its_threshold_on(records: Dataset, task: Task) -> None:
     X = task.prepare(skewed(200, seed=1).X)
     plain, ensemble = fitted(records, task, "none"), fitted(records, task, "per_label")
@@ -167,6 +171,7 @@ def test_of_too_many_yeses_those_furthest_above_their_thresholds_are_kept() -> N
     assert np.array_equal(label_sets(moved, 1), label_sets(kept, 1))
 
 
+@pytest.mark.heavy
 def test_one_changed_record_moves_one_teachers_thresholds(records: Dataset, task: Task) -> None:
     y = records.labels().copy()
     y[17] = 1 - y[17]
@@ -201,7 +206,7 @@ def test_encrypted_heads_say_yes_from_the_same_threshold_on(
 
 def test_thresholds_are_for_labels() -> None:
     data = blobs(60)
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="are for multi-label tasks") as refused:
         train(
             data, infer_task(data, "t"), TrainingConfig(teachers=2, thresholds="global", model="mlp"), seed=0
         )
@@ -210,7 +215,7 @@ def test_thresholds_are_for_labels() -> None:
 
 def test_thresholds_that_are_for_labels_are_refused_before_anything_is_learned() -> None:
     data, config = blobs(60), TrainingConfig(teachers=2, thresholds="global", model="mlp")
-    with pytest.raises(OstrakaError) as refused:
+    with pytest.raises(OstrakaError, match="are for multi-label tasks") as refused:
         prepare(data, infer_task(data, "t"), config, seed=0, together="dp-ttac")
     assert refused.value.code is ErrorCode.CONFIG_INVALID
 
@@ -226,6 +231,7 @@ def test_a_kind_that_is_none_is_refused() -> None:
         TrainingSection.model_validate({"thresholds": "median"})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "values",
     [

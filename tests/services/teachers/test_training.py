@@ -30,6 +30,7 @@ def weights(
     return load_file(folder / FILE)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", BUILT_IN)
 def test_every_built_in_model_learns(records: Dataset, task: Task, model: str) -> None:
     votes = train(records, task, config(model), seed=0).predict(task.prepare(records.X))
@@ -64,6 +65,7 @@ def test_the_same_seed_gives_the_same_weights(model: str, tmp_path: Path) -> Non
     assert any(not np.array_equal(first[name], other[name]) for name in first)
 
 
+@pytest.mark.heavy
 def test_the_same_seed_gives_the_same_forests(records: Dataset, task: Task) -> None:
     asked = task.prepare(blobs(200, seed=8).X)
     first, again = (train(records, task, config("random_forest"), seed=3).predict(asked) for _ in range(2))
@@ -85,6 +87,7 @@ def test_one_changed_record_changes_one_teacher(model: str, more: dict[str, obje
     assert differ == {owner}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", ["cnn", "logistic_regression"])
 def test_balanced_teachers_do_not_forget_what_is_rare(model: str) -> None:
     """A class in a twentieth of the records, so near another that it is only found where it counts."""
@@ -168,6 +171,7 @@ def test_columns_that_never_change_say_nothing() -> None:
     assert np.array_equal(ensemble.predict(data.X), ensemble.predict(moved))
 
 
+@pytest.mark.heavy
 def test_progress_reaches_its_end(records: Dataset, task: Task) -> None:
     for model in ("mlp", "random_forest", f"{HERE}:dropout"):
         told: list[tuple[int, int]] = []

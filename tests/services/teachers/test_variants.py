@@ -52,6 +52,7 @@ def test_teachers_learn_and_come_back_from_their_folder(
         assert np.array_equal(loaded.predict(X, clique.rows), votes[clique.rows])
 
 
+@pytest.mark.heavy
 def test_groups_are_declared_as_trained(records: Dataset, task: Task) -> None:
     def declared(variant: Variant) -> tuple[list[common_pb2.Group], bool, tuple[Clique, ...]]:
         ensemble = train(records, task, config(variant), seed=0)
@@ -73,6 +74,7 @@ def test_groups_are_declared_as_trained(records: Dataset, task: Task) -> None:
         assert declared(variant) == ([group("high", 200, 2, 1), group("low", 400, 4, 1)], False, apart)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("variant", ["upsampling", "weighting"])
 def test_one_changed_record_changes_the_teachers_it_was_given_to(
     records: Dataset, task: Task, variant: Variant

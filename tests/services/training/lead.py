@@ -1,9 +1,6 @@
 """The other ends of a party that learns together with others: a guardian that keeps shares, and a lead."""
 
 import hashlib
-import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,16 +10,20 @@ from typing import Any
 
 import grpc
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from torch import nn
 
 from common.datasets import Dataset, from_arrays, save
+from common.errors import ErrorCode, OstrakaError
 from common.identity import Credentials, Role
 from common.mechanism import DpTtac, GnMax, Recipe, Ttac
 from common.rpc import call_error, join, split
 from common.sharing.expansion import expand
 from common.sharing.shares import add
 from common.task import infer_task, load_task, write_task
+from deploy.simulation.processes import Child, Job, Supervisor
+from deploy.simulation.starting import Start
 from protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
 from services.journal import Journal
 from services.teachers import Ensemble
@@ -33,7 +34,7 @@ from services.teachers.nets import Networks
 from services.teachers.preparation import Prepared, prepare
 from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
 from services.training.server import running
-from tests.services.process import wait_for
+from tests.services.process import READY_S
 from tests.services.wire import Caller, Federation, Stop, participant, scheduled
 
 FEATURES, CLASSES, RECORDS = 6, 3, 90
@@ -42,11 +43,6 @@ RECIPE = Recipe(model="logistic", parameters=PARAMETERS, steps=3, batch_size=8, 
 BY_RECORD = DpTtac(recipe=RECIPE, radius=1.0, sigma=20.0)
 BY_PARTY = DpTtac(recipe=RECIPE, clip="party", radius=0.5, sigma=20.0)
 PLAIN = Ttac(recipe=RECIPE)
-TRAIN = """
-import sys
-from services.cli import app
-app(sys.argv[1:])
-"""
 
 
 def records_folder(folder: Path) -> Path:
@@ -162,6 +158,13 @@ class Lead:
         return total.ravel()
 
 
+def refusal(lead: Lead, sent: Sent) -> ErrorCode:
+    """The code that a party refuses a round with."""
+    with pytest.raises(OstrakaError) as refused:
+        lead.train(sent)
+    return refused.value.code
+
+
 @contextmanager
 def _errors() -> Iterator[None]:
     try:
@@ -179,7 +182,6 @@ class Training:
     trained: list[Ensemble] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
     steps: list[tuple[int, int]] = field(default_factory=list)
-    said: str = ""
 
     @property
     def mechanism(self) -> Ttac | DpTtac:
@@ -253,22 +255,18 @@ class Training:
         self.ended.set()
 
     @contextmanager
-    def process(self) -> Iterator[tuple["subprocess.Popen[str]", Lead]]:
+    def process(self, start: Start) -> Iterator[tuple[Child, Lead]]:
         """The party as `ostraka party train --training` runs it."""
         ready = self.made.root / "ready.json"
+        ready.unlink(missing_ok=True)
         options: dict[str, object] = {"site": self.made.party, "training": self.together, "ready-file": ready}
         options |= {"teachers": 3, "model": "logistic", "seed": 5}
-        command = [sys.executable, "-c", TRAIN, "train", *self.data]
+        command = ["party", "train", *self.data]
         command += [str(word) for name, value in options.items() for word in (f"--{name}", value)]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as started:
-            try:
-                self.said = wait_for(started, "party.learning")
-                with self.made.calling(json.loads(ready.read_text())["address"]) as caller:
-                    yield started, Lead(caller, self.together)
-            finally:
-                started.kill()
+        with Supervisor(self.made.root / "logs", start=start) as processes:
+            child = processes.start(Job("party", command))
+            with self.made.calling(processes.wait_ready(child, ready, READY_S)) as caller:
+                yield child, Lead(caller, self.together)
 
     def journaled(self) -> int:
         with Journal(self.made.party / "journal.db") as journal:

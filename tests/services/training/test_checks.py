@@ -13,17 +13,17 @@ from tests.services.training.lead import BY_RECORD, PLAIN, RECIPE, Lead, Sent, T
 from tests.services.wire import Federation, scheduled
 
 
-def refusals(lead: Lead, sent: Sent, last: Sent) -> set[ErrorCode]:
-    """What a round, and the end of a training, are refused with."""
-    with pytest.raises(OstrakaError) as round_refused:
+def refusals(lead: Lead, sent: Sent, last: Sent, told: str | None = None) -> set[ErrorCode]:
+    """What a round, and the end of a training, are refused with, in sentences with the words `told`."""
+    with pytest.raises(OstrakaError, match=told) as round_refused:
         lead.train(sent)
-    with pytest.raises(OstrakaError) as last_refused:
+    with pytest.raises(OstrakaError, match=told) as last_refused:
         lead.finish(last)
     return {round_refused.value.code, last_refused.value.code}
 
 
-def all_refusals(lead: Lead) -> set[ErrorCode]:
-    return refusals(lead, lead.round(1), lead.last())
+def all_refusals(lead: Lead, told: str | None = None) -> set[ErrorCode]:
+    return refusals(lead, lead.round(1), lead.last(), told)
 
 
 @pytest.mark.parametrize("role", [Role.QUERY, Role.GUARDIAN, Role.ADMIN])
@@ -39,7 +39,7 @@ def test_only_parties_lead(noisy: Training, role: Role) -> None:
 def test_a_party_that_takes_no_part_does_not_lead(noisy: Training) -> None:
     noisy.made.querier = noisy.made.issue("argos", Role.PARTY)
     with noisy.serving() as lead:
-        assert all_refusals(lead) == {ErrorCode.PLAN_INVALID}
+        assert all_refusals(lead, "takes no part") == {ErrorCode.PLAN_INVALID}
 
 
 def test_a_grant_is_of_no_use_to_another_party(noisy: Training) -> None:
@@ -55,7 +55,7 @@ def test_another_kind_of_session_is_refused(noisy: Training, mechanism: Any) -> 
     noisy.made.set_policy(mechanisms=["ttac", "dp_ttac", "gnmax"])
     noisy.made.replan(mechanism=mechanism)
     with noisy.serving() as lead:
-        assert all_refusals(lead) == {ErrorCode.PLAN_INVALID}
+        assert all_refusals(lead, f"is by {mechanism.kind}") == {ErrorCode.PLAN_INVALID}
 
 
 @pytest.mark.parametrize("changes", [{"parameters": RECIPE.parameters + 1}, {"model": "mlp"}])
@@ -63,7 +63,7 @@ def test_another_network_is_refused(noisy: Training, changes: dict[str, Any]) ->
     recipe = RECIPE.model_copy(update=changes)
     noisy.made.replan(mechanism=DpTtac(recipe=recipe, radius=1.0, sigma=20.0))
     with noisy.serving() as lead:
-        assert all_refusals(lead) == {ErrorCode.PLAN_INVALID}
+        assert all_refusals(lead, "training is of") == {ErrorCode.PLAN_INVALID}
 
 
 def test_without_formal_guarantee_only_where_the_policy_says_so(attica: Federation) -> None:
@@ -128,7 +128,7 @@ def test_a_ticket_of_another_session_is_refused(noisy: Training) -> None:
 
 @pytest.mark.parametrize("changes", [{"epochs": 3}, {"held_out": 0.2}, {"balanced": True}])
 def test_settings_of_teachers_that_learn_apart_are_refused(noisy: Training, changes: dict[str, Any]) -> None:
-    with pytest.raises(OstrakaError) as refused, noisy.serving(**changes):
+    with pytest.raises(OstrakaError, match=next(iter(changes))) as refused, noisy.serving(**changes):
         pass
     assert refused.value.code is ErrorCode.CONFIG_INVALID
     assert not noisy.made.guardian.manifests

@@ -1,7 +1,5 @@
 """The end of a training: teachers as they are served afterwards, and a party that was killed before."""
 
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -9,26 +7,30 @@ import pytest
 from typer.testing import CliRunner
 
 from common.datasets import save
-from common.errors import ErrorCode, OstrakaError
+from common.errors import ErrorCode
 from common.mechanism import DpTtac
 from common.sharing.ballots import single_label
 from common.task import infer_task, write_task
+from deploy.simulation.starting import Start
 from protos.ostraka.v1 import common_pb2
 from services.cli import app
 from services.teachers import Ensemble
 from tests.services.conftest import symptoms
-from tests.services.training.lead import CLASSES, RECIPE, RECORDS, Lead, Sent, Training, average, training
+from tests.services.training.lead import (
+    CLASSES,
+    RECIPE,
+    RECORDS,
+    Lead,
+    Training,
+    average,
+    refusal,
+    training,
+)
 from tests.services.wire import federation
 
 
 def weights(party: Path) -> bytes:
     return (party / "teachers" / "weights.safetensors").read_bytes()
-
-
-def refusal(lead: Lead, sent: Sent) -> ErrorCode:
-    with pytest.raises(OstrakaError) as refused:
-        lead.train(sent)
-    return refused.value.code
 
 
 def test_the_end_stores_teachers_that_take_their_last_steps_from_the_average(plain: Training) -> None:
@@ -135,33 +137,34 @@ def test_only_its_owner_reads_what_a_party_keeps_and_no_more_than_two_rounds(pla
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_a_killed_party_goes_on_and_ends_when_its_teachers_are_stored(plain: Training) -> None:
-    with plain.process() as (started, lead):
+@pytest.mark.heavy
+def test_a_killed_party_goes_on_and_ends_when_its_teachers_are_stored(plain: Training, start: Start) -> None:
+    with plain.process(start) as (child, lead):
         _, after = plain.expected(lead.round(1))
         lead.update(1)
-        os.kill(started.pid, signal.SIGKILL)
-        started.wait()
-    with plain.process() as (started, lead):
+        child.process.kill()
+        child.process.wait()
+    with plain.process(start) as (child, lead):
         assert refusal(lead, lead.round(1)) is ErrorCode.BATCH_RESTARTED
         sent = lead.round(2, round=1, counted=1)
         assert np.array_equal(lead.update(2, round=1, counted=1), plain.expected(sent, after)[0])
         lead.finish(lead.last(round=4, counted=2))
-        assert started.stdout is not None
-        assert "Trained 3 teachers (logistic" in started.stdout.read()
-        assert started.wait() == 0
+        assert child.process.wait() == 0
+        assert "Trained 3 teachers (logistic" in child.log.read_text()
     told = CliRunner().invoke(app, ["check", "--site", str(plain.made.party), *plain.data]).stdout
     assert "together with those of other parties by ttac: their votes have no formal guarantee" in told
     assert Ensemble.load(plain.made.party / "teachers").manifest.together == "ttac"
 
 
-def test_a_party_that_is_stopped_before_the_end_says_so(noisy: Training) -> None:
-    with noisy.process() as (started, lead):
+@pytest.mark.heavy
+def test_a_party_that_is_stopped_before_the_end_says_so(noisy: Training, start: Start) -> None:
+    with noisy.process(start) as (child, lead):
         lead.update(1)
-        started.terminate()
-        assert started.stdout is not None
-        assert "protects single records: a person only if max_votes_per_person" in noisy.said
-        assert "run the same command again to go on" in started.stdout.read()
-        assert started.wait() == 1
+        said = child.log.read_text()
+        assert "protects single records: a person only if max_votes_per_person" in said
+        child.process.terminate()
+        assert child.process.wait() == 1
+        assert "run the same command again to go on" in child.log.read_text().removeprefix(said)
     assert not (noisy.made.party / "teachers").exists()
 
 

@@ -14,17 +14,10 @@ from tests.services.training.lead import (
     BY_RECORD,
     CLASSES,
     PARAMETERS,
-    Lead,
-    Sent,
     Training,
     average,
+    refusal,
 )
-
-
-def refusal(lead: Lead, sent: Sent) -> ErrorCode:
-    with pytest.raises(OstrakaError) as refused:
-        lead.train(sent)
-    return refused.value.code
 
 
 def test_a_party_says_what_it_trains_and_from_where(noisy: Training) -> None:

@@ -1,16 +1,10 @@
-"""Keys for each kind of head, made once."""
+"""Keys, made once."""
 
 import pytest
 
-from common.crypto.ckks.keys import QueryKeys
-from common.crypto.ckks.parameters import parameters_of
+from common.crypto.ckks.keys import CkksKeys
 
 
 @pytest.fixture(scope="session")
-def linear_keys() -> QueryKeys:
-    return QueryKeys(parameters_of("linear"))
-
-
-@pytest.fixture(scope="session")
-def square_keys() -> QueryKeys:
-    return QueryKeys(parameters_of("square-mlp"))
+def keys() -> CkksKeys:
+    return CkksKeys()

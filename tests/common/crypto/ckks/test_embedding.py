@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from common.crypto.ckks.embedding import slots_of
-from common.crypto.ckks.parameters import parameters_of
+from common.crypto.ckks.parameters import SQUARES
 from common.crypto.ckks.seal import Seal
 
 
@@ -16,7 +16,7 @@ def test_slots_are_values_at_roots(degree: int) -> None:
 
 
 def test_seal_encodes_the_same_polynomial() -> None:
-    parameters = parameters_of("linear")
+    parameters = SQUARES
     seal = Seal(parameters)
     slots = slots_of(np.random.default_rng(0).integers(-(2**20), 2**20, parameters.degree).astype(float))
     plain = seal.encode(slots, parameters.primes, 1.0)

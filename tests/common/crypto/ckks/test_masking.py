@@ -10,18 +10,11 @@ from scipy.stats import chisquare, kstest
 
 from common.crypto.ckks.embedding import slots_of
 from common.crypto.ckks.masking import add_mask, draw_mask, logit_share
-from common.crypto.ckks.parameters import (
-    HEADS,
-    LOGIT_BITS,
-    LOGIT_FRACTION,
-    MASK_HEADROOM_BITS,
-    Head,
-    Parameters,
-    parameters_of,
-)
+from common.crypto.ckks.parameters import MASK_HEADROOM_BITS, SQUARES, Parameters
 from common.crypto.ckks.seal import Seal
+from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 from common.crypto.stream import Stream
-from tests.common.crypto.ckks.models import SEED, signed
+from tests.common.crypto.models import SEED, signed
 
 
 class Keys:
@@ -56,10 +49,9 @@ class Keys:
         return [value - small * large if value > half else value for value in lifted]
 
 
-@pytest.fixture(scope="module", params=HEADS[:2])
-def keys(request: pytest.FixtureRequest) -> Keys:
-    head: Head = request.param
-    return Keys(parameters_of(head))
+@pytest.fixture(scope="module")
+def keys() -> Keys:
+    return Keys(SQUARES)
 
 
 def drawn_coefficients(parameters: Parameters) -> list[int]:
@@ -121,7 +113,7 @@ def test_both_shares_of_nothing_are_nothing(keys: Keys) -> None:
 
 
 def test_a_limb_is_encoded_without_rounding_even_at_its_largest() -> None:
-    parameters = parameters_of("linear")
+    parameters = SQUARES
     most = 3 * 2 ** (parameters.limb_bits - 1)
     for coefficients in (np.full(parameters.degree, -most), np.full(parameters.degree, most - 3)):
         keys = Keys(parameters)
@@ -153,4 +145,4 @@ def test_logit_shares_count_steps_and_wrap() -> None:
 
 
 def test_a_mask_does_not_show_itself() -> None:
-    assert "array" not in repr(draw_mask(parameters_of("linear"), Stream(SEED, "test")))
+    assert "array" not in repr(draw_mask(SQUARES, Stream(SEED, "test")))

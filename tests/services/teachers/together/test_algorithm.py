@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from common.averaging import Average
-from common.crypto.ckks.parameters import LOGIT_RANGE
+from common.crypto.logits import LOGIT_RANGE
 from common.errors import ErrorCode, OstrakaError
 from common.mechanism import DpTtac, Ttac
 from common.mechanism.together import UPDATE_UNITS
@@ -204,7 +204,9 @@ def test_heads_for_encrypted_queries_stay_in_range() -> None:
     mechanism = ttac(model="square-mlp")
     d = len(first("square-mlp"))
     round = Round(first("square-mlp"), np.zeros(d, np.float32), 0)
-    nets = teachers(parts(), mechanism).finish(mechanism, round, np.zeros((TEACHERS, d), np.float32))
+    config = CONFIG.model_copy(update={"head": "square-mlp"})
+    learning = TogetherTeachers(parts(), "square-mlp", CLASSES, config, mechanism.recipe)
+    nets = learning.finish(mechanism, round, np.zeros((TEACHERS, d), np.float32))
     for net, part in zip(nets, parts(), strict=True):
         assert float(net(torch.from_numpy(part.X)).detach().abs().max()) < LOGIT_RANGE + 1e-5
 
@@ -218,7 +220,7 @@ def test_a_network_with_more_state_than_parameters_is_refused() -> None:
 
 @pytest.mark.parametrize("settings", [{"epochs": 3}, {"held_out": 0.1}, {"balanced": True}])
 def test_settings_of_teachers_that_learn_apart_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(OstrakaError) as error:
+    with pytest.raises(OstrakaError, match=next(iter(settings))) as error:
         TogetherTeachers(parts(), "logistic", CLASSES, TrainingConfig(teachers=2, **settings), recipe())
     assert error.value.code == ErrorCode.CONFIG_INVALID
 

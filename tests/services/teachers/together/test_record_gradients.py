@@ -46,6 +46,7 @@ def test_each_record_has_its_own_gradient(model: str, shape: tuple[int, ...], la
     torch.testing.assert_close(gradients(net, X, y), one_by_one(net, X, y), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.heavy
 @NETS
 @pytest.mark.parametrize("radius", [0.01, 0.3, 1e6])
 def test_the_sum_is_of_gradients_clipped_one_by_one(

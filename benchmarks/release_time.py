@@ -1,0 +1,211 @@
+"""Whether the time of a release tells votes: 20 votes on a class beside 19, of which an offset takes 20.
+
+A querying party asks one query in every row and sends sums with an offset of 20 votes, so that what ballots
+can add up to is left where 20 were cast and not where 19 were. Where costs of votes are computed before
+answers leave, it reads the count from the time. A guardian over TLS on loopback; the columns must agree.
+"""
+
+import hashlib
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+from numpy.typing import NDArray
+
+from common.config import SITE_FILE, load_site
+from common.identity import Credentials, Identity, Role
+from common.mechanism import GnMax
+from common.plan import Plan
+from common.protocol import MANIFEST_CONTEXT
+from common.rpc import open_channel, split
+from common.sharing import shares
+from common.sharing.fixed_point import encode
+from common.sharing.ring import Ring, RingArray
+from deploy.provisioning import provision
+from guardian.server import running
+from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
+
+PARTIES = ("alpha", "beta", "gamma")
+TEACHERS, CLASSES, QUERIES, OFFSET = 10, 30, 300, 20
+TASK, RING, SIGMA, EPSILON = bytes(32), Ring(64), 1000.0, 2.0
+COUNTS = (20, 19)
+TRIALS = 2
+MOST = 0.9
+"""How often one column may take longer than the other: half of the time where time tells nothing, always
+where costs of votes were computed before the answers.
+"""
+ROWS = (("worst_case", 1, 1), ("worst_case", 8, 1), ("exact", 8, 2))
+"""Bound, releases at once, and waves of them, of which the last is timed: what a wave leaves to be computed
+may slow the next.
+"""
+
+
+@dataclass(frozen=True)
+class Members:
+    """Stubs of a guardian's members, and the parties' credentials."""
+
+    parties: dict[str, tuple[Credentials, guardian_pb2_grpc.GuardianStub]]
+    query: guardian_pb2_grpc.GuardianStub
+    admin: admin_pb2_grpc.AdminStub
+
+
+def main() -> None:
+    """Prints the median and range of seconds for both counts; ends with status 1 where they disagree."""
+    disagree = False
+    for bound, at_once, waves in ROWS:
+        times: dict[int, list[float]] = {count: [] for count in COUNTS}
+        for _ in range(TRIALS):
+            for count in COUNTS:
+                times[count] += trial(count, bound, at_once, waves)
+        columns = ", ".join(f"{count} votes {_summary(times[count])}" for count in COUNTS)
+        longer = _longer(times[COUNTS[0]], times[COUNTS[1]])
+        disagree = disagree or not 1 - MOST <= longer <= MOST
+        after = f" after {waves - 1} such" if waves > 1 else ""
+        print(f"release time, bound {bound}, {at_once} at once{after}: {columns}; first longer {longer:.0%}")
+    if disagree:
+        sys.exit(1)
+
+
+def trial(count: int, bound: str, at_once: int, waves: int) -> list[float]:
+    """Seconds of the last wave's releases, of which each has `count` votes for class 0 in every row."""
+    with tempfile.TemporaryDirectory() as folder, guardian(Path(folder) / "federation", bound) as members:
+        batches = [[_batch(members, count) for _ in range(at_once)] for _ in range(waves)]
+        time.sleep(2.0)
+        for wave in batches:
+            took = _released(members, wave)
+            time.sleep(2.0)
+        return took
+
+
+@contextmanager
+def guardian(folder: Path, bound: str) -> Iterator[Members]:
+    """A guardian with registered parties that have budgets."""
+    made = provision("time", PARTIES, "query", folder, base_port=0)
+    with (made.guardian / SITE_FILE).open("a") as file:
+        file.write(f'\n[policy]\nbound = "{bound}"\n')
+    with running(made.guardian) as address, ExitStack() as stack:
+
+        def channel(site: Path) -> tuple[Credentials, grpc.Channel]:
+            own = Credentials.of(load_site(site))
+            opened = open_channel(own, address, Identity("time", "guardian", Role.GUARDIAN))
+            stack.callback(opened.close)
+            return own, opened
+
+        parties = {}
+        for name, site in made.parties.items():
+            own, opened = channel(site)
+            parties[name] = own, guardian_pb2_grpc.GuardianStub(opened)
+        members = Members(
+            parties,
+            guardian_pb2_grpc.GuardianStub(channel(made.query)[1]),
+            admin_pb2_grpc.AdminStub(channel(made.admin)[1]),
+        )
+        _register(members)
+        yield members
+
+
+def _register(members: Members) -> None:
+    for name, (own, stub) in members.parties.items():
+        group = common_pb2.Group(name="all", records=100, teachers=TEACHERS, copies=1)
+        manifest = common_pb2.Manifest(
+            site=name, task_digest=TASK, groups=[group], max_votes_per_person=1, training="benchmark"
+        )
+        signed = own.sign(MANIFEST_CONTEXT, manifest.SerializeToString())
+        stub.Register(guardian_pb2.RegisterRequest(manifest=signed))
+        budget = admin_pb2.SetBudgetRequest(
+            party=name, group="all", adjacency="record", epsilon=EPSILON, delta=1e-5
+        )
+        members.admin.SetBudget(budget)
+
+
+def _batch(members: Members, count: int) -> tuple[str, RingArray]:
+    """A session with a frozen batch, and the sum that a querying party sends for it."""
+    plan = Plan(
+        nonce=secrets.token_bytes(16),
+        task_digest=TASK,
+        classes=CLASSES,
+        mechanism=GnMax(sigma=SIGMA),
+        parties=PARTIES,
+        quorum=2,
+        queries=QUERIES,
+        batch_size=QUERIES,
+    )
+    opened = members.query.OpenSession(guardian_pb2.OpenSessionRequest(plan=plan.serialize()))
+    session = common_pb2.Grant.FromString(opened.grant.payload).session_id
+    members.query.OpenBatch(guardian_pb2.OpenBatchRequest(session_id=session, batch_id=1, size=QUERIES))
+    halves = []
+    for (_, stub), ballots in zip(members.parties.values(), _ballots(count), strict=True):
+        share = shares.split(ballots, secrets.token_bytes(32), RING)
+        halves.append(encode(ballots, RING) - share)
+        header, chunks = _framed(session, share)
+        parts = [guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**header))]
+        parts += [guardian_pb2.SubmitBallotsRequest(chunk=one) for one in chunks]
+        stub.SubmitBallots(iter(parts))
+    members.query.Prepare(
+        guardian_pb2.PrepareRequest(session_id=session, batch_id=1, parties=list(members.parties))
+    )
+    total = shares.add(halves)
+    total[:, 0] -= np.uint64(OFFSET << 16)
+    total[:, 1] += np.uint64(OFFSET << 16)
+    return session, total
+
+
+def _ballots(count: int) -> NDArray[np.int64]:
+    """Each party's ballots (parties, queries, classes): `count` in all for class 0, the others for 2."""
+    ballots = np.zeros((len(PARTIES), QUERIES, CLASSES), dtype=np.int64)
+    for row in range(len(PARTIES)):
+        own = min(TEACHERS, max(0, count - row * TEACHERS))
+        ballots[row, :, 0], ballots[row, :, 2] = own, TEACHERS - own
+    return ballots
+
+
+def _released(members: Members, wave: list[tuple[str, RingArray]]) -> list[float]:
+    """Seconds that each batch takes from the first byte of its sum to its last answer, all at once."""
+    took: list[float] = []
+
+    def release(session: str, total: RingArray) -> None:
+        header, chunks = _framed(session, total)
+        parts = [guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header))]
+        start = time.perf_counter()
+        parts += [guardian_pb2.ReleaseRequest(chunk=one) for one in chunks]
+        for _ in members.query.Release(iter(parts)):
+            pass
+        took.append(time.perf_counter() - start)
+
+    threads = [threading.Thread(target=release, args=batch) for batch in wave]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took
+
+
+def _framed(session: str, values: RingArray) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
+    data = RING.to_bytes(values)
+    rows, width = values.shape
+    digest = hashlib.sha256(data).digest()
+    header = {"session_id": session, "batch_id": 1, "rows": rows, "width": width, "sha256": digest}
+    return header, list(split(data))
+
+
+def _longer(first: list[float], second: list[float]) -> float:
+    """How often one of the first is above one of the second, ties by half."""
+    apart = np.sign(np.subtract.outer(first, second))
+    return float((apart + 1).mean() / 2)
+
+
+def _summary(seconds: list[float]) -> str:
+    return f"{np.median(seconds):.3f} s ({min(seconds):.3f} to {max(seconds):.3f})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""A party's part of an encrypted batch as one two-party computation, the same for both sides."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
+from common.crypto.computation import Computation
+from common.crypto.logits import LOGIT_BITS
+from common.encrypted_order import EncryptedTurn, encrypted_turns
+from common.plan import Plan
+from protos.ostraka.v1 import common_pb2
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class BallotComputation:
+    """Votes of all cliques of a party: a circuit for each, because their votes may weigh differently.
+
+    Attributes:
+        turns: whose votes, in the order in which they are computed.
+        circuits: how the votes of each turn are counted.
+        size: queries of the batch.
+    """
+
+    turns: tuple[EncryptedTurn, ...]
+    circuits: tuple[BallotCircuit, ...]
+    size: int
+
+    @classmethod
+    def of(cls, plan: Plan, participant: common_pb2.Participant, scheduled: NDArray[np.bool_]) -> Self:
+        """The votes of a participant of a ticket; `scheduled` says which clique votes on which query."""
+        turns = encrypted_turns(participant, scheduled)
+        circuits = (ballot_circuit(plan.mechanism, plan.classes, turn.weight, LOGIT_BITS) for turn in turns)
+        return cls(turns, tuple(circuits), scheduled.shape[1])
+
+    @property
+    def computation(self) -> Computation:
+        """What is garbled and evaluated."""
+        pairs = zip(self.circuits, self.turns, strict=True)
+        return Computation(tuple((ballot.circuit, turn.instances) for ballot, turn in pairs))
+
+    @property
+    def teachers(self) -> int:
+        """How many teachers vote, each with a logit for every class."""
+        return sum(turn.teachers for turn in self.turns)
+
+    def words(self, logits: NDArray[T]) -> NDArray[T]:
+        """The scheduled (instances, classes) of one side's shares of logits (teachers, size, classes)."""
+        ends = list(accumulate(turn.teachers for turn in self.turns))
+        parts = zip(self.turns, np.split(logits, ends[:-1]), strict=True)
+        return np.concatenate([turn.words(part) for turn, part in parts])
+
+    def ballots(self, shares: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+        """One side's shares of the party's ballots (size, width) in Z_2^32, in steps of 2^-16 vote.
+
+        Args:
+            shares: of each circuit's outputs (instances, outputs).
+        """
+        parts = zip(self.turns, self.circuits, shares, strict=True)
+        ballots = [turn.ballots(circuit.combine(part), self.size) for turn, circuit, part in parts]
+        total: NDArray[np.uint32] = np.sum(ballots, axis=0, dtype=np.uint32)
+        return total

@@ -1,0 +1,130 @@
+"""What two parties compute together, and how large its messages are."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
+from common.crypto.blocks import BLOCK_BYTES
+from common.crypto.circuit import WORD_BYTES, Circuit
+from common.crypto.ot_extension import extension_bytes
+
+T = TypeVar("T", bound=np.generic)
+
+PART = 256
+"""Instances garbled at a time, a multiple of 8; it bounds the memory that tables take."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Instances `start` to `stop` of a computation, all of one circuit."""
+
+    number: int
+    circuit: Circuit
+    start: int
+    stop: int
+
+    @property
+    def instances(self) -> int:
+        """How many they are."""
+        return self.stop - self.start
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of their tables."""
+        return self.instances * self.circuit.table_bytes
+
+    def slice(self, size: int) -> slice:
+        """Where the part lies among things of which every instance has `size`."""
+        return slice(self.start * size, self.stop * size)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of every message of a computation; they depend on nothing secret."""
+
+    point: int
+    points: int
+    extension: int
+    tables: int
+    correction: int
+    labels: int
+    returned: int
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Circuits, each computed so many times, that share their transfers and the garbler's delta.
+
+    Instances are counted through all circuits, in their order.
+
+    Args:
+        runs: circuits whose input words are as many and as wide, with how often each is computed. Where
+            there are several they give shares.
+
+    Raises:
+        ValueError: for no circuits, or circuits that do not fit together.
+    """
+
+    runs: tuple[tuple[Circuit, int], ...]
+
+    def __post_init__(self) -> None:
+        """Check that the circuits fit together."""
+        if len({(one.word_bits, one.words, one.garbler_words, one.opening) for one, _ in self.runs}) != 1:
+            raise ValueError("circuits that are computed together have the same words and opening")
+        if len(self.runs) > 1 and self.circuit.opening != "shares":
+            raise ValueError("several circuits are computed together for shares alone")
+
+    @classmethod
+    def of(cls, circuit: Circuit, instances: int) -> Self:
+        """One circuit, computed so many times."""
+        return cls(((circuit, instances),))
+
+    @property
+    def circuit(self) -> Circuit:
+        """The first circuit; all have its words and its opening."""
+        return self.runs[0][0]
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are of all circuits."""
+        return sum(instances for _, instances in self.runs)
+
+    @property
+    def transfers(self) -> int:
+        """Labels that the evaluator gets by transfer: one for each bit of its words."""
+        return self.instances * self.circuit.words * self.circuit.word_bits
+
+    @property
+    def sizes(self) -> Sizes:
+        """Bytes of every message."""
+        circuit, instances = self.circuit, self.instances
+        inputs = instances * circuit.garbler_words * circuit.word_bits
+        return Sizes(
+            point=POINT_BYTES,
+            points=POINTS_BYTES,
+            extension=extension_bytes(self.transfers),
+            tables=sum(one.table_bytes * times for one, times in self.runs),
+            correction=instances * circuit.words * WORD_BYTES,
+            labels=inputs * BLOCK_BYTES + instances * circuit.colour_bytes,
+            returned=instances * circuit.outputs * BLOCK_BYTES if circuit.opening == "both" else 0,
+        )
+
+    def parts(self) -> Iterator[Part]:
+        """All instances in order, `PART` of one circuit at a time."""
+        number = first = 0
+        for circuit, instances in self.runs:
+            for start in range(first, first + instances, PART):
+                yield Part(number, circuit, start, min(start + PART, first + instances))
+                number += 1
+            first += instances
+
+    def by_circuit(self, of_parts: Iterable[NDArray[T]]) -> list[NDArray[T]]:
+        """Arrays (instances, ...) of the parts in their order, put together circuit by circuit."""
+        arrays = iter(of_parts)
+        counts = [-(-instances // PART) for _, instances in self.runs]
+        return [np.concatenate(list(islice(arrays, count))) for count in counts]

@@ -1,0 +1,52 @@
+"""Whether a server serves, said at once whatever else it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2
+
+from common.rpc.handlers import Handler, behaviour_of
+
+PROMPT = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/ostraka.v1.Site/About"})
+"""Calls that are answered on threads of their own, so that no other call keeps them waiting."""
+
+
+class Prompt(grpc.ServerInterceptor):
+    """Stands before all others, and has prompt calls answered on threads that no other call gets."""
+
+    def __init__(self, threads: int) -> None:
+        """Take how many at most; they are made as they are needed."""
+        self._threads = ThreadPoolExecutor(threads)
+
+    def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Handler | None],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        """Name the threads for the call's handler."""
+        handler = continuation(handler_call_details)
+        if handler is not None and handler_call_details.method in PROMPT:
+            # What others wrapped around the handler was made for this call alone.
+            setattr(behaviour_of(handler), "experimental_thread_pool", self._threads)  # noqa: B010
+        return handler
+
+
+class Health(health.HealthServicer):
+    """Serving until told otherwise."""
+
+    def __init__(self, services: Iterable[str]) -> None:
+        """Take the names of the services; "" stands for the whole server."""
+        super().__init__()
+        self._names = ("", *sorted(services))
+        for name in self._names:
+            self.set(name, health_pb2.HealthCheckResponse.SERVING)
+
+    def List(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
+        """The state of every service."""
+        asked = {name: health_pb2.HealthCheckRequest(service=name) for name in self._names}
+        states = {name: self.Check(one, context) for name, one in asked.items()}
+        return health_pb2.HealthListResponse(statuses=states)  # type: ignore[attr-defined, unused-ignore]

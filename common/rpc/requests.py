@@ -1,0 +1,56 @@
+"""Requests as they arrive: measured before they are read, and refused with a code where they cannot be."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
+
+from google.protobuf import descriptor_pool
+from google.protobuf.message import DecodeError, Message
+
+from common.errors import ErrorCode, OstrakaError
+from common.message_limits import MOST_KIB, check_limits, most_bytes, too_large
+
+Deserializer: TypeAlias = Callable[[bytes], Any]
+
+
+def limited(method: str, deserialize: Deserializer | None) -> Deserializer:
+    """What reads the requests of `method`: messages, or the OstrakaError that they are refused with.
+
+    gRPC reads requests outside any handler, where an error that is raised reaches nobody. So a refusal is
+    handed on, and `admitted` raises it.
+    """
+    most = _most_bytes(method)
+
+    def read(data: bytes) -> Any:
+        if len(data) > most:
+            return too_large(f"A message of {method.rpartition('/')[2]} has {len(data)} bytes", most)
+        try:
+            message = deserialize(data) if deserialize else data
+            if isinstance(message, Message):
+                check_limits(message)
+        except DecodeError:
+            return OstrakaError(
+                ErrorCode.MESSAGE_INVALID, "The message cannot be read; use the same version everywhere."
+            )
+        except OstrakaError as error:
+            return error
+        return message
+
+    return read
+
+
+def admitted(request: Any) -> Any:
+    """A request, or the stream of them, as `limited` read it; raises what the first one is refused with."""
+    if isinstance(request, OstrakaError):
+        raise request
+    return request if isinstance(request, Message) else map(admitted, request)
+
+
+@cache
+def _most_bytes(method: str) -> int:
+    """The limit of a served method; health and reflection have the common one."""
+    try:
+        found = descriptor_pool.Default().FindMethodByName(method.strip("/").replace("/", "."))
+    except KeyError:
+        return MOST_KIB << 10
+    return most_bytes(found.input_type)

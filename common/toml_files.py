@@ -1,0 +1,60 @@
+"""TOML that people and administrators write, held to limits before anything acts on it."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+MOST_CHARACTERS = 16 << 20
+MOST_TEXT = 20_000
+"""Characters of one text."""
+MOST_ENTRIES = 100_000
+"""Entries of one list or table."""
+DEEPEST = 16
+"""Lists and tables in one another."""
+INTEGERS = range(-(2**63), 2**63)
+
+
+class TomlError(ValueError):
+    """A text is no TOML, or goes beyond a limit; says how, as the end of a sentence about the text."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What the TOML file at `path` says; raises TomlError, and OSError where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return parse_toml(file.read(MOST_CHARACTERS + 1))
+    except UnicodeDecodeError as error:
+        raise TomlError("is no TOML: it is no text in UTF-8") from error
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """What a TOML text says; raises TomlError."""
+    if len(text) > MOST_CHARACTERS:
+        raise TomlError(f"has more than {MOST_CHARACTERS} characters")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TomlError(f"is no TOML: {error}") from error
+    except RecursionError as error:
+        raise TomlError("is nested too deeply") from error
+    except ValueError as error:  # Python reads integers of so many digits alone
+        raise TomlError("has a number of too many digits") from error
+    _check(table)
+    return table
+
+
+def _check(table: dict[str, Any]) -> None:
+    waiting: list[tuple[Any, int]] = [(table, 1)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, str) and len(value) > MOST_TEXT:
+            raise TomlError(f"has a text of more than {MOST_TEXT} characters")
+        if isinstance(value, int) and value not in INTEGERS:
+            raise TomlError("has a number of more than 64 bits")
+        if isinstance(value, dict | list):
+            if len(value) > MOST_ENTRIES:
+                raise TomlError(f"has a list or table of more than {MOST_ENTRIES} entries")
+            if depth > DEEPEST:
+                raise TomlError("is nested too deeply")
+            parts = [*value, *value.values()] if isinstance(value, dict) else value
+            waiting += [(part, depth + 1) for part in parts]

@@ -1,0 +1,113 @@
+"""The seal of a kit: its CA's signature over the names and contents of all its files.
+
+Whoever has a kit on its way could otherwise have a site start what he likes, or serve under settings of his.
+"""
+
+import hashlib
+import json
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority
+from common.protocol import KIT_CONTEXT
+
+SEAL = "kit.sig"
+MOST_BYTES = 64 << 10
+OWN = re.compile(r"task\.toml|data|request\.pem(\.tmp)?|credentials(\.\d+)?|\.credentials-\w+")
+"""What a site puts into its kit before, or by, `ostraka site init`."""
+LINK = "credentials"
+
+
+class Seal(BaseModel):
+    """The file `kit.sig`.
+
+    Attributes:
+        files: the SHA-256 of every other file, by its name, in hexadecimal digits.
+        signature: of the kit's CA, ECDSA with SHA-256, DER in hexadecimal digits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    files: dict[str, str]
+    signature: str
+
+
+def seal_kit(folder: Path, authority: CertificateAuthority) -> None:
+    """Write the seal of all files in `folder`, which has no other folders than empty ones."""
+    files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    seal = Seal(files=files, signature=authority.seal(KIT_CONTEXT, _signed(files)).hex())
+    (folder / SEAL).write_text(seal.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def check_seal(folder: Path, ca: x509.Certificate) -> None:
+    """Raise kit.altered unless a kit holds what its CA sealed, and nothing that it does not know.
+
+    A site's own `task.toml`, `data`, keys and request may lie beside it.
+    """
+    files = _verified(_read(folder), ca, folder)
+    for name in files:
+        if not (folder / name).exists():
+            raise _altered(folder, f"lacks {name}")
+    for path in sorted(folder.iterdir()):
+        if path.name != SEAL:
+            _check(path, files.get(path.name))
+
+
+def _check(path: Path, sealed: str | None) -> None:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode) and path.name != LINK:
+        raise _altered(path.parent, f"holds the link {path.name}")
+    if sealed is None:
+        if not OWN.fullmatch(path.name):
+            raise _altered(path.parent, f"holds {path.name[:100]!r}, which its CA did not sign")
+    elif not stat.S_ISREG(mode) or mode & 0o111 or _digest(path) != sealed:
+        raise _altered(path.parent, f"holds another {path.name} than its CA signed")
+
+
+def _read(folder: Path) -> Seal:
+    path = folder / SEAL
+    try:
+        with path.open("rb") as file:
+            return Seal.model_validate_json(file.read(MOST_BYTES))
+    except FileNotFoundError as error:
+        raise _altered(folder, f"has no {SEAL}, or an earlier version made it") from error
+    except (OSError, ValidationError) as error:
+        raise _altered(folder, f"has a {SEAL} that cannot be read") from error
+
+
+def _verified(seal: Seal, ca: x509.Certificate, folder: Path) -> Mapping[str, str]:
+    key = ca.public_key()
+    try:
+        if not isinstance(key, ec.EllipticCurvePublicKey):
+            raise InvalidSignature
+        message = KIT_CONTEXT + b"\0" + _signed(seal.files)
+        key.verify(bytes.fromhex(seal.signature), message, ec.ECDSA(hashes.SHA256()))
+    except (InvalidSignature, ValueError) as error:
+        raise _altered(folder, f"has a {SEAL} that its CA did not sign") from error
+    return seal.files
+
+
+def _signed(files: Mapping[str, str]) -> bytes:
+    return json.dumps(dict(files), sort_keys=True).encode()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _altered(folder: Path, problem: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.KIT_ALTERED,
+        f"The kit {folder} {problem}; use nothing in it, and ask the federation's coordinator to make it"
+        " again with `ostraka provision`. Files of your own belong there after `ostraka site init`.",
+    )

@@ -1,0 +1,169 @@
+"""Data-dependent figures of released batches, on a public schedule."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from common.errors import OstrakaError
+from guardian.figures.process import Amounts, Computer, Job
+from guardian.ledger import Charge, UnitKey
+from guardian.sessions.data_dependent import DataDependentCosts
+
+PERIOD_S = 600.0
+"""How often figures are stored. A batch has at least so long to be computed, and at most twice as long."""
+TICK_S = 1.0
+"""How often batches go to the process that computes, by when their answers have left."""
+MOST_COUNTS = 4_000_000
+"""Counts of the histograms that are taken in one period: 32 MB. Further batches keep the worst case."""
+
+
+class Store(Protocol):
+    """Where figures are stored; a ledger."""
+
+    def store_figures(self, session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
+        """Replace what a released batch is said to have cost on its votes."""
+
+
+@contextmanager
+def computing(store: Store, *, finish: bool = False) -> Iterator[Figures]:
+    """Figures of the batches that are added within the block, at whose end they are closed."""
+    figures, done = Figures(store, finish=finish), threading.Event()
+
+    def tick() -> None:
+        while not done.wait(TICK_S):
+            figures.tick()
+
+    thread = threading.Thread(target=tick, name="figures", daemon=True)
+    thread.start()
+    try:
+        yield figures
+    finally:
+        done.set()
+        thread.join()
+        figures.close()
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """A released batch, with the amounts that it was charged."""
+
+    number: int
+    session_id: str
+    batch_id: int
+    charged: Mapping[UnitKey, int]
+
+    def figures(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, int]:
+        """What is to be stored of it: what it was charged where nothing is known."""
+        if self.number not in known:
+            return self.charged
+        return dict(zip(self.charged, known[self.number], strict=True))
+
+
+class Figures:
+    """Takes released batches, has them computed, and stores what they cost on their votes.
+
+    Nothing that can be noticed outside depends on how long a computation takes. Batches are handed to a
+    process of the lowest priority at whole seconds, and at the end of every period those that were handed
+    over before the period began are stored, all in the same way: the others with the worst case that they
+    were charged. What is not stored by the end keeps the worst case.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        finish: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+        computer: Callable[[], Computer] = Computer,
+    ) -> None:
+        """Start nothing yet. With `finish`, `close` waits until every batch is computed."""
+        self._store = store
+        self._finish = finish
+        self._monotonic = monotonic
+        self._start = computer
+        self._computer: Computer | None = None
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._counts = 0
+        self._added: list[tuple[_Batch, DataDependentCosts]] = []
+        self._sent: list[_Batch] = []
+        self._due: list[_Batch] = []
+        self._period_ends = monotonic() + PERIOD_S
+
+    def add(
+        self, session_id: str, batch_id: int, charges: Sequence[Charge], costs: DataDependentCosts
+    ) -> None:
+        """Take a batch that was charged; return at once. Only how much is taken decides what is left out."""
+        charged = {charge.unit: charge.data_dependent for charge in charges}
+        with self._lock:
+            self._counts += costs.sums.size
+            if self._counts > MOST_COUNTS:
+                return
+            self._taken += 1
+            self._added.append((_Batch(self._taken, session_id, batch_id, charged), costs))
+
+    def tick(self) -> None:
+        """Store what is due at the end of a period, and hand over what was added."""
+        if self._monotonic() >= self._period_ends:
+            self._end_period()
+        self._hand_over()
+
+    def close(self) -> None:
+        """Store what is known by now, or with `finish` everything, and end the process."""
+        self._hand_over()
+        self._store_all([*self._due, *self._sent], finish=self._finish)
+        if self._computer is not None:
+            self._computer.close()
+
+    def _hand_over(self) -> None:
+        with self._lock:
+            added, self._added = self._added, []
+        for batch, costs in added:
+            self._send(Job(batch.number, costs))
+            self._sent.append(batch)
+
+    def _end_period(self) -> None:
+        while self._monotonic() >= self._period_ends:
+            self._period_ends += PERIOD_S
+        self._store_all(self._due, finish=False)
+        self._due, self._sent = self._sent, []
+        with self._lock:
+            self._counts = 0
+
+    def _send(self, job: Job) -> None:
+        try:
+            self._computer = self._computer or self._start()
+            self._computer.send(job)
+        except OSError:
+            self._lose()
+
+    def _store_all(self, batches: Sequence[_Batch], *, finish: bool) -> None:
+        known = self._collect(batches[-1].number, finish=finish) if batches else {}
+        for batch in batches:
+            try:
+                self._store.store_figures(batch.session_id, batch.batch_id, batch.figures(known))
+            except OstrakaError as exc:
+                structlog.get_logger().warning("figures.not_stored", code=exc.code, reason=exc.message)
+
+    def _collect(self, last: int, *, finish: bool) -> Mapping[int, Amounts]:
+        if self._computer is None:
+            return {}
+        try:
+            return self._computer.collect(last, finish=finish)
+        except (EOFError, OSError):
+            self._lose()
+            return {}
+
+    def _lose(self) -> None:
+        """Go on without a process that is gone; the next batch starts another."""
+        structlog.get_logger().error("figures.process_lost")
+        if self._computer is not None:
+            self._computer.close()
+        self._computer = None

@@ -1,0 +1,148 @@
+"""A process that computes what batches cost on their votes, at the lowest priority."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+from threadpoolctl import threadpool_limits
+
+from guardian.sessions.data_dependent import DataDependentCosts
+
+ANSWERS_S = 10.0
+"""How long the process may take to answer: it computes beside, but others may leave it no processor."""
+Amounts = tuple[int, ...]
+"""Data-dependent amounts of a batch's units, in the order of their keys."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A batch whose cost is asked for, under a number that the sender counts up."""
+
+    number: int
+    costs: DataDependentCosts = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Collect:
+    """Asks for what is known of all jobs up to a number; the others of these are given up.
+
+    With `finish` the reply waits until none is left.
+    """
+
+    last: int
+    finish: bool
+
+
+class Computer:
+    """Starts the process and talks to it. Histograms reach it through a pipe and stay in memory.
+
+    It is spawned, not forked: it shares no memory and no interpreter lock with releases, and has no keys.
+    """
+
+    def __init__(self) -> None:
+        """Start the process."""
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=compute, args=(theirs,), name="figures", daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def send(self, job: Job) -> None:
+        """Hand a job over; raises OSError where the process is gone."""
+        self._connection.send(job)
+
+    def collect(self, last: int, *, finish: bool) -> dict[int, Amounts]:
+        """What is known by now of jobs up to number `last`.
+
+        Raises:
+            OSError, EOFError: the process is gone, or does not answer; close it then.
+        """
+        self._connection.send(Collect(last, finish))
+        if not (finish or self._connection.poll(ANSWERS_S)):
+            raise TimeoutError
+        found: dict[int, Amounts] = self._connection.recv()
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        self._process.terminate()
+        self._process.join()
+        self._connection.close()
+
+
+class _Desk:
+    """Jobs that wait and amounts that are known, between the thread that talks and the one that computes."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: deque[Job] = deque()
+        self._computing: int | None = None
+        self._known: dict[int, Amounts] = {}
+
+    def add(self, job: Job) -> None:
+        with self._changed:
+            self._waiting.append(job)
+            self._changed.notify_all()
+
+    def take(self) -> Job:
+        """The next job, once there is one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting)
+            job = self._waiting.popleft()
+            self._computing = job.number
+            return job
+
+    def put(self, job: Job, amounts: Amounts) -> None:
+        with self._changed:
+            self._known[job.number] = amounts
+            self._computing = None
+            self._changed.notify_all()
+
+    def collect(self, asked: Collect) -> dict[int, Amounts]:
+        with self._changed:
+            if asked.finish:
+                self._changed.wait_for(lambda: not self._waiting and self._computing is None)
+            while self._waiting and self._waiting[0].number <= asked.last:
+                self._waiting.popleft()
+            found = {number: known for number, known in self._known.items() if number <= asked.last}
+            self._known = {number: known for number, known in self._known.items() if number > asked.last}
+            return found
+
+
+def compute(connection: Connection) -> None:
+    """Compute job after job until the guardian is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _give_way()
+    desk = _Desk()
+    threading.Thread(target=_converse, args=(connection, desk), daemon=True).start()
+    with threadpool_limits(1, "blas"):
+        while True:
+            job = desk.take()
+            desk.put(job, tuple(charge.data_dependent for charge in job.costs.charges()))
+
+
+def _converse(connection: Connection, desk: _Desk) -> None:
+    """Take every message at once, so that the guardian never waits for a computation."""
+    while True:
+        try:
+            message: Job | Collect = connection.recv()
+        except EOFError:
+            os._exit(0)
+        if isinstance(message, Job):
+            desk.add(message)
+        else:
+            connection.send(desk.collect(message))
+
+
+def _give_way() -> None:
+    """Run where nothing else wants to, as far as the system lets a process ask for that."""
+    os.nice(19)
+    with contextlib.suppress(AttributeError, OSError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

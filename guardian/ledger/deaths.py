@@ -1,0 +1,69 @@
+"""Batches that die: what they still reserve is given back, and what parties have evaluated is charged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select, update
+
+from guardian.ledger import batches, evaluations, sessions, units
+from guardian.ledger.schema import batches as batch_table
+from guardian.ledger.schema import charges
+from guardian.ledger.schema import units as unit_table
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.values import UnitKey
+
+
+def kill(tx: Transaction, session_id: str, batch_id: int) -> None:
+    """Make a batch that was not released dead for good; its id may be new."""
+    row = batches.find(tx.connection, session_id, batch_id)
+    if row is None:
+        batches.insert_batch(tx, session_id, batch_id, size=0, ticket=b"", state="dead")
+    else:
+        bury(tx, batch_table.c.id == row.id)
+    tx.record("batch_dead", session=session_id, batch=batch_id)
+
+
+def bury(tx: Transaction, where: ColumnElement[bool] | None = None) -> list[list[str | int]]:
+    """Mark ticketed batches (those that match) dead, return what they still reserve, and name them.
+
+    What the check of one was charged stands, and units whose party has evaluated one are charged its worst
+    cost. The caller has locked their sessions.
+    """
+    ticketed = batch_table.c.state == "ticketed"
+    ticketed = ticketed if where is None else ticketed & where
+    rows = tx.connection.execute(select(batch_table).where(ticketed).order_by(batch_table.c.id)).all()
+    if not rows:
+        return []
+    evaluations.charge_all(tx, ticketed)
+    held = _held(tx.connection, ticketed)
+    locked = units.find(tx.connection, held)
+    units.give_back_all(tx, [(row, held[key]) for key, row in locked.items()])
+    asked: Counter[str] = Counter()
+    for row in rows:
+        asked[row.session_id] += row.size
+    for session_id, queries in asked.items():
+        sessions.add_asked(tx, session_id, -queries)
+    tx.connection.execute(update(batch_table).where(ticketed).values(state="dead"))
+    return [[row.session_id, row.batch_id] for row in rows]
+
+
+def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int]]:
+    """As `bury`, whatever batches these sessions have, which the caller has locked."""
+    return [
+        dead for part in sessions.parts(session_ids) for dead in bury(tx, batch_table.c.session_id.in_(part))
+    ]
+
+
+def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
+    """What ticketed batches still reserve of units that reserve."""
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    statement: Select[Any] = (
+        select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))
+        .select_from(charges.join(batch_table).join(unit_table))
+        .where(ticketed, unit_table.c.enforce == "worst_case")
+        .group_by(*key)
+    )
+    return {units.key_of(row): int(row.reserved) for row in connection.execute(statement)}

@@ -1,0 +1,91 @@
+"""What parties have evaluated of encrypted batches, whose worst cost stands if nothing is released of it.
+
+A querying party learns from an evaluation what its encrypted queries draw out of it, whether or not it goes
+on. So a party says that it is about to answer before its answer leaves, and from then on the batch costs its
+units: what a release charges them, else the worst case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, exists, insert, select, update
+
+from common.errors import ErrorCode, OstrakaError
+from guardian.ledger import batches, charging, units
+from guardian.ledger.schema import batches as batch_table
+from guardian.ledger.schema import evaluations
+from guardian.ledger.schema import units as unit_table
+from guardian.ledger.transaction import Transaction
+from guardian.ledger.values import Charge, StoredSession, UnitKey, add
+
+
+def record(
+    tx: Transaction, session: StoredSession, batch_id: int, party: str, worst: Mapping[UnitKey, int]
+) -> None:
+    """Keep what an evaluated batch costs a party's units at worst, once. See `Ledger.record_evaluation`."""
+    batch = batches.find(tx.connection, session.session_id, batch_id)
+    if batch is not None and any(key.party == party for key in owed_of(tx, batch)):
+        return
+    batch = batches.require_ticketed(session, batch, batch_id)
+    if batch.state == "released":
+        raise OstrakaError(
+            ErrorCode.BATCH_FROZEN, f"Batch {batch_id} was released without this party; answer it no more."
+        )
+    held = charging.held_of(tx, batch)
+    rows = units.require(tx.connection, worst)
+    owed = {key: held[key].reserved if key in held else add(0, worst[key]) for key in rows}
+    if not owed:
+        return
+    values = [
+        {"batch": batch.id, "unit": rows[key].id, "worst_case": amount, "time_unix_ms": tx.now_ms}
+        for key, amount in owed.items()
+    ]
+    tx.connection.execute(insert(evaluations), values)
+    tx.record(
+        "batch_evaluated",
+        session=session.session_id,
+        batch=batch_id,
+        party=party,
+        owed=[[*key, amount] for key, amount in owed.items()],
+    )
+
+
+def owed_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, int]:
+    """What a batch costs the units of parties that evaluated it, unless a release charges them."""
+    return {units.key_of(row): row.worst_case for row in tx.connection.execute(_of(batch))}
+
+
+def charge_all(tx: Transaction, dying: ColumnElement[bool]) -> None:
+    """Charge ticketed batches that match at worst, to the units of all parties that evaluated them."""
+    evaluated = exists().where(evaluations.c.batch == batch_table.c.id)
+    statement = select(batch_table).where(dying & evaluated).order_by(batch_table.c.id)
+    for batch in tx.connection.execute(statement).all():
+        owed = owed_of(tx, batch)
+        rows = units.require(tx.connection, owed)
+        held = {key: found for key, found in charging.held_of(tx, batch).items() if key in owed}
+        charging.charge(tx, batch, rows, held, worst_charges(owed))
+        mark(tx, batch, owed)
+
+
+def worst_charges(owed: Mapping[UnitKey, int]) -> dict[UnitKey, Charge]:
+    """The charges of units that nothing is released of."""
+    return {key: Charge(key, amount, amount) for key, amount in owed.items()}
+
+
+def mark(tx: Transaction, batch: batches.BatchRow, charged: Collection[UnitKey]) -> None:
+    """Note that the worst cost of a batch was charged to these units now."""
+    ids = [row.unit for row in tx.connection.execute(_of(batch)) if units.key_of(row) in charged]
+    same = (evaluations.c.batch == batch.id) & evaluations.c.unit.in_(ids)
+    tx.connection.execute(update(evaluations).where(same).values(charged_unix_ms=tx.now_ms))
+
+
+def _of(batch: batches.BatchRow) -> Select[Any]:
+    key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
+    return (
+        select(evaluations, *key)
+        .join(unit_table, unit_table.c.id == evaluations.c.unit)
+        .where(evaluations.c.batch == batch.id)
+        .order_by(*key)
+    )

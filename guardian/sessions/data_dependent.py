@@ -1,0 +1,95 @@
+"""What a released batch cost on its votes. Takes a time that tells about them: never before an answer leaves,
+unless the federation holds budgets to such costs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.mechanism import BOUND
+from common.plan import Plan
+from common.privacy import amount
+from common.sharing.fixed_point import FRACTION_BITS, decode
+from common.sharing.ring import Ring, RingArray
+from guardian.accounting import Tally, charges, largest_charges
+from guardian.ledger import Charge
+from guardian.noise import LATTICE
+from guardian.sessions.charging import Alike, alike
+from guardian.sessions.payers import Payer, worst_cost
+
+
+@dataclass(frozen=True)
+class DataDependentCosts:
+    """A released batch whose cost is still to be computed. It holds the histogram: keep it in memory alone.
+
+    Attributes:
+        plan: of the session.
+        bound: how costs are computed.
+        payers: the units to charge.
+        sums: ring sums of all shares, (Q, width).
+        scores: the student's probabilities of an interactive plan, (Q, classes) in units of 2^-16.
+        totals: weight of all votes scheduled for each query, int64 (Q,) or by label (Q, labels), in steps of
+            2^-16 vote.
+        voters: the most teachers scheduled for one query.
+        answered: which answers were given, bool (Q, answers).
+    """
+
+    plan: Plan
+    bound: BOUND
+    payers: tuple[Payer, ...]
+    sums: RingArray = field(repr=False)
+    scores: NDArray[np.int64] | None = field(repr=False)
+    totals: NDArray[np.int64] = field(repr=False)
+    voters: int
+    answered: NDArray[np.bool_] = field(repr=False)
+
+    def charges(self) -> tuple[Charge, ...]:
+        """What each unit pays, and for what other answers it had to have room, in the order of their keys."""
+        released = Tally(
+            mechanism=self.plan.mechanism,
+            classes=self.plan.classes,
+            total=_in_votes(self.totals),
+            voters=self.voters,
+            votes=decode(self.sums, Ring(self.plan.ring_bits)),
+            answered=self.answered,
+            scores=None if self.scores is None else _in_votes(self.scores),
+            adjacency=self.plan.adjacency,
+        )
+        charged = [charge for group in alike(self.payers) for charge in self._alike(released, group)]
+        return tuple(sorted(charged, key=lambda charge: charge.unit))
+
+    def _alike(self, released: Tally, group: Alike) -> list[Charge]:
+        """What each unit of `group` pays; what other answers would cost only where budgets are held to it."""
+        own = released.rows(group.queries).without(group.abstains)
+        spent = charges(own, group.order, self.bound, group.influence, lattice=LATTICE)
+        most = np.zeros_like(spent)
+        if group.enforce == "data_dependent":
+            most = largest_charges(own, group.order, self.bound, group.influence, lattice=LATTICE)
+        cost = worst_cost(self.plan, group.order, group.influence, group.abstains)
+        result = []
+        for payer in group.payers:
+            rows = payer.queries[group.queries]
+            answered = own.answered[rows]
+            reserved = cost.reservation(*answered.shape)
+            result.append(
+                Charge(
+                    payer.budget.key,
+                    worst_case=cost.amount(answered),
+                    data_dependent=min(reserved, self._amount(spent, rows)),
+                    at_most=min(reserved, self._amount(most, rows)),
+                )
+            )
+        return result
+
+    def _amount(self, each: NDArray[np.float64], rows: NDArray[np.bool_]) -> int:
+        """The amount of those queries (Q,); records that vote cost as a batch (1,), on all its queries."""
+        own = each if self.plan.mechanism.by_record else each[rows]
+        return amount(math.fsum(own.tolist()))
+
+
+def _in_votes(steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.ldexp(steps.astype(np.float64), -FRACTION_BITS)

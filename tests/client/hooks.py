@@ -1,0 +1,42 @@
+"""Hooks of the stand-in's guardian and parties, which refuse what they are called with."""
+
+from collections.abc import Callable
+
+from common.errors import ErrorCode
+from protos.ostraka.v1 import guardian_pb2
+from tests.client.federation import refuse
+
+
+def refusing(code: ErrorCode, **details: str) -> Callable[..., None]:
+    """A hook that refuses whatever it is called with."""
+
+    def hook(*_: object) -> None:
+        raise refuse(code, **details)
+
+    return hook
+
+
+def failing(code: ErrorCode, times: int = 1) -> Callable[..., None]:
+    """A hook that refuses so many times and then lets everything pass."""
+    left = [code] * times
+
+    def hook(*_: object) -> None:
+        if left:
+            raise refuse(left.pop())
+
+    return hook
+
+
+def spending(
+    queries: int, code: ErrorCode = ErrorCode.BUDGET_TOO_SMALL, told: str = "fits"
+) -> Callable[[guardian_pb2.OpenBatchRequest], None]:
+    """A hook that lets batches of so many queries in all pass, and tells how many are left."""
+    left = queries
+
+    def hook(request: guardian_pb2.OpenBatchRequest) -> None:
+        nonlocal left
+        if request.size > left:
+            raise refuse(code, **{told: str(left)})
+        left -= request.size
+
+    return hook

@@ -1,0 +1,53 @@
+"""How long a querying party waits for its guardian, by the waits that it asks for."""
+
+import random
+
+import grpc
+import pytest
+
+from client.guardian_peer import GuardianPeer
+from client.labelling import label
+from client.retry import Retry
+from common.errors import ErrorCode, OstrakaError
+from common.rpc.redirect import Replicas
+from guardian.ledger.ledger import LEASE_S
+from tests.client.driving import options, run_of
+from tests.client.federation import Federation
+
+
+class Shortest(random.Random):
+    """Draws the shortest wait that there may be."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+def waits_of_nobody(call: str) -> float:
+    """Seconds that a call waits in all where no guardian listens."""
+    waits: list[float] = []
+    replicas = Replicas(grpc.insecure_channel, "127.0.0.1:1")
+    peer = GuardianPeer(replicas, Retry(sleep=waits.append, rng=Shortest()))
+    with pytest.raises(OstrakaError) as away:
+        peer.settle("s", 1) if call == "settle" else peer.close_session("s")
+    replicas.close()
+    assert away.value.code is ErrorCode.SERVER_UNREACHABLE
+    return sum(waits)
+
+
+def test_settling_outwaits_the_lease_of_a_guardian_that_died() -> None:
+    assert waits_of_nobody("settle") > LEASE_S > waits_of_nobody("close")
+
+
+def test_a_guardian_that_says_to_ask_again_at_once_is_asked_a_while_later(federation: Federation) -> None:
+    """It waits for a share that never comes, and asks for a millisecond's patience meanwhile."""
+    waits: list[float] = []
+    federation.parties["c"].submits = False
+    federation.guardian.polls_until_freeze = 4
+    label(
+        federation.site,
+        federation.pool,
+        options(queries=4),
+        run_of(federation),
+        retry=Retry(sleep=waits.append),
+    )
+    assert waits == [0.01] * 3

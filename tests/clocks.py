@@ -1,0 +1,15 @@
+"""Clocks beside those of common.clock."""
+
+from dataclasses import dataclass
+
+from common.clock import Clock, SystemClock
+
+
+@dataclass
+class Ahead(Clock):
+    """The system's clock, but for some seconds."""
+
+    by: float = 0.0
+
+    def now(self) -> float:
+        return SystemClock().now() + self.by

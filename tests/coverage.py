@@ -1,0 +1,115 @@
+"""How much of each package `make coverage` ran, against a floor: `python -m tests.coverage`.
+
+What child processes run is not counted, nor what `make heavy` runs, so that packages whose code mostly runs
+there have a lower floor, and a reason here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+from rich.console import Console
+from rich.table import Table
+
+FLOOR = 85.0
+"""Percent of lines and branches together, for every package that is not named below."""
+
+
+@dataclass(frozen=True)
+class Lower:
+    """A floor below the others', and why."""
+
+    percent: float
+    reason: str
+
+
+_SESSIONS = "whole sessions are heavy"
+_CHILDREN = "runs in processes of its own"
+LOWER: Mapping[str, Lower] = {
+    "client.blind": Lower(50, _SESSIONS),
+    "client.encrypted": Lower(50, _SESSIONS),
+    "client.page": Lower(40, "drawing is heavy"),
+    "client.rounds": Lower(50, _SESSIONS),
+    "client.training": Lower(30, _SESSIONS),
+    "deploy": Lower(70, _CHILDREN),
+    "deploy.images": Lower(40, "make targets and `make test-compose` run it"),
+    "deploy.simulation": Lower(50, _CHILDREN),
+    "guardian.blind": Lower(75, _SESSIONS),
+    "guardian.commands": Lower(70, _CHILDREN),
+    "guardian.dashboard": Lower(65, _CHILDREN),
+    "guardian.figures": Lower(50, _CHILDREN),
+    "guardian.planning": Lower(65, "plots are heavy"),
+    "services.encrypted": Lower(60, _SESSIONS),
+    "services.hosting": Lower(75, _CHILDREN),
+    "services.training": Lower(75, _SESSIONS),
+}
+
+
+@dataclass
+class Covered:
+    """Lines and branches of a package, and how many of them ran."""
+
+    lines: int = 0
+    lines_run: int = 0
+    branches: int = 0
+    branches_run: int = 0
+
+    @property
+    def percent(self) -> float:
+        """Of lines and branches together."""
+        return 100 * (self.lines_run + self.branches_run) / max(1, self.lines + self.branches)
+
+    def add(self, summary: Mapping[str, int]) -> None:
+        """Count a file."""
+        self.lines += summary["num_statements"]
+        self.lines_run += summary["covered_lines"]
+        self.branches += summary["num_branches"]
+        self.branches_run += summary["covered_branches"]
+
+
+def package_of(file: str) -> str:
+    """The package, at most two levels deep, that a file is in."""
+    return ".".join(Path(file).parent.parts[:2])
+
+
+def measured() -> dict[str, Covered]:
+    """What the data file of the last run says, by package."""
+    data = coverage.Coverage()
+    data.load()
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        data.json_report(outfile=report.name)
+        files = json.loads(Path(report.name).read_text())["files"]
+    packages: dict[str, Covered] = defaultdict(Covered)
+    for file, found in sorted(files.items()):
+        packages[package_of(file)].add(found["summary"])
+    return dict(packages)
+
+
+def main() -> int:
+    """Print the table; 1 where a package is below its floor."""
+    table = Table("package", "lines", "branches", "%", "floor", "why lower")
+    below = []
+    for package, found in measured().items():
+        lower = LOWER.get(package, Lower(FLOOR, ""))
+        if found.percent < lower.percent:
+            below.append(package)
+        lines, branches = (
+            f"{ran:,} of {all_:,}"
+            for ran, all_ in ((found.lines_run, found.lines), (found.branches_run, found.branches))
+        )
+        table.add_row(package, lines, branches, f"{found.percent:.1f}", f"{lower.percent:.0f}", lower.reason)
+    Console(width=150).print(table)
+    if below:
+        print(f"Below the floor: {', '.join(below)}. Test what is new, or say in tests/coverage.py why not.")
+    return 1 if below else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

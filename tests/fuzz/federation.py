@@ -1,0 +1,238 @@
+"""A whole federation with real certificates, ledger and teachers, and the honest sessions of its members."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+
+from client.labelling import label
+from client.options import PlanOptions
+from client.retry import Retry
+from client.training.joining import TrainingOptions
+from client.training.leading import lead
+from common.clock import SystemClock
+from common.config import SITE_FILE, SiteConfig, load_site, write_site
+from common.datasets import Dataset, from_arrays, save
+from common.errors import ErrorCode, OstrakaError
+from common.identity import CertificateAuthority, Credentials, Identity, Role
+from common.mechanism import AnyMechanism, Confident, GnMax, LnMax
+from common.plan import ENCODING, TALLY
+from common.task import infer_task, load_task, write_task
+from deploy.provisioning import provision
+from deploy.simulation.processes import Child, Job, Supervisor
+from guardian.admin.client import admin_call
+from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from services.server import running as voting
+from services.teachers import train
+from services.teachers.config import TEACHERS, TrainingConfig, TrainingSection
+from services.teachers.preparation import prepare
+from services.training.server import running as learning
+from tests.fuzz.administration import SPARE, administer, set_budget
+from tests.fuzz.calling import Server
+
+NAME = "fuzz"
+VOTERS, LEARNERS = ("a", "b"), ("c", "d")
+EPSILON = 1e7
+"""Of budgets that nothing here uses up."""
+POLICY = (
+    'encodings = ["plain", "ckks"]\nmin_sigma = 0.01\nmin_quorum = 2\nfreeze_after_s = 1.0\n'
+    "max_open_sessions = 1_000_000\nmax_open_batches = 1_000_000\n"
+    "[policy.consent]\nlow = 2.0\nhigh = 8.0\n"
+)
+FEATURES, CLASSES, RECORDS, QUERIES, BATCH = 4, 3, 60, 8, 4
+SOON = Retry(attempts=2, base_s=0.01)
+READY_S = 120.0
+DP_TTAC = TrainingOptions(
+    kind="dp_ttac",
+    rounds=3,
+    steps=1,
+    batch_size=8,
+    learning_rate=0.2,
+    decay=0.9,
+    average_rate=1.0,
+    clip="record",
+    radius=1.0,
+    sigma=1.0,
+    quorum=2,
+)
+ASKED: Mapping[str, tuple[AnyMechanism, ENCODING, TALLY]] = {
+    "plain": (GnMax(sigma=0.5), "plain", "aggregate"),
+    "with a check": (Confident(sigma1=0.5, sigma2=0.5, threshold=2.0), "plain", "aggregate"),
+    "laplace": (LnMax(gamma=2.0), "plain", "aggregate"),
+    "blind": (Confident(sigma1=0.5, sigma2=0.5, threshold=2.0), "plain", "blind"),
+    "encrypted": (GnMax(sigma=0.5), "ckks", "aggregate"),
+    "encrypted and blind": (GnMax(sigma=0.5), "ckks", "blind"),
+}
+
+
+@dataclass
+class Federation:
+    """Servers, members and sessions.
+
+    Attributes:
+        folder: where all sites are.
+        servers: by name; `members` by name, None for who has no certificate.
+        children: the processes among the servers.
+        sessions: what honest members do, by name.
+    """
+
+    folder: Path
+    servers: dict[str, Server] = field(default_factory=dict)
+    members: dict[str, Credentials | None] = field(default_factory=dict)
+    children: list[Child] = field(default_factory=list)
+    sessions: dict[str, Callable[[], None]] = field(default_factory=dict)
+    _runs: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def ca_pem(self) -> bytes:
+        """The certificate of the federation's CA."""
+        return (self.folder / "sites" / "ca" / "ca.crt").read_bytes()
+
+    @property
+    def logs(self) -> Path:
+        """Where every process writes its log."""
+        return self.folder / "logs"
+
+    def site(self, name: str) -> Path:
+        """A site's folder."""
+        return self.folder / "sites" / name
+
+    def signers(self) -> dict[str, Credentials]:
+        """Who signs what, in messages that are made up."""
+        guardian, spare = Credentials.load(self.site("guardian")), Credentials.load(self.site(SPARE))
+        signed_by = {guardian: ("grant", "ticket", "audit"), spare: ("manifest", "agreement", "receipts")}
+        return {name: signer for signer, names in signed_by.items() for name in names}
+
+    def admin(self, call: Callable[[admin_pb2_grpc.AdminStub], object]) -> None:
+        """Make an administrator's call."""
+        admin_call(self.site("admin"), call)
+
+    def restore_policy(self) -> None:
+        """Put the policy into force that honest sessions need, where another one is."""
+        reply = admin_call(self.site("admin"), lambda stub: stub.ShowPolicy(admin_pb2.ShowPolicyRequest()))
+        if reply.version == 0 or reply.toml != POLICY_TOML:
+            request = admin_pb2.ApplyPolicyRequest(toml=POLICY_TOML, reason="for honest sessions")
+            self.admin(lambda stub: stub.ApplyPolicy(request))
+
+    def ask(self, name: str) -> None:
+        """Have a pool labelled; raises `session.ended` unless every query was asked."""
+        self.restore_policy()
+        mechanism, encoding, tally = ASKED[name]
+        site = self.site("query")
+        options = PlanOptions(mechanism, quorum=2, batch_size=BATCH, encoding=encoding, tally=tally)
+        run = site / f"run-{next(self._runs)}"
+        result = label(site, site / "pool.npz", options, run, retry=SOON)
+        shutil.rmtree(run)
+        if result.unasked:
+            raise OstrakaError(ErrorCode.SESSION_ENDED, f"{result.unasked} queries were not asked.")
+
+    def learn(self) -> None:
+        """Lead a training."""
+        self.restore_policy()
+        out = self.site("c") / f"training-{next(self._runs)}"
+        lead(self.site("c"), DP_TTAC, out=out, retry=SOON)
+        shutil.rmtree(out)
+
+
+POLICY_TOML = POLICY.replace("[policy.consent]", "[consent]")
+
+
+def records(site: str) -> Dataset:
+    """A site's own records."""
+    draws = np.random.default_rng(ord(site[0]))
+    y = np.arange(RECORDS) % CLASSES
+    return from_arrays(draws.normal(size=(RECORDS, FEATURES)) + 2 * y[:, None], y)
+
+
+@contextmanager
+def federation(folder: Path) -> Iterator[Federation]:
+    """A federation that serves: guardian and party a as processes, party b and the learners in this one."""
+    made = Federation(folder)
+    provision(NAME, (*VOTERS, *LEARNERS, SPARE), "query", folder / "sites", base_port=0)
+    _place(made)
+    with ExitStack() as stack:
+        processes = stack.enter_context(Supervisor(made.logs))
+        _serve(made, processes, "guardian", "guardian")
+        _tell(made, "guardian", (*VOTERS, *LEARNERS, SPARE, "query", "admin", "rival"))
+        for site in VOTERS:
+            with (made.site(site) / SITE_FILE).open("a") as file:
+                file.write('\n[policy]\nencodings = ["plain", "ckks"]\n')
+        _serve(made, processes, "party", "a")
+        addresses = {"b": stack.enter_context(voting(made.site("b"), stop=Event()))}
+        addresses |= {site: stack.enter_context(_learning(made.site(site))) for site in LEARNERS}
+        for site, address in addresses.items():
+            made.servers[site] = Server(address, Identity(NAME, site, Role.PARTY))
+        for site, known in (("query", VOTERS), ("rival", VOTERS), ("c", LEARNERS)):
+            _configure(made.site(site), parties={name: made.servers[name].address for name in known})
+        made.sessions = {name: partial(made.ask, name) for name in ASKED}
+        made.sessions |= {
+            "training": made.learn,
+            "administration": partial(administer, made.folder / "sites"),
+        }
+        for site in (*VOTERS, *LEARNERS):
+            set_budget(made.site("admin"), site, "all", EPSILON)
+        yield made
+
+
+def _place(made: Federation) -> None:
+    """Give every site its records, task, teachers and policy, and further members their certificates."""
+    ca = CertificateAuthority.load(made.site("ca"))
+    made.site("rival").mkdir()
+    ca.issue(Identity(NAME, "rival", Role.QUERY), made.site("rival"), SystemClock())
+    write_site(
+        load_site(made.site("query")).model_copy(update={"site": "rival", "folder": made.site("rival")})
+    )
+    made.site("foreign").mkdir()
+    stranger = CertificateAuthority.create(NAME, SystemClock())
+    foreign = stranger.issue(Identity(NAME, "query", Role.QUERY), made.site("foreign"), SystemClock())
+    named = ("query", "rival", "admin", "guardian", "b", *LEARNERS, SPARE)
+    made.members = {name: Credentials.load(made.site(name)) for name in named}
+    made.members |= {"foreign": foreign, "nobody": None}
+    with (made.site("guardian") / SITE_FILE).open("a") as file:
+        file.write(f"\n[policy]\n{POLICY}")
+    task = infer_task(records("a"), "columns", *map(records, (*VOTERS, *LEARNERS)))
+    for site in (*VOTERS, *LEARNERS, SPARE, "query"):
+        write_task(task, made.site(site) / "task.toml")
+    for site in VOTERS:
+        config = TrainingConfig(teachers=2, head="linear")
+        train(records(site), task, config, seed=1).save(made.site(site) / TEACHERS)
+    pool = records("a")
+    save(from_arrays(pool.X[:QUERIES], None), made.site("query") / "pool.npz")
+
+
+def _serve(made: Federation, processes: Supervisor, group: str, site: str) -> None:
+    ready = made.folder / f"{site}.json"
+    command = [group, "serve", "--site", str(made.site(site)), "--ready-file", str(ready)]
+    child = processes.start(Job(site, command))
+    address = processes.wait_ready(child, ready, READY_S)
+    made.children.append(child)
+    made.servers[site] = Server(address, Credentials.load(made.site(site)).identity)
+
+
+@contextmanager
+def _learning(folder: Path) -> Iterator[str]:
+    task = load_task(folder / "task.toml")
+    section = TrainingSection(teachers=2, model="logistic")
+    prepared = prepare(records(folder.name), task, section, seed=1, together="dp-ttac")
+    with learning(
+        folder, prepared, task, stop=Event(), progress=lambda *_: None, finished=lambda _: None
+    ) as address:
+        yield address
+
+
+def _tell(made: Federation, guardian: str, sites: tuple[str, ...]) -> None:
+    for site in sites:
+        _configure(made.site(site), guardian=made.servers[guardian].address)
+
+
+def _configure(folder: Path, **addresses: object) -> None:
+    config: SiteConfig = load_site(folder)
+    write_site(config.model_copy(update=addresses))

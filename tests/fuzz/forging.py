@@ -1,0 +1,141 @@
+"""Changes to messages that whoever holds a key could make: inside what is signed, digested or nested."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+
+from common import protocol
+from common.identity import Credentials
+from protos.ostraka.v1 import common_pb2
+from tests.fuzz.nonsense import fill, put
+
+CONTEXTS: Mapping[str, bytes] = {
+    name.removesuffix("_CONTEXT").lower(): context
+    for name, context in vars(protocol).items()
+    if name.endswith("_CONTEXT")
+}
+"""What is signed, by the field that carries it: grant, ticket, manifest, ..."""
+MENDED = 0.7
+"""How often what binds messages together is made to fit again after a change."""
+
+
+def nested(field: str) -> type[Message] | None:
+    """The message that a field of bytes, or the payload of a signature in it, holds by its name."""
+    return getattr(common_pb2, field.capitalize(), None)
+
+
+class Forger:
+    """Changes messages, and signs again with the keys of all members."""
+
+    def __init__(self, signers: Mapping[str, Credentials]) -> None:
+        """Take who signs what, by the name of the field that carries it."""
+        self._signers = signers
+
+    def signed(self, field: str, payload: bytes) -> common_pb2.Signed:
+        """What a field of this name would hold, with this payload."""
+        name = field if field in self._signers else "audit"
+        return self._signers[name].sign(CONTEXTS[name], payload)
+
+    def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
+        """A message of nonsense, with what is nested in it whole and really signed, nonsense too."""
+        message = kind()
+        fill(message, draws)
+        self._nest(message, draws)
+        return message.SerializeToString()
+
+    def _nest(self, message: Message, draws: random.Random) -> None:
+        for field, _ in message.ListFields():
+            inner = nested(field.name)
+            if field.is_repeated:
+                continue
+            if field.message_type is common_pb2.Signed.DESCRIPTOR and draws.random() < 0.9:
+                payload = self.nonsense(inner, draws) if inner else draws.randbytes(40)
+                getattr(message, field.name).CopyFrom(self.signed(field.name, payload))
+            elif field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE:
+                self._nest(getattr(message, field.name), draws)
+            elif inner and field.type == FieldDescriptor.TYPE_BYTES and draws.random() < 0.9:
+                setattr(message, field.name, self.nonsense(inner, draws))
+
+    def edited(self, kind: type[Message], messages: Sequence[bytes], draws: random.Random) -> list[bytes]:
+        """The messages of a call with a few fields changed, and digests made to fit again, mostly."""
+        try:
+            parsed = [kind.FromString(one) for one in messages]
+        except DecodeError:
+            return list(messages)
+        for _ in range(draws.choice((1, 1, 1, 2, 4))):
+            if parsed:
+                self._edit(draws.choice(parsed), draws)
+        if draws.random() < MENDED:
+            _mend_digest(parsed)
+            for message in parsed:
+                self._mend_grant(message)
+        return [message.SerializeToString() for message in parsed]
+
+    def _edit(self, message: Message, draws: random.Random) -> None:
+        """Change one field, here or deeper."""
+        present: list[Any] = [field for field, _ in message.ListFields()]
+        if not message.DESCRIPTOR.fields:
+            return
+        if not present or draws.random() < 0.15:
+            put(message, draws.choice(message.DESCRIPTOR.fields), draws)
+            return
+        field = draws.choice(present)
+        inner = nested(field.name)
+        if draws.random() < 0.1:
+            message.ClearField(field.name)
+        elif field.message_type is common_pb2.Signed.DESCRIPTOR and inner and draws.random() < 0.9:
+            signed = getattr(message, field.name)
+            payload = self._edited_bytes(inner, signed.payload, draws)
+            signed.CopyFrom(self.signed(field.name, payload))
+        elif inner and field.type == FieldDescriptor.TYPE_BYTES:
+            setattr(message, field.name, self._edited_bytes(inner, getattr(message, field.name), draws))
+        elif field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE and draws.random() < 0.9:
+            held: Any = getattr(message, field.name)
+            if not field.is_repeated:
+                self._edit(held, draws)
+            elif draws.random() < 0.3:
+                held.add().CopyFrom(draws.choice(held))
+            else:
+                self._edit(draws.choice(held), draws)
+        else:
+            put(message, field, draws)
+
+    def _edited_bytes(self, kind: type[Message], data: bytes, draws: random.Random) -> bytes:
+        try:
+            message = kind.FromString(data)
+        except DecodeError:
+            return data
+        self._edit(message, draws)
+        return message.SerializeToString()
+
+    def _mend_grant(self, message: Any) -> None:
+        """Let the guardian have granted the plan as it is now, where a message holds both."""
+        header = message.header if "header" in message.DESCRIPTOR.fields_by_name else message
+        fields = header.DESCRIPTOR.fields_by_name
+        if "plan" in fields and "grant" in fields and header.HasField("grant"):
+            try:
+                grant = common_pb2.Grant.FromString(header.grant.payload)
+            except DecodeError:
+                return
+            digest = hashlib.sha256(header.plan).digest()
+            if grant.plan_digest != digest:
+                grant.plan_digest = digest
+                header.grant.CopyFrom(self.signed("grant", grant.SerializeToString()))
+
+
+def _mend_digest(messages: Sequence[Any]) -> None:
+    """Announce what the chunks of a stream hold now."""
+    first = messages[0] if messages else None
+    if first is None or "header" not in first.DESCRIPTOR.fields_by_name or not first.HasField("header"):
+        return
+    if "sha256" in first.header.DESCRIPTOR.fields_by_name:
+        data = b"".join(message.chunk.data for message in messages[1:])
+        first.header.sha256 = hashlib.sha256(data).digest()
+        if "bytes" in first.header.DESCRIPTOR.fields_by_name:
+            first.header.bytes = len(data)

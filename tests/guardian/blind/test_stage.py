@@ -1,0 +1,28 @@
+"""What a stage of a blind tally lets out, and when."""
+
+import numpy as np
+import pytest
+
+from common.crypto.tally_circuits import argmax_circuit
+from common.crypto.two_party import Computation, Evaluation
+from common.errors import ErrorCode, OstrakaError
+from guardian.blind.stage import Stage
+
+BINDING = bytes(32)
+WORDS = np.arange(6, dtype=np.uint64).reshape(2, 3)
+
+
+def test_neither_tables_nor_labels_leave_before_they_are_charged() -> None:
+    circuit = argmax_circuit(3)
+    stage = Stage(circuit, WORDS, BINDING)
+    evaluation = Evaluation(Computation.of(circuit, len(WORDS)), BINDING)
+    stage.accept(evaluation.extension(stage.points(evaluation.point())))
+    correction = evaluation.correction(WORDS)
+    for step in (stage.tables, lambda: stage.labels(correction)):
+        with pytest.raises(OstrakaError) as refused:
+            step()
+        assert refused.value.code is ErrorCode.BATCH_OUT_OF_ORDER
+    stage.charged = True
+    for table in stage.tables():
+        evaluation.take(table)
+    evaluation.evaluate(stage.labels(correction))

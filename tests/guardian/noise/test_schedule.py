@@ -1,0 +1,76 @@
+"""Draws are ready one, two, four or so on slots after they began, however long they took."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from common.clock import ManualClock
+from guardian.noise import ScheduledNoise
+from guardian.noise.schedule import slot_s
+
+BEGAN = 1000.0
+SHAPE = (3, 4)
+SLOT = slot_s(12)
+
+
+class Slow:
+    """Draws that take as long as a test says."""
+
+    def __init__(self, clock: ManualClock, took_s: float) -> None:
+        self._clock = clock
+        self._took_s = took_s
+
+    def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        self._clock.advance(self._took_s)
+        return np.full(shape, sigma, dtype=np.int64)
+
+    def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        return self.gaussian(scale + 1, shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+        return np.full(shape, 7, dtype=np.uint64)
+
+
+def scheduled(took_s: float) -> tuple[ScheduledNoise, ManualClock]:
+    clock = ManualClock(BEGAN)
+
+    def sleep(seconds: float) -> None:
+        assert seconds >= 0
+        clock.advance(seconds)
+
+    return ScheduledNoise(Slow(clock, took_s), clock.now, sleep), clock
+
+
+def after(took_s: float) -> float:
+    noise, clock = scheduled(took_s)
+    noise.gaussian(2.0, SHAPE)
+    return clock.now() - BEGAN
+
+
+@given(share=st.floats(0, 0.999))
+def test_all_work_within_the_slot_ends_at_the_same_time(share: float) -> None:
+    assert after(share * SLOT) == pytest.approx(SLOT, abs=1e-9)
+
+
+@given(slots=st.floats(1.01, 1000))
+def test_longer_work_ends_after_a_power_of_two_of_slots(slots: float) -> None:
+    ended = math.log2(after(slots * SLOT) / SLOT)
+    assert ended == pytest.approx(round(ended), abs=1e-6)
+    assert math.log2(slots) - 1e-6 <= ended <= math.log2(slots) + 1 + 1e-6
+
+
+def test_a_slot_grows_with_the_number_of_draws_alone() -> None:
+    assert 0 < slot_s(1) < slot_s(2) < slot_s(10**6) < math.inf
+
+
+def test_values_are_the_source_s_own() -> None:
+    noise, clock = scheduled(0.0)
+    assert np.array_equal(noise.gaussian(2.0, SHAPE), np.full(SHAPE, 2))
+    assert np.array_equal(noise.laplace(2.0, SHAPE), np.full(SHAPE, 3))
+    assert clock.now() - BEGAN == pytest.approx(2 * SLOT)
+    assert np.array_equal(noise.uniform(SHAPE), np.full(SHAPE, 7))
+    assert clock.now() - BEGAN == pytest.approx(2 * SLOT)

@@ -1,0 +1,40 @@
+"""The batches that a guardian holds in memory: one under each id, and no noise kept that nobody uses."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from guardian.noise import Ahead, Draw, OpenDpNoise
+from guardian.sessions.batch import Batch
+from guardian.sessions.registry import OpenBatches
+from protos.ostraka.v1 import common_pb2
+from tests.guardian.sessions.people import clique, everybody
+
+DRAW = Draw("gaussian", 3.0, (2, 3))
+
+
+@pytest.fixture
+def ahead() -> Iterator[Ahead]:
+    made = Ahead(OpenDpNoise())
+    yield made
+    made.close()
+
+
+def batch(ahead: Ahead) -> Batch:
+    return Batch(common_pb2.Ticket(), everybody([clique("a")], 2), ahead.prepare([DRAW]))
+
+
+def test_what_is_drawn_for_a_second_batch_under_one_id_is_dropped(ahead: Ahead) -> None:
+    batches, first, second = OpenBatches(), batch(ahead), batch(ahead)
+    assert batches.add("s", 1, first)
+    assert not batches.add("s", 1, second)
+    assert batches.get("s", 1) is first
+    assert (first.noise.values, second.noise.values) == (DRAW.values, 0)
+
+
+def test_a_batch_that_is_forgotten_leaves_no_noise(ahead: Ahead) -> None:
+    batches, kept = OpenBatches(), batch(ahead)
+    batches.add("s", 1, kept)
+    batches.drop_session("s")
+    assert batches.get("s", 1) is None
+    assert kept.noise.values == 0

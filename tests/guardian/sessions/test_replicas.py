@@ -1,0 +1,64 @@
+"""Batches in the memory of a replica whose sessions another one took over."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from common.clock import ManualClock
+from common.identity import Role
+from guardian.ledger import Ledger
+from guardian.policy import Policy
+from guardian.sessions import Coordinator
+from protos.ostraka.v1 import common_pb2
+from tests.chaos.guardians import CIPHER
+from tests.chaos.members import DELTA, GROUPS, ORDER, START, CheapNoise, FixedPolicy, members, plan
+from tests.guardian.ledger.support import sign
+
+HOUR_S = 3601
+"""Longer than any lease, and than any ticket lives."""
+QUERIER = members().credentials["q", Role.QUERY].identity
+
+
+@contextmanager
+def replica(where: str, clock: ManualClock, address: str) -> Iterator[tuple[Ledger, Coordinator]]:
+    """A guardian's ledger and coordinator, without its server."""
+    ledger = Ledger.open(where, clock=clock, cipher=CIPHER, sign_head=sign, address=address)
+    noise: Any = CheapNoise(0)
+    figures: Any = None
+    try:
+        yield (
+            ledger,
+            Coordinator(ledger, members().guardian, FixedPolicy(Policy()), clock, noise, figures),
+        )
+    finally:
+        ledger.close()
+
+
+def begun(ledger: Ledger, coordinator: Coordinator) -> None:
+    """A session with a ticketed batch, of parties that registered and have budgets."""
+    for site, signed in members().manifests.items():
+        ledger.register(site, signed.payload, signed.SerializeToString())
+        for group in GROUPS[site]:
+            ledger.set_budget(site, group, "record", 100.0, DELTA, ORDER, "worst_case")
+    asked = plan(random.Random(1), "none", 2, 4)  # noqa: S311
+    signed = coordinator.open_session(QUERIER, asked.serialize())
+    session = common_pb2.Grant.FromString(signed.payload).session_id
+    coordinator.open_batch(QUERIER, session, 1, 4, [])
+
+
+def test_a_batch_that_another_replica_took_over_ends_here_without_an_error(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one enters after this one has looked whether it is still current."""
+    clock = ManualClock(START)
+    with replica(postgres_url, clock, "a:1") as (ledger, first):
+        begun(ledger, first)
+        assert first.under_way == 1
+        clock.advance(HOUR_S)
+        with replica(postgres_url, clock, "b:2"):
+            monkeypatch.setattr("guardian.ledger.replicas.require_current", lambda *_: None)
+            first.expire()
+        assert first.under_way == 0

@@ -1,0 +1,72 @@
+"""Attacks on linear heads over the wire: queries and keys that were chosen to read the teachers."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chisquare
+
+from common.confidential import framed_keys
+from common.crypto.inference import QUERIES
+from common.crypto.linear.keys import LinearKeys
+from common.crypto.linear.messages import POLYNOMIAL_BYTES, read_logits
+from common.crypto.linear.ring import Factor
+from common.datasets import digits
+from services.encrypted.heads import encrypted_heads
+from services.teachers import Ensemble
+from tests.services.encrypted.querier import Encrypted
+from tests.services.wire import Caller, Federation
+
+BATCHES = 6
+P_VALUE = 1e-9
+LARGE = 4.0
+"""A feature by which weights of +-1 move a logit over all that shares of it can be."""
+
+
+def one_query(attica: Federation) -> NDArray[np.float32]:
+    return attica.task.prepare(digits().X[:1])
+
+
+def opened(keys: LinearKeys, reply: bytes) -> NDArray[np.int64]:
+    """Everything that the secret key opens of a reply, (logits, coefficients)."""
+    phases = [first + Factor(second).times(keys._secret) for first, second in read_logits(reply)]
+    return np.stack(phases).view(np.int64)
+
+
+def chosen_reply(caller: Caller, X: NDArray[np.float32], batch: int) -> tuple[LinearKeys, bytes]:
+    """What a ticket for one query gets, for a message that reads a feature's weight in many coefficients."""
+    asked = Encrypted(caller, X, batch_id=batch)
+    asked.begin()
+    features = X.shape[1]
+    chosen = np.tile(np.eye(features) * LARGE, (QUERIES // features, 1))
+    assert isinstance(asked.keys, LinearKeys)
+    return asked.keys, asked.evaluate(asked.public + asked.keys.encrypt(chosen))
+
+
+@pytest.mark.heavy
+def test_one_query_reads_no_weight_of_any_teacher(attica: Federation) -> None:
+    """Of 11,520 estimates a correlation of 0.057 is chance with a probability of 1e-9."""
+    heads = encrypted_heads(Ensemble.load(attica.party / "teachers"))
+    weights = np.concatenate([head.layers[0].weights.toarray() for head in heads])
+    X, estimates = one_query(attica), []
+    with attica.serving() as caller:
+        for batch in range(1, BATCHES + 1):
+            found = opened(*chosen_reply(caller, X, batch))
+            estimates.append(found.reshape(len(weights), -1, X.shape[1]).mean(axis=1))
+    correlation = np.corrcoef(np.ravel(estimates), np.tile(weights.ravel(), BATCHES))[0, 1]
+    assert abs(correlation) < 6.1 / np.sqrt(BATCHES * weights.size) < 0.1
+
+
+@pytest.mark.parametrize("octet", [b"\0", b"\xff", b"\x80"])
+def test_keys_that_were_never_generated_are_answered_with_noise(attica: Federation, octet: bytes) -> None:
+    X, replies = one_query(attica), []
+    with attica.serving() as caller:
+        for batch in (1, 2):
+            asked = Encrypted(caller, X, batch_id=batch)
+            asked.begin()
+            key = framed_keys(octet * POLYNOMIAL_BYTES)
+            replies.append(read_logits(asked.evaluate(key + asked.keys.encrypt(X))))
+    first, second = replies
+    assert (first[:, 1] != second[:, 1]).mean() > 0.999
+    for half in (0, 1):
+        counts = np.bincount((first[:, half] >> np.uint64(56)).astype(np.intp).ravel(), minlength=256)
+        assert chisquare(counts).pvalue > P_VALUE

@@ -1,0 +1,22 @@
+"""Folders of parties that no server runs for."""
+
+from pathlib import Path
+
+from common.config import SiteConfig, write_site
+
+
+def party_folder(folder: Path, more: str = "") -> Path:
+    """The folder of eretria in attica, whose site.toml ends with `more`; made if it is not there."""
+    folder.mkdir(exist_ok=True)
+    site = SiteConfig(
+        federation="attica",
+        site="eretria",
+        role="party",
+        listen="127.0.0.1:0",
+        guardian="127.0.0.1:1",
+        folder=folder,
+    )
+    write_site(site)
+    with (folder / "site.toml").open("a") as file:
+        file.write(more)
+    return folder

@@ -1,0 +1,99 @@
+"""What is looked at before a party's teachers are asked anything."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from common.clock import ManualClock
+from common.errors import ErrorCode, OstrakaError
+from common.identity import Identity, Role
+from common.mechanism import GnMax
+from common.plan import Plan, digest
+from protos.ostraka.v1 import common_pb2
+from services.answers import Answers
+from services.charges import Cap, Charge
+from services.daily import Asked
+from services.encrypted.answering import EncryptedVoter
+from services.grants import Permission
+from services.journal import Journal
+
+NOW, SIZE = 1_900_000_000.0, 5
+QUERIER = Identity("fed", "q", Role.QUERY)
+MECHANISM = GnMax(sigma=10.0)
+COST = Charge(MECHANISM, SIZE, 3)
+"""What one batch costs."""
+
+
+@pytest.fixture(params=["cap", "day"])
+def full(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Journal, ErrorCode]]:
+    """A journal in which one batch leaves no room for another, and what that is refused with."""
+    if request.param == "cap":
+        limits: dict[str, Any] = {"cap": Cap(8.0, COST.amount(8.0))}
+        code = ErrorCode.PARTY_CAP_REACHED
+    else:
+        limits, code = {"queries_per_day": 2 * SIZE - 1}, ErrorCode.POLICY_DAILY_LIMIT
+    with Journal(tmp_path / "journal.db", **limits) as journal:
+        journal.record("s", 1, [COST], Asked(QUERIER.uri, SIZE), NOW)
+        yield journal, code
+
+
+def permission(batch_id: int) -> Permission:
+    plan = Plan(
+        nonce=bytes(16),
+        task_digest=bytes(32),
+        classes=3,
+        mechanism=MECHANISM,
+        parties=("a", "b"),
+        quorum=2,
+        queries=SIZE,
+        batch_size=SIZE,
+    )
+    clique = common_pb2.Clique(groups=["all"], teachers=1, weight=1, copies=[1])
+    return Permission(
+        plan=plan,
+        plan_digest=digest(plan.serialize()),
+        grant=common_pb2.Grant(session_id="s", querier=QUERIER.uri, expires_unix_s=int(NOW) + 60),
+        participant=common_pb2.Participant(site="a", teachers=1, cliques=[clique]),
+        batch_id=batch_id,
+        size=SIZE,
+        scheduled=np.ones((1, SIZE), np.bool_),
+    )
+
+
+def nobody(*_: object) -> NoReturn:
+    raise AssertionError("nobody is asked for a batch that is refused")
+
+
+def test_no_teacher_votes_on_a_batch_that_is_refused(full: tuple[Journal, ErrorCode]) -> None:
+    journal, code = full
+    guardian: Any = None
+    answers = Answers(journal, guardian, ManualClock(NOW), seed=nobody)
+    with pytest.raises(OstrakaError) as refused:
+        answers.answer(permission(2), b"asked", [COST], nobody)
+    assert refused.value.code is code
+    assert not journal.holds("s", 2)
+
+
+def test_no_circuit_is_made_for_an_encrypted_batch_that_is_refused(full: tuple[Journal, ErrorCode]) -> None:
+    journal, code = full
+    guardian: Any = None
+    voter = EncryptedVoter(journal, guardian, ManualClock(NOW), random=nobody)
+
+    class Declared:
+        def charges(self, _: Permission) -> list[Charge]:
+            return [COST]
+
+    class Terms:
+        head, declared = "linear", Declared()
+
+    class Hosted:
+        terms = Terms()
+
+    hosted: Any = Hosted()
+    with pytest.raises(OstrakaError) as refused:
+        voter.begin(hosted, permission(2), b"point", QUERIER)
+    assert refused.value.code is code
+    assert not journal.holds("s", 2)

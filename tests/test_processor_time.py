@@ -1,0 +1,50 @@
+"""The limit of `make test` fails cases that are slow by themselves, and no others."""
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = """
+import resource, pytest
+from tests.processor_time import ProcessorTime, used_s
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "heavy: slow")
+    config.pluginmanager.register(ProcessorTime(limit_s=0.05))
+
+def busy(seconds=0.1):
+    until = used_s() + seconds
+    while used_s() < until:
+        pass
+
+@pytest.fixture(scope="module")
+def shared():
+    busy()
+
+@pytest.fixture
+def own():
+    busy()
+"""
+CASES = """
+import pytest
+from conftest import busy
+
+def test_slow(): busy()
+def test_slow_by_its_own_fixture(own): pass
+def test_slow_by_a_fixture_of_all(shared): pass
+def test_fast(): pass
+
+@pytest.mark.heavy
+def test_heavy(): busy()
+"""
+
+
+def test_slow_cases_fail_unless_they_are_heavy(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(CASES)
+    result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(passed=3, failed=2)
+    slow = ("test_slow", "test_slow_by_its_own_fixture")
+    result.stdout.fnmatch_lines(
+        [line for name in slow for line in (f"*_ {name} _*", "took * s of processor time*")]
+    )
