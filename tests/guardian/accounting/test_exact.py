@@ -16,7 +16,7 @@ from guardian.accounting.moments import largest_rdp
 from guardian.accounting.outcomes import Shifts
 from tests.guardian.accounting import oracle
 
-AT = np.array(ORDERS)[::8]
+AT = np.array(ORDERS)
 SOME = np.array([1.5, 2.0, 8.0, 32.0, 64.0, 256.0, 1024.0])
 DIGITS = 120
 counts = st.lists(st.integers(0, 60), min_size=2, max_size=5).filter(any)

@@ -27,7 +27,7 @@ from guardian.accounting import (
 from guardian.accounting.checks import Bound
 from tests.guardian.accounting import labels, oracle
 
-AT = np.array(ORDERS)[::8]
+AT = np.array(ORDERS)
 SOME = np.array([1.5, 2.0, 8.0, 32.0, 256.0])
 FAR = 1e-11
 HEAVY = [Influence(weight=weight) for weight in (0.37, 1.6, 2.5)]

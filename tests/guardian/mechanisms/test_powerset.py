@@ -41,11 +41,13 @@ def won(counts: list[int], steps: float) -> NDArray[np.float64]:
     return total
 
 
-@pytest.mark.parametrize(("steps", "ring"), [(0.7, Ring(32)), (2.5, Ring(64))])
+@pytest.mark.heavy
+@RINGS
+@pytest.mark.parametrize("steps", [0.7, 2.5])
 def test_the_winner_is_distributed_like_an_argmax_over_every_set(steps: float, ring: Ring) -> None:
     """On so coarse a lattice that many draws tie; the counts are lattice steps, three of them not 0."""
     counts = [0, 2, 0, 1, 0, 0, 1, 0]
-    queries = 1_000
+    queries = 4_000
     sums = np.tile(np.array(counts, dtype=ring.dtype), (queries, 1))
     answers = released(sums, Powerset(sigma=steps * STEP), OpenDpNoise(), ring)
     observed = np.bincount(index_of(answers.labels.astype(np.bool_)), minlength=8)
