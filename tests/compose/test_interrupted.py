@@ -7,20 +7,21 @@ from tests.compose.project import NAME, Project, docker, exit_status, inspect, s
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
 
-BATCH_SIZE = 5
+QUERIES, BATCH_SIZE = 100, 5
 ENDED_S = 240
 BEGINNINGS = 5
 """How often a run may be begun: it goes on with the same command."""
 
 
 class Run:
-    """A labelling of 200 queries in 40 batches, in a container of its own."""
+    """A labelling of 100 queries in 20 batches, in a container of its own."""
 
-    def __init__(self, project: Project, name: str, *options: str) -> None:
+    def __init__(self, project: Project, name: str, *options: str, queries: int = QUERIES) -> None:
         self._project = project
         self.name = name
         self.before = balances(project)
-        wanted = ["--mechanism", NOISE.kind, "--sigma", str(NOISE.sigma), "--batch-size", str(BATCH_SIZE)]
+        wanted = ["--mechanism", NOISE.kind, "--sigma", str(NOISE.sigma)]
+        wanted += ["--queries", str(queries), "--batch-size", str(BATCH_SIZE)]
         where = ["--site", "/site", "--pool", "pool.npz", "--out", f"/report/{name}"]
         self.container = project.started(name, "delta", "query", "label", *where, *wanted, *options)
 
@@ -75,7 +76,7 @@ def test_a_hospital_cut_off_is_done_without_and_comes_back(project: Project) -> 
     docker("network", "connect", "--alias", "alpha", network, alpha)
     state = require_all_told(project, run)
     assert any(batch.parties and "alpha" not in batch.parties for batch in state.batches)
-    with_all = Run(project, "all-back", "--quorum", "3", "--queries", str(BATCH_SIZE))
+    with_all = Run(project, "all-back", "--quorum", "3", queries=BATCH_SIZE)
     require_all_told(project, with_all)
 
 
