@@ -1,17 +1,23 @@
-"""Files that people name and that unpack to more than they hold: measured before anything is unpacked."""
+"""Archives that people name and that unpack to more than they hold: measured before anything is read."""
 
+import zlib
+from copy import copy
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 SMALL = 64 << 20
 """Bytes that any file may unpack to."""
 MOST = 4 << 30
 RATIO = 100
+_PIECE = 1 << 20
+_DAMAGE = (zlib.error, LZMAError, EOFError, RuntimeError)
+"""What a damaged or encrypted member, or one packed in an unknown way, raises besides BadZipFile."""
 
 
 class UnpackingError(ValueError):
-    """A file claims to unpack to too much."""
+    """A file claims to unpack to too much, or unpacks to more than it claims."""
 
 
 def check_unpacked(claimed: int, packed: int) -> None:
@@ -24,14 +30,43 @@ def check_unpacked(claimed: int, packed: int) -> None:
 
 
 def check_zip(file: IO[bytes]) -> None:
-    """Raise UnpackingError for a zip archive whose members claim too much, and BadZipFile for no archive.
-
-    `file` is left at its beginning.
-    """
+    """Check an archive as `check_members` does, and leave `file` at its beginning."""
     packed = file.seek(0, 2)
     with ZipFile(file) as archive:
-        check_unpacked(sum(member.file_size for member in archive.infolist()), packed)
+        check_members(archive, packed)
     file.seek(0)
+
+
+def check_members(archive: ZipFile, packed: int) -> None:
+    """Check what the members of an archive of `packed` bytes unpack to.
+
+    Each is unpacked up to its claimed length, a piece at a time: many readers of archives, `ZipFile.read`
+    among them, unpack all there is before they look at the claim.
+
+    Raises:
+        UnpackingError: where members claim too much, or are longer than they claim.
+        BadZipFile: where one cannot be unpacked.
+    """
+    members = archive.infolist()
+    check_unpacked(sum(member.file_size for member in members), packed)
+    for member in members:
+        if _unpacked(archive, member) > member.file_size:
+            raise UnpackingError(f"{member.filename!r} unpacks to more than it claims")
+
+
+def _unpacked(archive: ZipFile, member: ZipInfo) -> int:
+    """How many bytes a member has, up to one more than it claims."""
+    longer = copy(member)
+    longer.file_size += 1
+    del longer.CRC  # which is that of the claimed length
+    length = 0
+    try:
+        with archive.open(longer) as content:
+            while piece := content.read(_PIECE):
+                length += len(piece)
+    except _DAMAGE as exc:
+        raise BadZipFile(f"{member.filename!r} cannot be unpacked") from exc
+    return length
 
 
 def check_zip_file(path: Path) -> None:

@@ -52,8 +52,8 @@ class Policy(BaseModel):
         grant_ttl_s: how long a grant is valid, in seconds.
         allowed_skew_s: how far clocks of other sites may be off, in seconds.
         freeze_after_s: how long a batch waits for missing shares, in seconds.
-        ticket_ttl_s: after how long a batch is dead that was not frozen, in seconds; four times as long where
-            queries are encrypted, or rounds of a training.
+        ticket_ttl_s: after how long a batch is dead that was not frozen, and after how long more one that was
+            not released, in seconds; four times as long where queries are encrypted, or rounds of a training.
         max_open_batches: the most batches that a querying party may hold tickets of at a time.
         max_open_sessions: the most sessions that a querying party may have open at a time.
     """
@@ -99,7 +99,7 @@ class Policy(BaseModel):
         return "ttac" in (self.mechanisms or ())
 
     def ticket_life_s(self, plan: Plan) -> float:
-        """After how many seconds a batch of a plan is dead that was not frozen."""
+        """Seconds that a batch of a plan has until it is frozen, and as many until it is released."""
         slow = plan.encoding == "ckks" or isinstance(plan.mechanism, Ttac | DpTtac)
         return self.ticket_ttl_s * (SLOW if slow else 1)
 

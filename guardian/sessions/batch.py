@@ -52,7 +52,8 @@ class Batch:
         attendance: who votes on which query by the ticket.
         units: those that its release is charged to, if their parties are frozen.
         noise: the randomness of its release, drawn ahead.
-        ends_at: Unix seconds after which it can no longer be released.
+        release_by: Unix seconds after which it is dead although its party set is frozen.
+        ends_at: Unix seconds after which nothing of its session is answered.
         lock: held while anything below is read or changed.
         shares: what came, by site.
         frozen: the party set, once fixed.
@@ -66,6 +67,7 @@ class Batch:
     attendance: Attendance
     noise: DrawnNoise
     units: frozenset[UnitKey] = frozenset()
+    release_by: float = math.inf
     ends_at: float = math.inf
     lock: threading.Lock = field(default_factory=threading.Lock)
     shares: dict[str, Share] = field(default_factory=dict)
@@ -77,8 +79,10 @@ class Batch:
 
     @property
     def dies_at(self) -> float:
-        """Unix seconds after which it is dead: its ticket's, unless its party set is frozen by then."""
-        return self.ends_at if self.frozen is not None else self.ticket.expires_unix_ms / 1000
+        """Unix seconds after which it is dead, or after its release no longer kept for retries."""
+        if self.released:
+            return self.ends_at
+        return self.ticket.expires_unix_ms / 1000 if self.frozen is None else self.release_by
 
     @property
     def scheduled(self) -> frozenset[str]:

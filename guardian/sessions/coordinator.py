@@ -320,13 +320,15 @@ class Coordinator:
         if stored is not None and stored.state == "ticketed":
             rows = opened.attendance.present.shape[1]
             noise = self._noise.prepare(draws_of(session.plan.mechanism, rows, session.plan.classes))
-            batch = Batch(opened.ticket, opened.attendance, noise, opened.units, session.ends_at)
+            life_s = self._policies.current().ticket_life_s(session.plan)
+            release_by = min(opened.ticket.expires_unix_ms / 1000 + life_s, session.ends_at)
+            batch = Batch(opened.ticket, opened.attendance, noise, opened.units, release_by, session.ends_at)
             kept = self._batches.add(session.session_id, batch_id, batch)
             if self._watch and kept:
                 self._watch.batch_opened(session.plan, stored.size)
 
     def expire(self) -> None:
-        """End the batches whose ticket or grant ran out before they were frozen, or released."""
+        """End the batches that were not frozen, or not released, in time."""
         now = self._clock.now()
         for session_id, batch_id, batch in self._batches.expired(now):
             with batch.lock:

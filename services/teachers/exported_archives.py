@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
-from common.archives import check_unpacked
+from common.archives import check_members
 from services.teachers.exported_programs import MODEL, HarmfulError, harmless_program
 
 ROOT = "archive"
@@ -72,7 +72,7 @@ def _members(path: Path) -> dict[str, bytes]:
         packed = (member.filename for member in archive.infolist() if member.compress_type != ZIP_STORED)
         if not all(_CODE.match(name) for name in packed):
             raise HarmfulError("holds compressed members, which torch does not write but for code")
-        check_unpacked(sum(member.file_size for member in archive.infolist()), path.stat().st_size)
+        check_members(archive, path.stat().st_size)
         return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
 
 

@@ -63,8 +63,23 @@ def test_who_is_slow_but_in_time_is_answered(guardian: Calls, time: ManualClock)
     guardian.ticket(session, 1, QUERIES)
     time.advance(899)
     total = guardian.vote(session, 1, unanimous(QUERIES))
+    guardian.prepare(session, 1)
+    time.advance(900)
+    assert len(guardian.release(session, 1, total)) == QUERIES
     time.advance(3600)
     assert len(guardian.release(session, 1, total)) == QUERIES
+
+
+def test_a_frozen_batch_that_nobody_releases_gives_back_what_it_held(
+    guardian: Calls, time: ManualClock
+) -> None:
+    session = guardian.open().session_id
+    guardian.ticket(session, 1, QUERIES)
+    guardian.vote(session, 1, unanimous(QUERIES))
+    guardian.prepare(session, 1)
+    time.advance(1801)
+    assert refusal(lambda: guardian.prepare(session, 1)) == "batch.dead"
+    assert (reserved(guardian), guardian.spent()) == (0.0, 0.0)
 
 
 def test_no_more_tickets_are_held_than_the_policy_allows(guardian: Calls, time: ManualClock) -> None:
