@@ -1,4 +1,4 @@
-"""Run every check in two lanes side by side, and tell how long each took; end with 1 where one failed.
+"""Run every check in three lanes side by side, and tell how long each took; end with 1 where one failed.
 
 What a phase prints goes to build/ci/NAME.log, and to the terminal when the phase is over.
 """
@@ -68,20 +68,21 @@ LANES = (
         Phase("lint", "make lint", INSTALL),
         Phase("test", "make coverage", INSTALL),
         Phase("heavy", "make heavy", (*INSTALL, "packages")),
-        Phase("mutants", "make mutants MUTANTS='--sample 12'", INSTALL),
-        Phase("audit", "make audit", INSTALL),
-        Phase("chaos", "make chaos", INSTALL),
-        Phase("fuzz", "make fuzz", INSTALL),
-        Phase("compose", "make test-compose", ("images",)),
     ),
     (
         Phase("packages", PACKAGES),
         Phase("images", ".venv/bin/python -m tests.compose.engine", (*INSTALL, "packages")),
         Phase("sbom", "make sbom pip-audit", INSTALL),
+        Phase("compose", "make test-compose", ("images",)),
+    ),
+    (
+        Phase("fuzz", "make fuzz", ("test",)),
+        Phase("mutants", "make mutants MUTANTS='--sample 12'", INSTALL),
+        Phase("audit", "make audit", INSTALL),
+        Phase("chaos", "make chaos", INSTALL),
     ),
 )
-"""Downloads and images are made beside everything else; containers run when nothing keeps them from being
-healthy in time."""
+"""What pytest runs on every core; what downloads and waits; and what begins when the fast tests are over."""
 PHASES = {phase.name: phase for lane in LANES for phase in lane}
 _printing = threading.Lock()
 
@@ -106,7 +107,7 @@ def show(phase: Phase) -> None:
 
 
 def main() -> int:
-    """Run both lanes, and print the table."""
+    """Run the lanes, and print the table."""
     LOGS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     lanes = [threading.Thread(target=follow, args=(lane,)) for lane in LANES]
