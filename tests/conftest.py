@@ -16,6 +16,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 """Threads that wait for each other leave the cores to other processes; read when torch is imported."""
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """The matrices of tests are so small that threads would wait for each other; read when NumPy is imported."""
+os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
+"""Children that run functions of tests find them here: they look for nothing in the working folder."""
 
 settings.register_profile("ostraka", deadline=None)
 settings.load_profile("ostraka")

@@ -40,7 +40,8 @@ def forking() -> Iterator[Start]:
         yield fresh
         return
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    words = (sys.executable, "-IS", str(CHILD), str(os.getpid()), sys.executable, "-m", MOTHER)
+    # -P: what lies in the working folder is not imported.
+    words = (sys.executable, "-IS", str(CHILD), str(os.getpid()), sys.executable, "-P", "-m", MOTHER)
     with ours, theirs:
         process = subprocess.Popen(
             [*words, str(theirs.fileno())],

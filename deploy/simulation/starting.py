@@ -51,9 +51,9 @@ class Start(Protocol):
 def fresh(
     arguments: Sequence[str], log: BinaryIO, environment: Mapping[str, str], *, entry: str = MAIN
 ) -> "subprocess.Popen[bytes]":
-    """Start a new interpreter."""
+    """Start a new interpreter, which imports nothing that lies in the working folder."""
     module, _, function = entry.partition(":")
-    program = (sys.executable, "-c", f"from {module} import {function}; {function}()")
+    program = (sys.executable, "-P", "-c", f"from {module} import {function}; {function}()")
     return subprocess.Popen(
         [sys.executable, "-IS", str(CHILD), str(os.getpid()), *program, *arguments],
         stdin=subprocess.DEVNULL,

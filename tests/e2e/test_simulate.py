@@ -74,10 +74,19 @@ def processes_of(folder: Path) -> dict[int, int]:
     return found
 
 
+def with_files_of_our_names(folder: Path) -> Path:
+    """A working folder as somebody may have it, whose files must not run."""
+    home = folder / "home"
+    home.mkdir()
+    for name in ("client", "common", "deploy", "guardian", "protos", "services"):
+        (home / f"{name}.py").write_text("raise SystemExit('a file of the working folder ran')\n")
+    return home
+
+
 def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     folder, copy = tmp_path / "run", tmp_path / "out.json"
-    command = [sys.executable, "-m", "deploy.cli", *words(folder, [*OPTIONS, "--json", str(copy)])]
-    ended = subprocess.run(command, capture_output=True, text=True)
+    command = [Path(sys.executable).with_name("ostraka"), *words(folder, [*OPTIONS, "--json", str(copy)])]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=with_files_of_our_names(tmp_path))
     assert ended.returncode == 0, ended.stderr
     written = json.loads((folder / "report.json").read_text())
     report = Report.model_validate(written)

@@ -39,7 +39,6 @@ LIBRARIES = (
     "psycopg",
     "pyarrow",
     "pydantic",
-    "pydantic_settings",
     "pytest",
     "rich.console",
     "safetensors.numpy",
