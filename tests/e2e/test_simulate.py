@@ -85,7 +85,10 @@ def with_files_of_our_names(folder: Path) -> Path:
 
 def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     folder, copy = tmp_path / "run", tmp_path / "out.json"
-    command = [Path(sys.executable).with_name("ostraka"), *words(folder, [*OPTIONS, "--json", str(copy)])]
+    command = [
+        str(Path(sys.executable).with_name("ostraka")),
+        *words(folder, [*OPTIONS, "--json", str(copy)]),
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=with_files_of_our_names(tmp_path))
     assert ended.returncode == 0, ended.stderr
     written = json.loads((folder / "report.json").read_text())
