@@ -10,7 +10,7 @@ from hypothesis import settings
 from deploy.simulation.forking import forking
 from deploy.simulation.starting import Start
 from tests.postgres import Server, running_server
-from tests.processor_time import ProcessorTime
+from tests.processor_time import ProcessorTime, limit_s
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 """Threads that wait for each other leave the cores to other processes; read when torch is imported."""
@@ -28,7 +28,7 @@ E2E = Path(__file__).parent / "e2e"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(ProcessorTime())
+    config.pluginmanager.register(ProcessorTime(limit_s()))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -46,12 +46,18 @@ def slowness() -> float:
     return max(1.0, (time.thread_time() - began) / REFERENCE_S)
 
 
+def limit_s() -> float:
+    """Processor seconds that a case may take."""
+    return LIMIT_S * (TRACED if "pytest_cov" in sys.modules and sys.gettrace() else 1)
+
+
 class ProcessorTime:
     """A plugin of pytest that measures every case."""
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
-        """Fail cases beyond `limit_s` processor seconds."""
-        self._limit_s = limit_s * (TRACED if "pytest_cov" in sys.modules and sys.gettrace() else 1)
+    def __init__(self, limit_s: float, slowness: Callable[[], float] = slowness) -> None:
+        """Fail cases beyond `limit_s` processor seconds, times how slow the machine is."""
+        self._limit_s = limit_s
+        self._slowness = slowness
         self._began = 0.0
         self._modules = 0
         self._shared = 0.0
@@ -84,7 +90,7 @@ class ProcessorTime:
         took = used_s() - self._began - self._shared
         exempt = any(item.get_closest_marker(marker) for marker in EXEMPT)
         judged = not exempt and len(sys.modules) <= self._modules + FEW_MODULES
-        if judged and took > self._limit_s and took > (limit := self._limit_s * slowness()):
+        if judged and took > self._limit_s and took > (limit := self._limit_s * self._slowness()):
             pytest.fail(
                 f"took {took:.1f} s of processor time, more than {limit:.1f}: make it cheaper, or"
                 " mark it `heavy`, which `make test-all` runs.",

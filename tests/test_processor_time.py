@@ -10,7 +10,7 @@ from tests.processor_time import ProcessorTime, used_s
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "heavy: slow")
-    config.pluginmanager.register(ProcessorTime(limit_s=0.05))
+    config.pluginmanager.register(ProcessorTime(0.05, lambda: SLOWNESS))
 
 def busy(seconds=0.1):
     until = used_s() + seconds
@@ -40,7 +40,7 @@ def test_heavy(): busy()
 
 
 def test_slow_cases_fail_unless_they_are_heavy(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST)
+    pytester.makeconftest(CONFTEST.replace("SLOWNESS", "1.0"))
     pytester.makepyfile(CASES)
     result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(passed=3, failed=2)
@@ -48,3 +48,10 @@ def test_slow_cases_fail_unless_they_are_heavy(pytester: pytest.Pytester) -> Non
     result.stdout.fnmatch_lines(
         [line for name in slow for line in (f"*_ {name} _*", "took * s of processor time*")]
     )
+
+
+def test_on_a_slow_machine_cases_may_take_longer(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST.replace("SLOWNESS", "9.0"))
+    pytester.makepyfile(CASES)
+    result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(passed=5)
