@@ -7,10 +7,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml setup.py
 	test -x $(PY) || python3 -m venv .venv
 	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet --editable '.[dev,postgres,console]'
+	mkdir -p build/names && ln -sfn ../.. build/names/ostraka  # where mypy finds ostraka.common
 	touch $@
 
 demo: install
@@ -57,22 +58,22 @@ fuzz: install
 	$(PY) -m tests.fuzz --seconds 60
 
 protos: install
-	$(PY) -m deploy.protos
+	$(PY) -m ostraka.deploy.protos
 
 errors: install
-	$(PY) -m deploy.error_page
+	$(PY) -m ostraka.deploy.error_page
 
 images: install
-	$(PY) -m deploy.images build
+	$(PY) -m ostraka.deploy.images build
 
 locks: install
-	$(PY) -m deploy.images locks
+	$(PY) -m ostraka.deploy.images locks
 
 sbom: install
-	$(PY) -m deploy.images sbom
+	$(PY) -m ostraka.deploy.images sbom
 
 pip-audit: install
-	$(PY) -m deploy.images audit
+	$(PY) -m ostraka.deploy.images audit
 
 bench: install
 	$(PY) -m benchmarks

@@ -8,9 +8,9 @@ from scipy import stats
 
 from benchmarks import published
 from benchmarks.timing import best
-from common.privacy import ORDERS
-from guardian.accounting import confident_rdp, gnmax_rdp
-from guardian.noise import LATTICE, OpenDpNoise
+from ostraka.common.privacy import ORDERS
+from ostraka.guardian.accounting import confident_rdp, gnmax_rdp
+from ostraka.guardian.noise import LATTICE, OpenDpNoise
 
 HISTOGRAMS, CLASSES, TEACHERS, SIGMA = 20_000, 10, 250, 40.0
 LOOPED = 500

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import Confident
-from common.privacy import ONE_VOTE, worst_case
-from guardian.accounting import Tally, charges
-from guardian.noise import LATTICE
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import ONE_VOTE, worst_case
+from ostraka.guardian.accounting import Tally, charges
+from ostraka.guardian.noise import LATTICE
 
 Floats = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from common.cli import write_json
-from common.clock import SystemClock
-from guardian.ledger import Charge, Cipher, Ledger, UnitKey
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.cli import write_json
+from ostraka.common.clock import SystemClock
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey
+from ostraka.protos.ostraka.v1 import common_pb2
 
 QUERIES, COST = 1_000, 1_000
 UNITS = (10, 500, 5_000)

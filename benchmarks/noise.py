@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.timing import best
-from guardian.noise import Ahead, Draw, OpenDpNoise
+from ostraka.guardian.noise import Ahead, Draw, OpenDpNoise
 
 SIGMA = 40.0
 DRAWS = 20_000

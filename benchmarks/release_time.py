@@ -21,18 +21,18 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from common.config import SITE_FILE, load_site
-from common.identity import Credentials, Identity, Role
-from common.mechanism import GnMax
-from common.plan import Plan
-from common.protocol import MANIFEST_CONTEXT
-from common.rpc import open_channel, split
-from common.sharing import shares
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring, RingArray
-from deploy.provisioning import provision
-from guardian.server import running
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
+from ostraka.common.config import SITE_FILE, load_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan
+from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.rpc import open_channel, split
+from ostraka.common.sharing import shares
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.deploy.provisioning import provision
+from ostraka.guardian.server import running
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
 
 PARTIES = ("alpha", "beta", "gamma")
 TEACHERS, CLASSES, QUERIES, OFFSET = 10, 30, 300, 20

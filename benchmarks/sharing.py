@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import best
-from common.sharing.expansion import expand, fresh_seed
-from common.sharing.fixed_point import decode
-from common.sharing.ring import Ring, RingArray
-from common.sharing.shares import add, split
+from ostraka.common.sharing.expansion import expand, fresh_seed
+from ostraka.common.sharing.fixed_point import decode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.shares import add, split
 
 PARTIES, QUERIES, CLASSES, TEACHERS = 50, 10_000, 10, 25
 

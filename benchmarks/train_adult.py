@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.trained import trained
-from common.cli import run, write_json
-from services.teachers import TrainingConfig
+from ostraka.common.cli import run, write_json
+from ostraka.services.teachers import TrainingConfig
 
 TREES = 100
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.published import DATA
-from common.datasets import load_splits
-from common.task import infer_task
-from common.telemetry import progress
-from services.teachers import TrainingConfig, accuracy, train
+from ostraka.common.datasets import load_splits
+from ostraka.common.task import infer_task
+from ostraka.common.telemetry import progress
+from ostraka.services.teachers import TrainingConfig, accuracy, train
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 Answer: TypeAlias = int | tuple[int | None, ...] | None
 """A class index; or for every label 1, 0, or None where it got no answer; or None for no answer at all."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 TRY_AGAIN_AFTER = 5
 """Batches for which a party that failed is left out before it is tried again."""

@@ -2,8 +2,8 @@
 
 from rich.progress import Progress, TaskID
 
-from client import meter
-from client.labelling import LabelResult
+from ostraka.client import meter
+from ostraka.client.labelling import LabelResult
 
 
 class Bars:

@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from client.clusters import Clusters
-from client.guardian_peer import GuardianPeer
-from client.party_peer import PartyPeer
-from client.permissions import Permissions
-from common.plan import Plan
-from common.schedules import scheduled
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.clusters import Clusters
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.party_peer import PartyPeer
+from ostraka.client.permissions import Permissions
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2
 
 A = TypeVar("A")
 

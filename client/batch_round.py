@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from client.availability import Availability, quorum_lost
-from client.batch import Granted, Released, Ticketed
-from client.guardian_peer import GuardianPeer
-from client.meter import Meter
-from client.votes import Votes
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.ring import RingArray
+from ostraka.client.availability import Availability, quorum_lost
+from ostraka.client.batch import Granted, Released, Ticketed
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.meter import Meter
+from ostraka.client.votes import Votes
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.ring import RingArray
 
 Asked_contra = TypeVar("Asked_contra", contravariant=True)
 Answers_co = TypeVar("Answers_co", covariant=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.site import load_query_site, load_site_task
+from ostraka.client.site import load_query_site, load_site_task
 
 
 @dataclass(frozen=True)

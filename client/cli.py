@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from client import check as checking
-from client import labelling, planning_cli, report, retraining_cli, tables
-from client.bars import Bars
-from client.dependencies import asking
-from client.dependencies.asking import DependentResult
-from client.dependencies.cli import File as Dependencies
-from client.dependencies.cli import dependencies as learn_dependencies
-from client.dependencies.cli import tell as left_out_labels
-from client.label_dp.cli import calibrate
-from client.label_dp.clusters import KMEANS
-from client.meter import Watch
-from client.options import (
+from ostraka.client import check as checking
+from ostraka.client import labelling, planning_cli, report, retraining_cli, tables
+from ostraka.client.bars import Bars
+from ostraka.client.dependencies import asking
+from ostraka.client.dependencies.asking import DependentResult
+from ostraka.client.dependencies.cli import File as Dependencies
+from ostraka.client.dependencies.cli import dependencies as learn_dependencies
+from ostraka.client.dependencies.cli import tell as left_out_labels
+from ostraka.client.label_dp.cli import calibrate
+from ostraka.client.label_dp.clusters import KMEANS
+from ostraka.client.meter import Watch
+from ostraka.client.options import (
     AdjacencyName,
     BatchSize,
     Charged,
@@ -31,15 +31,15 @@ from client.options import (
     Tally,
     TallyName,
 )
-from client.page.render import write_page
-from client.rounds import cli as rounds_cli
-from common.cli import write_json
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import invalid_plan
-from common.mechanism.arguments import make_mechanism
-from common.planning import options as given
-from common.screen import Screen
-from common.telemetry import progress
+from ostraka.client.page.render import write_page
+from ostraka.client.rounds import cli as rounds_cli
+from ostraka.common.cli import write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import invalid_plan
+from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.planning import options as given
+from ostraka.common.screen import Screen
+from ostraka.common.telemetry import progress
 
 app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
 
@@ -115,8 +115,8 @@ def label_command(
         epsilon=epsilon,
         confidence=confidence,
     )
-    from client.metrics import QueryMetrics
-    from common.telemetry.site import observing
+    from ostraka.client.metrics import QueryMetrics
+    from ostraka.common.telemetry.site import observing
 
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     options = PlanOptions(
@@ -180,7 +180,7 @@ def status_command(
     json: JsonFile = None,
 ) -> None:
     """Show certificates, who can be reached, this site's sessions, and how far a run is."""
-    from client import status
+    from ostraka.client import status
 
     found = status.query_status(site, run)
     status.show(found, Screen(stderr=json == "-"))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import answered_mask
-from client.state import Batch, Clique, Party, RunState
-from common.errors import ErrorCode, OstrakaError
-from common.notions import NO_GUARANTEE, NOTIONS
-from common.plan import Plan
-from common.privacy import ORDERS, epsilon, worst_case
+from ostraka.client.answers import answered_mask
+from ostraka.client.state import Batch, Clique, Party, RunState
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.notions import NO_GUARANTEE, NOTIONS
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
 
 
 @dataclass(frozen=True)

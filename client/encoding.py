@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from client.options import PlanOptions
-from common.config import SiteConfig, load_section
-from common.encoders import Encoder, load_encoder
+from ostraka.client.options import PlanOptions
+from ostraka.common.config import SiteConfig, load_section
+from ostraka.common.encoders import Encoder, load_encoder
 
 
 class QuerySection(BaseModel):

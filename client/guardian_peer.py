@@ -8,13 +8,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from client.retry import Retry
-from client.step_calls import StepCall
-from common.rpc.chunks import split
-from common.rpc.redirect import Replicas
-from common.rpc.steps import StepId, request_messages
-from protos.ostraka.v1 import common_pb2, guardian_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.client.retry import Retry
+from ostraka.client.step_calls import StepCall
+from ostraka.common.rpc.chunks import split
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.rpc.steps import StepId, request_messages
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 
 CALL_S = 60.0
 RELEASE_S = 600.0

@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from client.batch import Queries
-from client.clusters import Clusters
-from client.dependencies.combined import is_combined
-from client.encoding import site_encoder
-from client.meter import Meter, Progress, Step, Watch
-from client.options import PlanOptions
-from client.retry import Retry
-from client.run_folder import held, open_run, write_labels
-from client.run_planner import RunPlanner
-from client.session import Session
-from client.site import connect, load_query_site, load_site_task
-from client.state import RunState, Stop, Student
-from client.students.scores import Beliefs, read_beliefs
-from client.switches import Switches
-from common.clock import Clock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism, Interactive, invalid_plan
-from common.plan import ENCODING, NONCE_BYTES, TALLY
+from ostraka.client.batch import Queries
+from ostraka.client.clusters import Clusters
+from ostraka.client.dependencies.combined import is_combined
+from ostraka.client.encoding import site_encoder
+from ostraka.client.meter import Meter, Progress, Step, Watch
+from ostraka.client.options import PlanOptions
+from ostraka.client.retry import Retry
+from ostraka.client.run_folder import held, open_run, write_labels
+from ostraka.client.run_planner import RunPlanner
+from ostraka.client.session import Session
+from ostraka.client.site import connect, load_query_site, load_site_task
+from ostraka.client.state import RunState, Stop, Student
+from ostraka.client.students.scores import Beliefs, read_beliefs
+from ostraka.client.switches import Switches
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, Interactive, invalid_plan
+from ostraka.common.plan import ENCODING, NONCE_BYTES, TALLY
 
 
 @dataclass(frozen=True)

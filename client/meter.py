@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from common.plan import Plan
-from common.telemetry.tracing import span
+from ostraka.common.plan import Plan
+from ostraka.common.telemetry.tracing import span
 
 Peer = Literal["party", "guardian", "none"]
 """With whom a step is done; "none" computes here alone."""

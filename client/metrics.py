@@ -2,9 +2,9 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from client.meter import Peer, Traffic
-from common.plan import Plan
-from common.telemetry.registry import SECONDS
+from ostraka.client.meter import Peer, Traffic
+from ostraka.common.plan import Plan
+from ostraka.common.telemetry.registry import SECONDS
 
 SIZES_TELL = frozenset({("guardian", "release")})
 """Steps that receive answers, whose size says what they are."""

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from client.label_dp.clusters import KMEANS
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
-from common.mechanism.scaling import scaled
-from common.plan import ENCODING, TALLY, VARIANT, Plan
-from common.task import Task
+from ostraka.client.label_dp.clusters import KMEANS
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
+from ostraka.common.mechanism.scaling import scaled
+from ostraka.common.plan import ENCODING, TALLY, VARIANT, Plan
+from ostraka.common.task import Task
 
 BATCH_SIZE = 100
 ENCRYPTED_BATCH_SIZE = 1024
@@ -113,7 +113,7 @@ class PlanOptions:
         labels: names of the labels that are asked about; None: all of the task's.
         clusters: how many the pool, whose features all sites know, is divided into for noise_cluster to ask
             about; None: the pool holds their centres.
-        clusterer: what divides it, as `client.label_dp.clusters.cluster` takes it.
+        clusterer: what divides it, as `ostraka.client.label_dp.clusters.cluster` takes it.
     """
 
     mechanism: AnyMechanism

@@ -11,14 +11,14 @@ import numpy as np
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
-from client.clusters import Clusters
-from client.retry import Retry
-from client.step_calls import StepCall
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.chunks import split
-from common.sharing.expansion import SEED_BYTES
-from protos.ostraka.v1 import common_pb2, party_pb2
-from protos.ostraka.v1.party_pb2_grpc import PartyStub
+from ostraka.client.clusters import Clusters
+from ostraka.client.retry import Retry
+from ostraka.client.step_calls import StepCall
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.chunks import split
+from ostraka.common.sharing.expansion import SEED_BYTES
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyStub
 
 PROBE_S = 10.0
 """Deadline of a probe: enough to connect over a far link that loses packets, or among many at once."""

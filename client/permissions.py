@@ -6,14 +6,14 @@ from typing import TypeVar
 import numpy as np
 from google.protobuf.message import Message
 
-from common.clock import Clock
-from common.crypto.logits import HEADS
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, read_signed
-from common.plan import Plan, digest
-from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from common.schedules import scheduled
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.crypto.logits import HEADS
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.plan import Plan, digest
+from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)
 

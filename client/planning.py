@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from client.encoding import site_encoder
-from client.options import PlanOptions, make_plan
-from client.retry import Retry
-from client.site import connect_guardian, load_query_site, load_site_task
-from common.clock import Clock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Ttac
-from common.notions import NO_GUARANTEE, NOTIONS
-from common.plan import NONCE_BYTES, Plan
-from common.planning.curves import Curve, queries_up_to
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.client.encoding import site_encoder
+from ostraka.client.options import PlanOptions, make_plan
+from ostraka.client.retry import Retry
+from ostraka.client.site import connect_guardian, load_query_site, load_site_task
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Ttac
+from ostraka.common.notions import NO_GUARANTEE, NOTIONS
+from ostraka.common.plan import NONCE_BYTES, Plan
+from ostraka.common.planning.curves import Curve, queries_up_to
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 POINTS = 12
 """Plans of different sizes that a plot asks for."""

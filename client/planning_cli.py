@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client import tables
-from client.options import (
+from ostraka.client import tables
+from ostraka.client.options import (
     AdjacencyName,
     BatchSize,
     Charged,
@@ -21,9 +21,9 @@ from client.options import (
     Tally,
     TallyName,
 )
-from common.cli import write_json
-from common.planning import options
-from common.screen import Screen
+from ostraka.common.cli import write_json
+from ostraka.common.planning import options
+from ostraka.common.screen import Screen
 
 
 def plan(
@@ -60,9 +60,9 @@ def plan(
     json: options.Json = None,
 ) -> None:
     """Ask what labelling would cost every party at worst; nothing is opened or charged."""
-    from client import planning
-    from common.mechanism.arguments import make_mechanism
-    from common.planning.plot import draw
+    from ostraka.client import planning
+    from ostraka.common.mechanism.arguments import make_mechanism
+    from ostraka.common.planning.plot import draw
 
     chosen = make_mechanism(
         mechanism,

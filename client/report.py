@@ -4,16 +4,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from client.answers import label_matrix
-from client.costs import notion, party_costs
-from client.dependencies.combined import combined_answers, is_combined
-from client.dependencies.reporting import report as several
-from client.rounds.report import report as of_rounds
-from client.rounds.state import is_rounds
-from client.state import RunState, load_state
-from client.student_file import read_student
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
+from ostraka.client.answers import label_matrix
+from ostraka.client.costs import notion, party_costs
+from ostraka.client.dependencies.combined import combined_answers, is_combined
+from ostraka.client.dependencies.reporting import report as several
+from ostraka.client.rounds.report import report as of_rounds
+from ostraka.client.rounds.state import is_rounds
+from ostraka.client.state import RunState, load_state
+from ostraka.client.student_file import read_student
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
 
 DELTA = 1e-5
 

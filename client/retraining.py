@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from client.run_folder import held, pool_digest
-from client.site import load_query_site, load_site_task
-from client.student_file import STUDENT_FILE
-from client.students.evaluation import Records, cross_validate, test_student
-from client.students.metrics import Metrics
-from client.students.models import tells_apart, train_constant
-from client.students.released import Released, read_released
-from client.students.trainers import Choice, Progress, trainer
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
-from common.task import Task
+from ostraka.client.run_folder import held, pool_digest
+from ostraka.client.site import load_query_site, load_site_task
+from ostraka.client.student_file import STUDENT_FILE
+from ostraka.client.students.evaluation import Records, cross_validate, test_student
+from ostraka.client.students.metrics import Metrics
+from ostraka.client.students.models import tells_apart, train_constant
+from ostraka.client.students.released import Released, read_released
+from ostraka.client.students.trainers import Choice, Progress, trainer
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.task import Task
 
 BY_TEST, BY_FOLDS, UNMEASURED = "test records", "cross-validation on own records", "records: none given"
 
@@ -148,7 +148,7 @@ def measure_alone(
 
 def keep(trained: Trained, before: Metrics | None, choice: Choice, path: Path) -> StudentResult:
     """Save a trained student, and tell of it beside the one of own labels alone."""
-    from client.students.files import save_student
+    from ostraka.client.students.files import save_student
 
     save_student(trained.student, path)
     measured = trained.tested or trained.own

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from client import learning_options as learning
-from client import retraining, tables
-from client.bars import TrainingBars
-from client.students.trainers import Choice
-from common.cli import write_json
-from common.planning import options as given
-from common.screen import Screen
-from common.telemetry import progress
+from ostraka.client import learning_options as learning
+from ostraka.client import retraining, tables
+from ostraka.client.bars import TrainingBars
+from ostraka.client.students.trainers import Choice
+from ostraka.common.cli import write_json
+from ostraka.common.planning import options as given
+from ostraka.common.screen import Screen
+from ostraka.common.telemetry import progress
 
 
 def retrain(

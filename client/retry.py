@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import grpc
 
-from common.rpc import call_error, with_retries
+from ostraka.common.rpc import call_error, with_retries
 
 PATIENCE = 4
 """Attempts more, which with waits that begin at a quarter of a second take 16 seconds at least."""

@@ -12,14 +12,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import label_matrix
-from client.state import STATE_FILE, RunState, RunStore, Student, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
-from common.notions import NO_GUARANTEE
-from common.plan import Plan
-from common.storage import room_in
-from common.task import Task
+from ostraka.client.answers import label_matrix
+from ostraka.client.state import STATE_FILE, RunState, RunStore, Student, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.notions import NO_GUARANTEE
+from ostraka.common.plan import Plan
+from ostraka.common.storage import room_in
+from ostraka.common.task import Task
 
 LABELS_FILE = "labels.csv"
 LOCK_FILE = "session.lock"

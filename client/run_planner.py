@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from client.encoding import SiteEncoder
-from client.label_dp.clusters import cluster
-from client.options import PlanOptions, make_plan
-from client.retry import Retry
-from client.site import connect_guardian
-from common.clock import Clock
-from common.config import SiteConfig
-from common.plan import Plan
-from common.task import Task
+from ostraka.client.encoding import SiteEncoder
+from ostraka.client.label_dp.clusters import cluster
+from ostraka.client.options import PlanOptions, make_plan
+from ostraka.client.retry import Retry
+from ostraka.client.site import connect_guardian
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig
+from ostraka.common.plan import Plan
+from ostraka.common.task import Task
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.state import STATE_FILE, RunState, Stop, load_state
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.state import STATE_FILE, RunState, Stop, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 @dataclass(frozen=True)

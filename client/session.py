@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from client.answers import Answer
-from client.availability import Availability
-from client.batch import Granted, Peers, Queries, Ticketed
-from client.batch_round import BatchRound
-from client.composing import compose
-from client.deaths import Deaths
-from client.settling import close, settle
-from client.state import Batch, Clique, Party, RunState, RunStore
-from client.switches import Switches
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.ballots import VOTE
-from common.telemetry.context import about
-from common.telemetry.tracing import span
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.answers import Answer
+from ostraka.client.availability import Availability
+from ostraka.client.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.batch_round import BatchRound
+from ostraka.client.composing import compose
+from ostraka.client.deaths import Deaths
+from ostraka.client.settling import close, settle
+from ostraka.client.state import Batch, Clique, Party, RunState, RunStore
+from ostraka.client.switches import Switches
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.telemetry.context import about
+from ostraka.common.telemetry.tracing import span
+from ostraka.protos.ostraka.v1 import common_pb2
 
 STOPS = frozenset(
     {

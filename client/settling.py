@@ -1,12 +1,12 @@
 """What became of a batch that failed or was left open: asked of the guardian, and kept."""
 
-from client.answers import Answer, answered_mask, read_answers
-from client.guardian_peer import GuardianPeer
-from client.state import Batch, RunStore
-from common.crypto.tally_circuits import check_of
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.client.answers import Answer, answered_mask, read_answers
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.state import Batch, RunStore
+from ostraka.common.crypto.tally_circuits import check_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 NEVER_RELEASED = frozenset(
     {

@@ -7,19 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from client.batch import Peers
-from client.guardian_peer import GuardianPeer
-from client.party_peer import PartyPeer, Peer
-from client.permissions import Permissions
-from client.retry import Retry
-from common.clock import Clock
-from common.config import SiteConfig, load_site
-from common.crypto.logits import HEADS
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
-from common.rpc import open_channel
-from common.rpc.redirect import Replicas
-from common.task import Task, load_task
+from ostraka.client.batch import Peers
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.party_peer import PartyPeer, Peer
+from ostraka.client.permissions import Permissions
+from ostraka.client.retry import Retry
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig, load_site
+from ostraka.common.crypto.logits import HEADS
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import open_channel
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.task import Task, load_task
 
 TASK_FILE = "task.toml"
 P = TypeVar("P", bound=Peer)

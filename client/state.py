@@ -6,11 +6,11 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from client.answers import Answer, of_task
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
-from common.mechanism import Ttac
-from common.plan import Plan
+from ostraka.client.answers import Answer, of_task
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.mechanism import Ttac
+from ostraka.common.plan import Plan
 
 STATE_FILE = "session.json"
 

@@ -9,15 +9,15 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from client.run_status import RunStatus, run_statuses
-from client.site import load_query_site
-from common.clock import Clock, SystemClock
-from common.identity import Credentials
-from common.status import shown
-from common.status.certificates import Certificates, certificates_of
-from common.status.problem import Problem
-from common.status.servers import Server, guardians, parties, standing
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.client.run_status import RunStatus, run_statuses
+from ostraka.client.site import load_query_site
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.identity import Credentials
+from ostraka.common.status import shown
+from ostraka.common.status.certificates import Certificates, certificates_of
+from ostraka.common.status.problem import Problem
+from ostraka.common.status.servers import Server, guardians, parties, standing
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from common.rpc.steps import StepId, read_reply, request_messages
+from ostraka.common.rpc.steps import StepId, read_reply, request_messages
 
 
 @dataclass

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 STUDENT_FILE = "student.json"
 TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "before", "after"}

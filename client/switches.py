@@ -4,12 +4,12 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from client.answers import Answer
-from client.batch import Granted, Peers, Queries
-from client.batch_round import Tally, Voting
-from client.meter import Meter
-from client.tally import AggregateTally
-from client.voting import PlainVoting
+from ostraka.client.answers import Answer
+from ostraka.client.batch import Granted, Peers, Queries
+from ostraka.client.batch_round import Tally, Voting
+from ostraka.client.meter import Meter
+from ostraka.client.tally import AggregateTally
+from ostraka.client.voting import PlainVoting
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Switches:
         """How the parties of a session vote."""
         if session.plan.encoding == "plain":
             return PlainVoting(peers, session, self.meter)
-        from client.encrypted.voting import EncryptedVoting
+        from ostraka.client.encrypted.voting import EncryptedVoting
 
         return EncryptedVoting(peers, session, self.meter, self.random)
 
@@ -31,6 +31,6 @@ class Switches:
         """How the votes of a session are tallied."""
         if session.plan.tally == "aggregate":
             return AggregateTally(peers.guardian, session, self.meter)
-        from client.blind.tally import BlindTally
+        from ostraka.client.blind.tally import BlindTally
 
         return BlindTally(peers.guardian, session, self.meter, self.random)

@@ -1,10 +1,10 @@
 """A tally by the guardian, which sees the histogram: it is sent this side's one sum."""
 
-from client.answers import Answer, read_answers
-from client.batch import Granted, Queries
-from client.guardian_peer import GuardianPeer, Sum
-from client.meter import Meter
-from common.sharing.ring import Ring, RingArray
+from ostraka.client.answers import Answer, read_answers
+from ostraka.client.batch import Granted, Queries
+from ostraka.client.guardian_peer import GuardianPeer, Sum
+from ostraka.client.meter import Meter
+from ostraka.common.sharing.ring import Ring, RingArray
 
 
 class AggregateTally:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from common.errors import OstrakaError
-from common.sharing.ring import RingArray
-from common.sharing.shares import add
-from common.telemetry.context import carrying
+from ostraka.common.errors import OstrakaError
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import add
+from ostraka.common.telemetry.context import carrying
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """Votes on queries that the parties see: each answers with a seed whose expansion is this side's share."""
 
-from client.batch import Granted, Peers, Queries, Ticketed
-from client.meter import Meter
-from client.party_peer import VoteBatch
-from client.votes import Votes, collect
-from common.sharing.expansion import expand
-from common.sharing.ring import Ring, RingArray
+from ostraka.client.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.meter import Meter
+from ostraka.client.party_peer import VoteBatch
+from ostraka.client.votes import Votes, collect
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.ring import Ring, RingArray
 
 
 class PlainVoting:

@@ -6,9 +6,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import DpTtac, Ttac
-from common.mechanism.together import UPDATE_UNITS
-from common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.mechanism.together import UPDATE_UNITS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 Floats = NDArray[np.float64]
 

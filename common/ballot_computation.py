@@ -7,12 +7,12 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
-from common.crypto.computation import Computation
-from common.crypto.logits import LOGIT_BITS
-from common.encrypted_order import EncryptedTurn, encrypted_turns
-from common.plan import Plan
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.crypto.logits import LOGIT_BITS
+from ostraka.common.encrypted_order import EncryptedTurn, encrypted_turns
+from ostraka.common.plan import Plan
+from ostraka.protos.ostraka.v1 import common_pb2
 
 T = TypeVar("T", bound=np.generic)
 

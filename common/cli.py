@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from common.errors import ErrorCode, OstrakaError
-from common.storage import is_full, room_in, storage_full
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import is_full, room_in, storage_full
 
 
 def run(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from common.two_outcomes import Floats, two_outcomes_lattice, two_outcomes_rdp, two_outcomes_within
+from ostraka.common.two_outcomes import Floats, two_outcomes_lattice, two_outcomes_rdp, two_outcomes_within
 
 _RATIO = 1.2
 _TOLERANCE = 1e-3

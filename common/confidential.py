@@ -2,9 +2,9 @@
 
 import struct
 
-from common.crypto.binding import binding
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.crypto.binding import binding
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2
 
 _LENGTH = struct.Struct("<Q")
 

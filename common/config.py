@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity.identity import DnsLabel
-from common.toml_files import TomlError, read_toml
-from common.validation import first_problem
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.identity import DnsLabel
+from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.common.validation import first_problem
 
 SITE_FILE = "site.toml"
 # Tables that are read by their owners with `load_section`.

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from common.mechanism import DpTtac, Ttac
-from common.plan import Plan
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.plan import Plan
 
 Encoding = Literal["plain", "ckks", "ckks-square"]
 Encodings = Annotated[tuple[Encoding, ...], Field(min_length=1)]

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protos.ostraka.v1 import common_pb2
+from ostraka.protos.ostraka.v1 import common_pb2
 
 T = TypeVar("T", bound=np.generic)
 
@@ -55,7 +55,8 @@ def encrypted_turns(
 ) -> tuple[EncryptedTurn, ...]:
     """A party's turns in a batch, in their order.
 
-    `scheduled` says which clique votes on which query, (cliques, size), as `common.schedules` reads it.
+    `scheduled` says which clique votes on which query, (cliques, size), as `ostraka.common.schedules` reads
+    it.
     """
     return tuple(
         EncryptedTurn(place, clique.teachers, clique.weight, np.flatnonzero(votes))

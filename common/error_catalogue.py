@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from common.errors import ErrorCode, status_of
+from ostraka.common.errors import ErrorCode, status_of
 
 FILE = Path(__file__).with_name("error_catalogue.toml")
 REFUSED, INTERNAL = 2, 1

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from common.printable import printable
+from ostraka.common.printable import printable
 
 
 class ErrorCode(StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from common.errors import ErrorCode, OstrakaError
-from common.storage import room_in
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import room_in
 
 
 def read_bytes(path: Path) -> bytes:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import limits_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import limits_pb2
 
 MOST = 1_000
 """Entries of a repeated field, or characters of a text, whose `most` is not said."""

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Self
 from google.protobuf.message import DecodeError
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from common.mechanism import Mechanism, Value, invalid_plan
-from common.mechanism.message import mechanism_message, mechanism_of
-from common.message_limits import check_limits
-from common.plan_limits import check_mechanism
-from common.plan_switches import check_switches
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.mechanism import Mechanism, Value, invalid_plan
+from ostraka.common.mechanism.message import mechanism_message, mechanism_of
+from ostraka.common.message_limits import check_limits
+from ostraka.common.plan_limits import check_mechanism
+from ostraka.common.plan_switches import check_switches
+from ostraka.protos.ostraka.v1 import common_pb2
 
 ENFORCE = Literal["worst_case", "data_dependent"]
 TALLY = Literal["aggregate", "blind"]

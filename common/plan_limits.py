@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     L1,
     LABELLING,
     AnyMechanism,
@@ -22,10 +22,10 @@ from common.mechanism import (
     Ttac,
     invalid_plan,
 )
-from common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 if TYPE_CHECKING:
-    from common.plan import Plan
+    from ostraka.common.plan import Plan
 
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -16,7 +16,7 @@ from common.mechanism import (
 )
 
 if TYPE_CHECKING:
-    from common.plan import Plan
+    from ostraka.common.plan import Plan
 
 CIRCUIT_RING_BITS = 32
 """The ring in which garbled circuits hand over shares and take sums."""

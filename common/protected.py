@@ -1,7 +1,7 @@
 """Whether teachers protect what a plan charges: whole records, or their labels alone."""
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
 
 
 def check_protected(plan: Plan, site: str, *, shared_features: bool) -> None:

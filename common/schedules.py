@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def scheduled(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:

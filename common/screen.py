@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from common.printable import printable
+from ostraka.common.printable import printable
 
 
 class Screen(Console):

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError, model_validator
 
-from common.datasets import Dataset, load
-from common.datasets.consent import COLUMN
-from common.datasets.dataset import require_finite
-from common.errors import ErrorCode, OstrakaError
-from common.plan import MOST_CLASSES
-from common.task_check import check_columns, check_labels, check_values
-from common.task_inference import infer_classes, infer_input
-from common.task_input import Column, Name, Part, TableInput, TensorInput, twice
-from common.toml_files import TomlError, read_toml
+from ostraka.common.datasets import Dataset, load
+from ostraka.common.datasets.consent import COLUMN
+from ostraka.common.datasets.dataset import require_finite
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import MOST_CLASSES
+from ostraka.common.task_check import check_columns, check_labels, check_values
+from ostraka.common.task_inference import infer_classes, infer_input
+from ostraka.common.task_input import Column, Name, Part, TableInput, TensorInput, twice
+from ostraka.common.toml_files import TomlError, read_toml
 
 __all__ = ["Column", "TableInput", "Task", "TensorInput", "infer_task", "load_task", "write_task"]
 

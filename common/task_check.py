@@ -4,12 +4,12 @@ from itertools import zip_longest
 
 import numpy as np
 
-from common.datasets import Dataset
-from common.datasets.classes import require_in_range
-from common.datasets.dataset import require_finite
-from common.datasets.label_columns import label_matrix
-from common.errors import ErrorCode, OstrakaError
-from common.task_input import TableInput, TensorInput
+from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.classes import require_in_range
+from ostraka.common.datasets.dataset import require_finite
+from ostraka.common.datasets.label_columns import label_matrix
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task_input import TableInput, TensorInput
 
 
 def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:

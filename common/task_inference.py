@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from common.datasets import Dataset
-from common.datasets.label_columns import default_names
-from common.errors import ErrorCode, OstrakaError
-from common.task_input import Column, Dtype, TableInput, TensorInput
+from ostraka.common.datasets import Dataset
+from ostraka.common.datasets.label_columns import default_names
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task_input import Column, Dtype, TableInput, TensorInput
 
 Datasets = Sequence[Dataset]
 

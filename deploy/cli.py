@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from common.cli import run
-from common.telemetry import configure_logging
+from ostraka.common.cli import run
+from ostraka.common.telemetry import configure_logging
 
 app = typer.Typer(
     help="Label data with everybody's models, under everybody's own privacy budget.",
@@ -38,13 +38,15 @@ def _as_app(target: typer.Typer | Callable[..., Any]) -> typer.Typer:
     return single
 
 
-_group("guardian", "guardian.cli", "app", "Run and administer the privacy guardian.")
-_group("party", "services.cli", "app", "Train teachers and answer with them.")
-_group("lead", "client.training.cli", "lead", "Lead teachers of several parties that learn together.")
-_group("query", "client.cli", "app", "Label a pool, retrain on it, and report.")
-_group("site", "deploy.site.cli", "app", "Make this site's keys, check it, and install its certificates.")
-_group("provision", "deploy.provisioning.cli", "app", "Make kits of a federation; sign and revoke.")
-_group("simulate", "deploy.simulation.cli", "simulate", "Play a whole round on this machine.")
+_group("guardian", "ostraka.guardian.cli", "app", "Run and administer the privacy guardian.")
+_group("party", "ostraka.services.cli", "app", "Train teachers and answer with them.")
+_group("lead", "ostraka.client.training.cli", "lead", "Lead teachers of several parties that learn together.")
+_group("query", "ostraka.client.cli", "app", "Label a pool, retrain on it, and report.")
+_group(
+    "site", "ostraka.deploy.site.cli", "app", "Make this site's keys, check it, and install its certificates."
+)
+_group("provision", "ostraka.deploy.provisioning.cli", "app", "Make kits of a federation; sign and revoke.")
+_group("simulate", "ostraka.deploy.simulation.cli", "simulate", "Play a whole round on this machine.")
 
 
 def main() -> None:

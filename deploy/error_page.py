@@ -1,9 +1,9 @@
-"""Writes docs/errors.md from the catalogue of error codes: `python -m deploy.error_page`."""
+"""Writes docs/errors.md from the catalogue of error codes: `python -m ostraka.deploy.error_page`."""
 
 from pathlib import Path
 
-from common.error_catalogue import page
-from common.files import write_atomic
+from ostraka.common.error_catalogue import page
+from ostraka.common.files import write_atomic
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 

@@ -3,9 +3,12 @@
 import sys
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = "protos/ostraka/v1"
+PACKAGE = "protos.ostraka.v1"
+"""What protoc calls the package, by its folder; it is imported from `ostraka`."""
 
 
 def generate(out: Path, root: Path = ROOT) -> None:
@@ -18,9 +21,14 @@ def generate(out: Path, root: Path = ROOT) -> None:
 
     names = sorted(str(p.relative_to(root)) for p in (root / SOURCES).glob("*.proto"))
     places = [f"--proto_path={root}", f"--proto_path={files('grpc_tools') / '_proto'}"]
-    targets = [f"--{name}_out={out}" for name in ("python", "pyi", "grpc_python", "mypy_grpc")]
-    if protoc.main(["protoc", *places, *targets, *names]) != 0:
-        raise RuntimeError("protoc refused the definitions; its message is above.")
+    with TemporaryDirectory() as folder:
+        targets = [f"--{name}_out={folder}" for name in ("python", "pyi", "grpc_python", "mypy_grpc")]
+        if protoc.main(["protoc", *places, *targets, *names]) != 0:
+            raise RuntimeError("protoc refused the definitions; its message is above.")
+        for stub in Path(folder, SOURCES).iterdir():
+            target = out / SOURCES / stub.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(stub.read_text().replace(PACKAGE, f"ostraka.{PACKAGE}"))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ the folders of the answering parties; each party gets `data.npz`, the querying p
 import sys
 from pathlib import Path
 
-from common.datasets import save
-from common.task import infer_task, write_task
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import split_data
+from ostraka.common.datasets import save
+from ostraka.common.task import infer_task, write_task
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import split_data
 
 
 def main(query: Path, *parties: Path) -> None:

@@ -5,9 +5,20 @@ from typing import Annotated
 
 import typer
 
-from guardian.commands import audit, budget, consent, console, ledger, party, policy, report, revoke, session
-from guardian.commands.options import GuardianSite
-from guardian.planning import cli as planning_cli
+from ostraka.guardian.commands import (
+    audit,
+    budget,
+    consent,
+    console,
+    ledger,
+    party,
+    policy,
+    report,
+    revoke,
+    session,
+)
+from ostraka.guardian.commands.options import GuardianSite
+from ostraka.guardian.planning import cli as planning_cli
 
 app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True)
 for group in (party, budget, consent, policy, session, audit, ledger):
@@ -32,6 +43,6 @@ def serve(
     ] = False,
 ) -> None:
     """Serve sessions until stopped."""
-    from guardian.server import serve as serve_guardian
+    from ostraka.guardian.server import serve as serve_guardian
 
     serve_guardian(site, ready_file=ready_file, insecure=insecure, votes_may_tell=votes_may_tell)

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import structlog
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import Ledger
-from guardian.ledger.ledger import LEASE_S
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.ledger import LEASE_S
 
 INTERVAL_S = LEASE_S / 3
 

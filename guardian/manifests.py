@@ -4,10 +4,10 @@ import re
 
 from google.protobuf.message import DecodeError
 
-from common.datasets.consent import LEVEL
-from common.message_limits import check_limits
-from guardian.sessions.trainings import TOGETHER
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.datasets.consent import LEVEL
+from ostraka.common.message_limits import check_limits
+from ostraka.guardian.sessions.trainings import TOGETHER
+from ostraka.protos.ostraka.v1 import common_pb2
 
 _NAME = re.compile(LEVEL)
 

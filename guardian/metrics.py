@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from common.clock import Clock
-from common.plan import Plan
-from common.telemetry.registry import Fresh, Scraped
-from guardian.ledger import Budget, Ledger
+from ostraka.common.clock import Clock
+from ostraka.common.plan import Plan
+from ostraka.common.telemetry.registry import Fresh, Scraped
+from ostraka.guardian.ledger import Budget, Ledger
 
 UNITS = 1000
 """Units whose budget is told; those with the least left, where there are more."""

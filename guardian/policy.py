@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from common.config import load_section
-from common.encodings import PLAIN_ALONE, Encodings
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import BOUND, MECHANISMS, AnyMechanism, DpTtac, Ttac
-from common.plan import ENFORCE, Plan
-from common.toml_files import TomlError, parse_toml
+from ostraka.common.config import load_section
+from ostraka.common.encodings import PLAIN_ALONE, Encodings
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import BOUND, MECHANISMS, AnyMechanism, DpTtac, Ttac
+from ostraka.common.plan import ENFORCE, Plan
+from ostraka.common.toml_files import TomlError, parse_toml
 
 DAY_S = 24 * 3600.0
 Seconds = Annotated[float, Field(gt=0, le=366 * DAY_S, allow_inf_nan=False)]

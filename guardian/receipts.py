@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, read_signed
-from common.mechanism import AnyMechanism
-from common.mechanism.message import mechanism_of
-from common.message_limits import too_large
-from common.privacy import worst_case
-from common.protocol import RECEIPTS_CONTEXT
-from guardian.ledger import LedgerReader, UnitKey
-from guardian.ledger.values import Owed
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.mechanism import AnyMechanism
+from ostraka.common.mechanism.message import mechanism_of
+from ostraka.common.message_limits import too_large
+from ostraka.common.privacy import worst_case
+from ostraka.common.protocol import RECEIPTS_CONTEXT
+from ostraka.guardian.ledger import LedgerReader, UnitKey
+from ostraka.guardian.ledger.values import Owed
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 MOST_RECEIPTS = 500_000
 """More than this is no journal of a party."""

@@ -4,18 +4,18 @@ from collections.abc import Iterable
 
 import structlog
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role, verify_signed
-from common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
-from guardian.ledger import Ledger
-from guardian.ledger.parties import unknown
-from guardian.ledger.values import Registered
-from guardian.manifests import groups_of, problem_of
-from guardian.policy import Policies
-from guardian.receipts import read_receipts, worst_cases
-from guardian.sessions.checks import not_added
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role, verify_signed
+from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger.parties import unknown
+from ostraka.guardian.ledger.values import Registered
+from ostraka.guardian.manifests import groups_of, problem_of
+from ostraka.guardian.policy import Policies
+from ostraka.guardian.receipts import read_receipts, worst_cases
+from ostraka.guardian.sessions.checks import not_added
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 class Registrar:

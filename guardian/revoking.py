@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import structlog
 
-from common.errors import OstrakaError
-from common.identity.revocation import Revocations
-from guardian.ledger import LedgerReader
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity.revocation import Revocations
+from ostraka.guardian.ledger import LedgerReader
 
 INTERVAL_S = 5.0
 

@@ -10,30 +10,30 @@ import structlog
 from prometheus_client import CollectorRegistry
 from threadpoolctl import threadpool_limits
 
-from common.clock import Clock, SystemClock
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.rpc import make_server
-from common.serving import DRAIN_S, stop_on_signal, write_ready
-from common.telemetry.rpc import RpcMetrics
-from common.telemetry.site import observing
-from guardian.admin.service import ROLES as ADMIN_ROLES
-from guardian.admin.service import AdminService
-from guardian.figures import computing
-from guardian.heartbeat import beating
-from guardian.ledger import open_guardian_ledger
-from guardian.ledger.site import ledger_address, ledger_location
-from guardian.metrics import GuardianMetrics
-from guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise
-from guardian.policy import PolicyInForce, load_policy
-from guardian.registration import Registrar
-from guardian.revoking import following
-from guardian.service import ROLES, GuardianService
-from guardian.sessions import Coordinator
-from guardian.standing import Standing
-from guardian.sweeping import sweeping
-from protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.rpc import make_server
+from ostraka.common.serving import DRAIN_S, stop_on_signal, write_ready
+from ostraka.common.telemetry.rpc import RpcMetrics
+from ostraka.common.telemetry.site import observing
+from ostraka.guardian.admin.service import ROLES as ADMIN_ROLES
+from ostraka.guardian.admin.service import AdminService
+from ostraka.guardian.figures import computing
+from ostraka.guardian.heartbeat import beating
+from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.ledger.site import ledger_address, ledger_location
+from ostraka.guardian.metrics import GuardianMetrics
+from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise
+from ostraka.guardian.policy import PolicyInForce, load_policy
+from ostraka.guardian.registration import Registrar
+from ostraka.guardian.revoking import following
+from ostraka.guardian.service import ROLES, GuardianService
+from ostraka.guardian.sessions import Coordinator
+from ostraka.guardian.standing import Standing
+from ostraka.guardian.sweeping import sweeping
+from ostraka.protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 import grpc
 import numpy as np
 
-from common.identity import Role
-from common.rpc import peer_identity, split
-from common.rpc.steps import StepId, read_header, read_request, reply_messages
-from guardian.ledger import Ledger
-from guardian.registration import Registrar
-from guardian.sessions import Coordinator
-from guardian.share_messages import read_share
-from guardian.standing import Standing
-from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
+from ostraka.common.identity import Role
+from ostraka.common.rpc import peer_identity, split
+from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.registration import Registrar
+from ostraka.guardian.sessions import Coordinator
+from ostraka.guardian.share_messages import read_share
+from ostraka.guardian.standing import Standing
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000
 _SERVICE = "/ostraka.v1.Guardian/"

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Interactive
-from common.plan import Plan
-from common.rpc.chunks import join
-from common.sharing.fixed_point import FRACTION_BITS
-from common.sharing.ring import Ring
-from guardian.sessions.batch import Share
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Interactive
+from ostraka.common.plan import Plan
+from ostraka.common.rpc.chunks import join
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.sessions.batch import Share
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 SCORE_BYTES = 4
 

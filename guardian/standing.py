@@ -2,11 +2,11 @@
 
 import math
 
-from common.clock import Clock
-from common.identity import Identity, Role
-from guardian.ledger import Budget, LedgerReader, SessionSummary
-from guardian.policy import Policies
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Identity, Role
+from ostraka.guardian.ledger import Budget, LedgerReader, SessionSummary
+from ostraka.guardian.policy import Policies
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 SESSIONS = 100
 """The most sessions that are told, the newest of them."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import structlog
 
-from common.errors import OstrakaError
+from ostraka.common.errors import OstrakaError
 
 INTERVAL_S = 5.0
 

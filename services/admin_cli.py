@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.notions import NOTIONS
-from common.protocol import AGREEMENT_CONTEXT
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.cli import write_json
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.notions import NOTIONS
+from ostraka.common.protocol import AGREEMENT_CONTEXT
+from ostraka.protos.ostraka.v1 import common_pb2
 
 Site = Annotated[Path, typer.Option("--site", help="The party's own site folder.")]
 Group = Annotated[str, typer.Option(help="The group of records.")]

@@ -6,18 +6,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.sharing.expansion import fresh_seed
-from common.sharing.ring import Ring
-from common.sharing.shares import split
-from protos.ostraka.v1 import party_pb2
-from services.charges import Charge
-from services.grants import Permission
-from services.journal import Journal, restarted
-from services.replies import Answered, Replies, Slot
-from services.submission import Share
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.expansion import fresh_seed
+from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import split
+from ostraka.protos.ostraka.v1 import party_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.grants import Permission
+from ostraka.services.journal import Journal, restarted
+from ostraka.services.replies import Answered, Replies, Slot
+from ostraka.services.submission import Share
 
 Told = Callable[[Plan, int], object]
 """Takes the plan and the number of queries of a batch that was answered."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism
-from common.sharing.ballots import ballots
-from common.task import Task
-from services.hosting.device import MICRO_BATCH, Predictor
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism
+from ostraka.common.sharing.ballots import ballots
+from ostraka.common.task import Task
+from ostraka.services.hosting.device import MICRO_BATCH, Predictor
 
 WORK_BYTES = 2**26
 """Memory that counting takes at a time, about."""

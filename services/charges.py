@@ -5,8 +5,8 @@ from typing import Self
 
 from pydantic import TypeAdapter
 
-from common.mechanism import AnyMechanism, Mechanism
-from common.privacy import worst_case
+from ostraka.common.mechanism import AnyMechanism, Mechanism
+from ostraka.common.privacy import worst_case
 
 ALL = "all"
 """The group of a party's records that share one budget."""
@@ -34,7 +34,7 @@ class Charge:
     adjacency: str = "record"
 
     def amount(self, order: float) -> int:
-        """Worst-case rdp at `order` as an integer amount of `common.privacy.AMOUNT_UNIT`, rounded up."""
+        """Worst-case rdp at `order`, a whole number of `ostraka.common.privacy.AMOUNT_UNIT`, rounded up."""
         cost = worst_case(self.mechanism, order, self.sensitivity, classes=self.classes)
         return cost.reservation(self.queries, self.mechanism.answers(self.classes))
 

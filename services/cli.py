@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from common.cli import write_json
-from common.config import load_section
-from common.encodings import encoding_of
-from common.errors import ErrorCode, OstrakaError
-from services import admin_cli
-from services.policy import Policy
-from services.teachers.config import TEACHERS
-from services.train_cli import Data, Json, Site, TaskFile, together_lines, train
-from services.training_input import TrainingInput
+from ostraka.common.cli import write_json
+from ostraka.common.config import load_section
+from ostraka.common.encodings import encoding_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services import admin_cli
+from ostraka.services.policy import Policy
+from ostraka.services.teachers.config import TEACHERS
+from ostraka.services.train_cli import Data, Json, Site, TaskFile, together_lines, train
+from ostraka.services.training_input import TrainingInput
 
 app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
 app.command()(train)
@@ -46,7 +46,7 @@ class Checked:
 @app.command()
 def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = None) -> None:
     """Compare this site's records and teachers with the task, and say what is off."""
-    from services.teachers import Ensemble
+    from ostraka.services.teachers import Ensemble
 
     given = TrainingInput.load(site, data, task)
     wanted, records = given.task, given.records
@@ -83,7 +83,7 @@ def audit_head(
     out: Annotated[Path, typer.Option(help="File for `ostraka guardian audit verify --head`.")],
 ) -> None:
     """Write the latest head of the guardian's audit log that this party was sent."""
-    from services.journal import Journal
+    from ostraka.services.journal import Journal
 
     with Journal(site / "journal.db") as journal:
         head = journal.audit_head()
@@ -98,8 +98,8 @@ def audit_head(
 @app.command("status")
 def status_command(site: Site, json: Json = None) -> None:
     """Show certificates, teachers, what was answered and spent, and what the guardian says of this party."""
-    from common.screen import Screen
-    from services import status
+    from ostraka.common.screen import Screen
+    from ostraka.services import status
 
     found = status.party_status(site)
     status.show(found, Screen(stderr=json == "-"))
@@ -113,7 +113,7 @@ def serve(
     insecure: Annotated[bool, typer.Option("--insecure", help="No TLS; loopback only.")] = False,
 ) -> None:
     """Serve votes until stopped."""
-    from services.server import serve as serve_party
+    from ostraka.services.server import serve as serve_party
 
     serve_party(site, ready_file=ready_file, insecure=insecure)
 

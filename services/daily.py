@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import dataclass
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 DAY_S = 24 * 3600.0
 

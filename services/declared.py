@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from common.protected import check_protected
-from common.schedules import ticket_invalid
-from common.sharing.ballots import VOTE
-from protos.ostraka.v1 import common_pb2
-from services.ballots import Turn
-from services.charges import Charge
-from services.grants import Permission, Session
-from services.teachers.groups import Clique
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.protected import check_protected
+from ostraka.common.schedules import ticket_invalid
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.ballots import Turn
+from ostraka.services.charges import Charge
+from ostraka.services.grants import Permission, Session
+from ostraka.services.teachers.groups import Clique
+from ostraka.services.teachers.manifest import TeachersManifest
 
 
 @dataclass(frozen=True)

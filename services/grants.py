@@ -9,14 +9,14 @@ from cryptography.x509 import load_der_x509_certificate
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, read_signed
-from common.plan import Plan, digest
-from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from common.schedules import scheduled, ticket_invalid
-from protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
-from services.daily import Asked
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.plan import Plan, digest
+from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.schedules import scheduled, ticket_invalid
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
+from ostraka.services.daily import Asked
 
 M = TypeVar("M", bound=Message)
 Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader

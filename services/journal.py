@@ -12,11 +12,11 @@ from typing import Self
 
 import structlog
 
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2
-from services.charges import Cap, Charge
-from services.daily import Asked, asked_in_day, check_day, keep_asked
-from services.journal_file import JournalFile
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Cap, Charge
+from ostraka.services.daily import Asked, asked_in_day, check_day, keep_asked
+from ostraka.services.journal_file import JournalFile
 
 PAGE = 1000
 """Charges that are read together."""

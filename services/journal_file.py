@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from common.errors import ErrorCode, OstrakaError
-from common.storage import is_used_up, storage_full
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import is_used_up, storage_full
 
 VERSION = 3
 _WITH_CHARGES = 2

@@ -6,12 +6,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.clock import Clock
-from common.privacy import AMOUNT_UNIT, epsilon
-from services.charges import Charge
-from services.daily import asked_in_day
-from services.journal import Spending, head_of
-from services.journal_file import JournalFile
+from ostraka.common.clock import Clock
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.services.charges import Charge
+from ostraka.services.daily import asked_in_day
+from ostraka.services.journal import Spending, head_of
+from ostraka.services.journal_file import JournalFile
 
 NEWEST = 10
 """Batches that are told, the newest of them."""

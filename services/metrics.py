@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from common.clock import Clock
-from common.identity import Identity
-from common.plan import Plan
-from common.telemetry.registry import SECONDS, Fresh, Scraped
-from common.telemetry.tracing import span
-from services.answers import Guardian
-from services.hosting.admission import Admission
-from services.hosting.device import Device
-from services.journal import Journal
-from services.policy import Policy
-from services.submission import Share
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Identity
+from ostraka.common.plan import Plan
+from ostraka.common.telemetry.registry import SECONDS, Fresh, Scraped
+from ostraka.common.telemetry.tracing import span
+from ostraka.services.answers import Guardian
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.device import Device
+from ostraka.services.journal import Journal
+from ostraka.services.policy import Policy
+from ostraka.services.submission import Share
 
 SITES = 100
 """Querying parties whose day is told; the busiest, where there are more."""

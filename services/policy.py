@@ -5,13 +5,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from common.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, RandRes, Ttac
-from common.plan import Plan
-from common.privacy import budget_amount, budget_rdp, propose_order
-from services.charges import Cap
+from ostraka.common.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, RandRes, Ttac
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
+from ostraka.services.charges import Cap
 
 Count = Annotated[int, Field(ge=1, lt=2**32)]
 

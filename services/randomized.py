@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import RandRes
+from ostraka.common.mechanism import RandRes
 
 _WORD = 8
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from common.identity import Credentials
-from common.mechanism.message import mechanism_message
-from common.protocol import RECEIPTS_CONTEXT
-from protos.ostraka.v1 import common_pb2, guardian_pb2
-from services.charges import Charge
-from services.journal import Journal
+from ostraka.common.identity import Credentials
+from ostraka.common.mechanism.message import mechanism_message
+from ostraka.common.protocol import RECEIPTS_CONTEXT
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.journal import Journal
 
 AT_ONCE = 1000
 """Receipts of one message at most."""

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
-from services.ballots import WORK_BYTES
-from services.matching import Known
-from services.randomized import randomize
-from services.teachers.groups import GROUP
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.services.ballots import WORK_BYTES
+from ostraka.services.matching import Known
+from ostraka.services.randomized import randomize
+from ostraka.services.teachers.groups import GROUP
+from ostraka.services.teachers.manifest import TeachersManifest
 
 _NUMBER_BYTES = 8
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from protos.ostraka.v1 import party_pb2
-from services.submission import Share
+from ostraka.protos.ostraka.v1 import party_pb2
+from ostraka.services.submission import Share
 
 
 @dataclass(frozen=True)

@@ -9,28 +9,28 @@ from pathlib import Path
 import structlog
 from prometheus_client import CollectorRegistry
 
-from common.clock import Clock, SystemClock
-from common.config import load_section, load_site
-from common.identity import Credentials, Identity, Role
-from common.rpc import BoundServer, make_server
-from common.serving import DRAIN_S, stop_on_signal, write_ready
-from common.task import load_task
-from common.telemetry.rpc import RpcMetrics
-from common.telemetry.site import observing
-from protos.ostraka.v1 import party_pb2_grpc
-from services.answers import Answers
-from services.encrypted.answering import EncryptedVoter
-from services.grants import Checker
-from services.hosting.admission import Admission
-from services.hosting.device import Device
-from services.hosting.hosted import Loader
-from services.hosting.hosting import Hosting, Orders
-from services.journal import Journal
-from services.metrics import PartyMetrics, TimedSubmitter
-from services.policy import PartySection, Policy
-from services.service import ROLES, PartyService
-from services.submission import GuardianLink
-from services.voting import Voter
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_section, load_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import BoundServer, make_server
+from ostraka.common.serving import DRAIN_S, stop_on_signal, write_ready
+from ostraka.common.task import load_task
+from ostraka.common.telemetry.rpc import RpcMetrics
+from ostraka.common.telemetry.site import observing
+from ostraka.protos.ostraka.v1 import party_pb2_grpc
+from ostraka.services.answers import Answers
+from ostraka.services.encrypted.answering import EncryptedVoter
+from ostraka.services.grants import Checker
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.device import Device
+from ostraka.services.hosting.hosted import Loader
+from ostraka.services.hosting.hosting import Hosting, Orders
+from ostraka.services.journal import Journal
+from ostraka.services.metrics import PartyMetrics, TimedSubmitter
+from ostraka.services.policy import PartySection, Policy
+from ostraka.services.service import ROLES, PartyService
+from ostraka.services.submission import GuardianLink
+from ostraka.services.voting import Voter
 
 AGAIN_S = 30.0
 """Seconds between two registrations: a guardian whose ledger is restored takes no vote before the next."""

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping
 
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.rpc import join, peer_identity
-from common.rpc.steps import StepId, read_header, read_request, reply_messages
-from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
-from services.encrypted.answering import EncryptedVoter
-from services.encrypted.batch import EncryptedBatch
-from services.encrypted.steps import Name
-from services.grants import Checker
-from services.hosting.admission import Admission
-from services.hosting.hosted import Hosted
-from services.hosting.hosting import Hosting
-from services.voting import Content, Voter
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.rpc import join, peer_identity
+from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from ostraka.services.encrypted.answering import EncryptedVoter
+from ostraka.services.encrypted.batch import EncryptedBatch
+from ostraka.services.encrypted.steps import Name
+from ostraka.services.grants import Checker
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.hosted import Hosted
+from ostraka.services.hosting.hosting import Hosting
+from ostraka.services.voting import Content, Voter
 
 CALLS = ("Vote", "Begin", "Garble", "Evaluate", "Compare")
 ROLES: Mapping[str, frozenset[Role]] = {

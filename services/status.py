@@ -9,21 +9,21 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from common.clock import Clock, SystemClock
-from common.config import load_section, load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.notions import NOTIONS
-from common.privacy import propose_order
-from common.status import shown
-from common.status.certificates import Certificates, certificates_of
-from common.status.problem import Problem
-from common.status.servers import Server, guardians, standing
-from protos.ostraka.v1 import guardian_pb2
-from services.journal_view import Journaled, Terms, read_journal
-from services.policy import Policy
-from services.teachers.config import TEACHERS
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_section, load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.notions import NOTIONS
+from ostraka.common.privacy import propose_order
+from ostraka.common.status import shown
+from ostraka.common.status.certificates import Certificates, certificates_of
+from ostraka.common.status.problem import Problem
+from ostraka.common.status.servers import Server, guardians, standing
+from ostraka.protos.ostraka.v1 import guardian_pb2
+from ostraka.services.journal_view import Journaled, Terms, read_journal
+from ostraka.services.policy import Policy
+from ostraka.services.teachers.config import TEACHERS
+from ostraka.services.teachers.manifest import TeachersManifest
 
 DELTA = 1e-5
 """Delta of epsilons where the party has no cap of its own."""

@@ -11,16 +11,16 @@ from typing import TypeVar
 import grpc
 import structlog
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role, verify_signed
-from common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
-from common.rpc import call_error, open_channel, split, with_retries
-from common.rpc.redirect import Replicas
-from protos.ostraka.v1 import common_pb2, guardian_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
-from services.journal import Journal
-from services.receipts import receipts
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role, verify_signed
+from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
+from ostraka.common.rpc import call_error, open_channel, split, with_retries
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.services.journal import Journal
+from ostraka.services.receipts import receipts
 
 ATTEMPTS = 6
 BASE_S = 0.2

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from common.crypto.logits import Head
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.mechanism import DpTtac, NoiseCluster, Ttac
-from common.plan import Plan
-from common.schedules import ticket_invalid
-from common.task import Task
-from protos.ostraka.v1 import party_pb2
-from services.declared import Declared
-from services.grants import Permission, Session
-from services.policy import Policy
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.crypto.logits import Head
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.mechanism import DpTtac, NoiseCluster, Ttac
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import ticket_invalid
+from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import party_pb2
+from ostraka.services.declared import Declared
+from ostraka.services.grants import Permission, Session
+from ostraka.services.policy import Policy
+from ostraka.services.teachers.manifest import TeachersManifest
 
 MOST_MEMBERS = 2**20
 """Records that may be told by their clusters in one batch."""

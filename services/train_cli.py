@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from common.cli import write_json
-from common.config import load_section
-from common.errors import ErrorCode, OstrakaError
-from common.telemetry import progress
-from services.policy import PartySection
-from services.teachers.config import TEACHERS, Progress, is_file
-from services.teachers.manifest import Together
-from services.training_input import TrainingInput
+from ostraka.common.cli import write_json
+from ostraka.common.config import load_section
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.telemetry import progress
+from ostraka.services.policy import PartySection
+from ostraka.services.teachers.config import TEACHERS, Progress, is_file
+from ostraka.services.teachers.manifest import Together
+from ostraka.services.training_input import TrainingInput
 
 if TYPE_CHECKING:
-    from services.teachers import Ensemble
-    from services.teachers.recipes import FitGroups
+    from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.recipes import FitGroups
 
 UNFINISHED = "teachers.unfinished"
 """Folder of a training that did not reach its end."""
@@ -122,7 +122,7 @@ def together_lines(together: str) -> list[str]:
 
 def _host(given: TrainingInput) -> "Ensemble":
     """Takes exported models as they are for this party's teachers."""
-    from services.teachers.exported_hosting import host
+    from ostraka.services.teachers.exported_hosting import host
 
     ensemble = host(given.records, given.task, given.section, folder=given.site, public=given.public)
     ensemble.save(given.site / TEACHERS)
@@ -131,7 +131,7 @@ def _host(given: TrainingInput) -> "Ensemble":
 
 def _alone(given: TrainingInput, on: Where) -> "Ensemble":
     """Trains the teachers, and stores them."""
-    from services.teachers import train as train_teachers
+    from ostraka.services.teachers import train as train_teachers
 
     unfinished = given.site / UNFINISHED
     with _showing(f"Training {given.section.teachers} teachers") as shown:
@@ -154,11 +154,11 @@ def _alone(given: TrainingInput, on: Where) -> "Ensemble":
 def _trainer(on: Where, received: Path) -> "FitGroups":
     """What trains groups of teachers where they are to be trained."""
     if on is Where.HERE:
-        from services.teachers.recipes import fit_here
+        from ostraka.services.teachers.recipes import fit_here
 
         return fit_here
     try:
-        from services.teachers.on_ray import fit_on_ray
+        from ostraka.services.teachers.on_ray import fit_on_ray
     except ImportError as exc:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, "--on ray needs Ray: install it with `pip install ostraka[ray]`."
@@ -168,8 +168,8 @@ def _trainer(on: Where, received: Path) -> "FitGroups":
 
 def _together(given: TrainingInput, training: Together, ready_file: Path | None) -> "Ensemble":
     """Serves rounds until the teachers are trained and stored; a command that is stopped before ends here."""
-    from services.teachers.preparation import prepare
-    from services.training.server import learn
+    from ostraka.services.teachers.preparation import prepare
+    from ostraka.services.training.server import learn
 
     if training == "dp-ttac":
         typer.echo(_protected_line(load_section(given.site, "party", PartySection)), err=True)

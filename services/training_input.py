@@ -6,13 +6,13 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from common.config import load_section
-from common.datasets import Dataset
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, load_task
-from services.policy import PartySection
-from services.teachers.abstaining import abstained
-from services.teachers.config import TrainingSection
+from ostraka.common.config import load_section
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, load_task
+from ostraka.services.policy import PartySection
+from ostraka.services.teachers.abstaining import abstained
+from ostraka.services.teachers.config import TrainingSection
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets.dataset import require_finite
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.mechanism import NoiseCluster, RandRes
-from common.task import Task
-from protos.ostraka.v1 import party_pb2
-from services.answers import Answers
-from services.grants import Permission
-from services.hosting.hosted import Hosted
-from services.records import Records
+from ostraka.common.datasets.dataset import require_finite
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import party_pb2
+from ostraka.services.answers import Answers
+from ostraka.services.grants import Permission
+from ostraka.services.hosting.hosted import Hosted
+from ostraka.services.records import Records
 
 FEATURE_BYTES = 4
 

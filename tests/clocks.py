@@ -1,8 +1,8 @@
-"""Clocks beside those of common.clock."""
+"""Clocks beside those of ostraka.common.clock."""
 
 from dataclasses import dataclass
 
-from common.clock import Clock, SystemClock
+from ostraka.common.clock import Clock, SystemClock
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.protos import ROOT, SOURCES, generate
+from ostraka.deploy.protos import ROOT, SOURCES, generate
 
 
 def stubs(root: Path) -> dict[str, str]:

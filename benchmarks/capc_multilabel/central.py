@@ -15,10 +15,10 @@ from benchmarks.capc_multilabel.sessions import Mechanism, session
 from benchmarks.dpsgd.data import PROBLEMS, Problem, standardised
 from benchmarks.dpsgd.learning import dpsgd
 from benchmarks.dpsgd.measures import Measure, measure
-from client.students.mixmatch import MixMatch
-from common.learning.data import Labelled
-from common.learning.learning import Learning
-from common.privacy import epsilon as epsilon_of
+from ostraka.client.students.mixmatch import MixMatch
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
+from ostraka.common.privacy import epsilon as epsilon_of
 
 STUDENT = Learning(steps=400)
 LEAST_LABEL_SETS = 2

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.published import DATA
-from common.mechanism import Binary, Powerset, Tau
+from ostraka.common.mechanism import Binary, Powerset, Tau
 
 DIGITS = "digits"
 QUERYING = 3

@@ -80,5 +80,5 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def linear(shape: tuple[int, ...], classes: int) -> Linear:
-    """An untrained one, as `services.teachers` asks for it."""
+    """An untrained one, as `ostraka.services.teachers` asks for it."""
     return Linear()

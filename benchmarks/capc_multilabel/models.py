@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from benchmarks.capc_multilabel.data import QUERYING, Records, Split
 from benchmarks.capc_multilabel.linear import REGULARISATION, STEPS
 from benchmarks.dpsgd.measures import YES
-from services.teachers.estimators import Estimators, fit_estimators
-from services.teachers.guard import Guard
-from services.teachers.slices import Slice
+from ostraka.services.teachers.estimators import Estimators, fit_estimators
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.slices import Slice
 
 MODEL = "benchmarks.capc_multilabel.linear:linear"
 LEARNING = MODEL, REGULARISATION, STEPS

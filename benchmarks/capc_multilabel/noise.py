@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.noise import lattice_scale
+from ostraka.guardian.noise import lattice_scale
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, f
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
 from benchmarks.dpsgd.measures import YES, Measure, by_label, mean_of
-from common.privacy import epsilon as epsilon_of
+from ostraka.common.privacy import epsilon as epsilon_of
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from benchmarks.capc_multilabel.data import DELTA
 from benchmarks.capc_multilabel.models import Scores
-from common.mechanism import Binary, Powerset, Tau
-from common.privacy import ONE_VOTE, budget_rdp, propose_order
-from common.sharing.ballots import VOTE, ballots
-from common.sharing.fixed_point import decode, encode
-from common.sharing.ring import Ring, RingArray
-from guardian.accounting import Tally, charges
-from guardian.mechanisms import release
-from guardian.noise import LATTICE, NoiseSource
+from ostraka.common.mechanism import Binary, Powerset, Tau
+from ostraka.common.privacy import ONE_VOTE, budget_rdp, propose_order
+from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.fixed_point import decode, encode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.accounting import Tally, charges
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.noise import LATTICE, NoiseSource
 
 RING = Ring(64)
 BLOCK = 25

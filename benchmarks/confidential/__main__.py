@@ -12,8 +12,8 @@ from benchmarks.confidential.prototype import run_prototype
 from benchmarks.confidential.sessions import run_sessions
 from benchmarks.confidential.tables import sessions_table, steps_table, work_table
 from benchmarks.confidential.work import work
-from common.cli import run, write_json
-from deploy.simulation.settings import Settings
+from ostraka.common.cli import run, write_json
+from ostraka.deploy.simulation.settings import Settings
 
 WIDTH = 160
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from client.labelling import LabelResult, label
-from client.meter import Step
-from client.options import PlanOptions
-from common.plan import ENCODING, TALLY
-from deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from deploy.simulation.processes import Child, Supervisor
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import split_data
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.meter import Step
+from ostraka.client.options import PlanOptions
+from ostraka.common.plan import ENCODING, TALLY
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.processes import Child, Supervisor
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import split_data
 
 COMBINATIONS: tuple[tuple[ENCODING, TALLY], ...] = tuple(product(("plain", "ckks"), ("aggregate", "blind")))
 TICKS = os.sysconf("SC_CLK_TCK")

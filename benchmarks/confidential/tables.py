@@ -8,8 +8,8 @@ from rich.table import Table
 from benchmarks.confidential.prototype import Prototype
 from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.work import Work
-from client.meter import Peer, Step
-from deploy.simulation.settings import Settings
+from ostraka.client.meter import Peer, Step
+from ostraka.deploy.simulation.settings import Settings
 
 
 def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: Prototype | None) -> Table:

@@ -11,16 +11,16 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from common.crypto.ballot_circuits import ballot_circuit
-from common.crypto.binding import binding
-from common.crypto.circuit import Circuit
-from common.crypto.heads import Affine, EncryptedHead
-from common.crypto.inference import scheme_of
-from common.crypto.logits import LOGIT_BITS, Head
-from common.crypto.stream import SEED_BYTES
-from common.crypto.tally_circuits import argmax_circuit, check_circuit
-from common.crypto.two_party import Computation, Evaluation, Garbling
-from common.mechanism import GnMax
+from ostraka.common.crypto.ballot_circuits import ballot_circuit
+from ostraka.common.crypto.binding import binding
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.inference import scheme_of
+from ostraka.common.crypto.logits import LOGIT_BITS, Head
+from ostraka.common.crypto.stream import SEED_BYTES
+from ostraka.common.crypto.tally_circuits import argmax_circuit, check_circuit
+from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling
+from ostraka.common.mechanism import GnMax
 
 CLASSES = 10
 WHOLE_VOTE = 2**16

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import Binary
-from common.privacy import budget_rdp, epsilon, propose_order
-from common.sharing.ballots import VOTE
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring
-from guardian.accounting import Tally, charges
-from guardian.accounting.checks import Bound, Floats
-from guardian.mechanisms import release
-from guardian.noise import LATTICE, NoiseSource
+from ostraka.common.mechanism import Binary
+from ostraka.common.privacy import budget_rdp, epsilon, propose_order
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.accounting import Tally, charges
+from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.noise import LATTICE, NoiseSource
 
 DELTA = 1e-5
 EPSILON = 8.0

@@ -16,9 +16,9 @@ from benchmarks.capc_multilabel.models import LEARNING
 from benchmarks.dependencies.asking import DELTA, EPSILON, Counted, noise_for, parents_first
 from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
-from client.dependencies.learn import SUPPORT
-from common.files import write_atomic
-from guardian.noise import OpenDpNoise
+from ostraka.client.dependencies.learn import SUPPORT
+from ostraka.common.files import write_atomic
+from ostraka.guardian.noise import OpenDpNoise
 
 Way = Literal["all labels", "more noise", "dependencies"]
 

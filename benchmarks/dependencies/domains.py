@@ -11,13 +11,13 @@ from benchmarks.dependencies.asking import BUDGET, ORDER
 from benchmarks.dependencies.cells import Setting
 from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
-from common.mechanism import Binary
-from common.privacy import worst_case
-from common.sharing.ballots import VOTE
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring
-from guardian.mechanisms import release
-from guardian.noise import OpenDpNoise
+from ostraka.common.mechanism import Binary
+from ostraka.common.privacy import worst_case
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.noise import OpenDpNoise
 
 HEADS = (
     "dataset",

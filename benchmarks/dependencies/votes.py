@@ -10,7 +10,7 @@ from benchmarks.caching import digest
 from benchmarks.capc_multilabel.data import Records, load
 from benchmarks.capc_multilabel.data import Setting as Shared
 from benchmarks.capc_multilabel.models import LEARNING, fitted, scores
-from client.dependencies.learn import SUPPORT, Absences, choose_parents
+from ostraka.client.dependencies.learn import SUPPORT, Absences, choose_parents
 
 YES = 0.5
 

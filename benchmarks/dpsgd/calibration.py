@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from benchmarks.heterogeneity.data import CLASSES, Records, Split
 from benchmarks.heterogeneity.networks import Votes, answers
 from benchmarks.heterogeneity.teachers import TEACHERS
 from benchmarks.heterogeneity.voting import Answers, Mechanism, answer, costs, histograms
-from common.mechanism import Confident, LnMax
-from guardian.accounting.checks import Bound, Floats
+from ostraka.common.mechanism import Confident, LnMax
+from ostraka.guardian.accounting.checks import Bound, Floats
 
 RUNS = 10
 """Over which 004 averages."""

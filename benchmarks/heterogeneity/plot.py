@@ -10,7 +10,7 @@ from benchmarks.heterogeneity.cells import Cell
 from benchmarks.heterogeneity.data import CLASSES, Split
 from benchmarks.heterogeneity.teachers import SIMILARITIES, Training
 from benchmarks.heterogeneity.voting import answer, histograms
-from common.mechanism import LnMax
+from ostraka.common.mechanism import LnMax
 
 GAMMAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 COLOURS = dict(zip(SIMILARITIES, ("#d55e00", "#e69f00", "#0072b2"), strict=True))

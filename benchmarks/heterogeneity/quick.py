@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from common.learning.shape import image_axes
-from services.teachers.networks import AsImages
+from ostraka.common.learning.shape import image_axes
+from ostraka.services.teachers.networks import AsImages
 
 MODEL = "benchmarks.heterogeneity.quick:quick"
 CHANNELS = 8

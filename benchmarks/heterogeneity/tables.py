@@ -9,7 +9,7 @@ from benchmarks.heterogeneity.cells import Cell
 from benchmarks.heterogeneity.measures import GAMMAS, QUERIES, Setting
 from benchmarks.heterogeneity.teachers import spent
 from benchmarks.heterogeneity.voting import DELTA
-from common.privacy import ORDERS, epsilon
+from ostraka.common.privacy import ORDERS, epsilon
 
 WIDTH = 110
 """Characters that the widest table takes."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from benchmarks.heterogeneity.data import Records, Split
 from benchmarks.heterogeneity.networks import Votes, answers
 from benchmarks.heterogeneity.together import DP_TTAC, TTAC, learn
-from common.privacy import ORDERS
-from deploy.simulation.schemes import label_sorted
-from guardian.accounting.checks import Floats
+from ostraka.common.privacy import ORDERS
+from ostraka.deploy.simulation.schemes import label_sorted
+from ostraka.guardian.accounting.checks import Floats
 
 TEACHERS = 10
 SIMILARITIES = (0, 1, 100)

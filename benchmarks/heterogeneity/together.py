@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from benchmarks.heterogeneity.data import CLASSES, SHAPE, Records
 from benchmarks.heterogeneity.networks import Votes
 from benchmarks.heterogeneity.quick import MODEL
-from common.averaging import Average
-from common.mechanism import DpTtac, Recipe, Ttac
-from common.privacy import ORDERS, worst_case
-from common.sharing.fixed_point import FRACTION_BITS
-from guardian.accounting.checks import Floats
-from services.teachers.config import TrainingConfig
-from services.teachers.guard import Guard
-from services.teachers.nets import Networks
-from services.teachers.slices import Slice
-from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from ostraka.common.averaging import Average
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.privacy import ORDERS, worst_case
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
 
 
 @dataclass(frozen=True)

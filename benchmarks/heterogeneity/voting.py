@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import Confident, LnMax
-from common.privacy import ORDERS, epsilon
-from guardian.accounting import confident_rdp, lnmax_rdp
-from guardian.accounting.checks import Bound, Floats
+from ostraka.common.mechanism import Confident, LnMax
+from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.guardian.accounting import confident_rdp, lnmax_rdp
+from ostraka.guardian.accounting.checks import Bound, Floats
 
 DELTA = 1e-5
 Mechanism = LnMax | Confident

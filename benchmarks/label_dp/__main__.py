@@ -14,8 +14,8 @@ from benchmarks.label_dp.data import SIZES, Dataset
 from benchmarks.label_dp.methods import Bench
 from benchmarks.label_dp.plot import plot
 from benchmarks.label_dp.tables import Measures, tables
-from common.cli import run, write_json
-from common.telemetry import progress
+from ostraka.common.cli import run, write_json
+from ostraka.common.telemetry import progress
 
 app = typer.Typer(add_completion=False)
 QUICK = replace(SIZES[Dataset.DIGITS], train=300, test=100, embedding=0, teachers=5, steps=4, seeds=1)

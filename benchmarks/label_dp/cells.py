@@ -18,7 +18,7 @@ from benchmarks.label_dp.methods import (
     Measure,
     settings,
 )
-from common.files import write_atomic
+from ostraka.common.files import write_atomic
 
 
 @dataclass(frozen=True)

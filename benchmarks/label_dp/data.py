@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.published import DATA
-from common.datasets import digits, load_splits
-from common.learning.shape import Shape
-from common.task import infer_task
+from ostraka.common.datasets import digits, load_splits
+from ostraka.common.learning.shape import Shape
+from ostraka.common.task import infer_task
 
 Features = NDArray[np.float32]
 Labels = NDArray[np.int64]

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from benchmarks.filtering import spend
 from benchmarks.label_dp.data import Features, Labels
-from client.students.fixmatch import FixMatch
-from common.learning.data import Labelled
-from common.learning.learning import Learning
-from common.mechanism import Confident
-from common.privacy import budget_rdp, epsilon, propose_order
-from common.sharing.ring import Ring
-from guardian.mechanisms import release
-from guardian.noise import OpenDpNoise
+from ostraka.client.students.fixmatch import FixMatch
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import budget_rdp, epsilon, propose_order
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.noise import OpenDpNoise
 
 DELTA = 1e-5
 QUERIES = 2000

@@ -19,7 +19,7 @@ from benchmarks.label_dp.methods import (
     VERY_SMALL,
     Measure,
 )
-from common.mechanism import RandRes
+from ostraka.common.mechanism import RandRes
 
 Measures = dict[Cell, Measure]
 NAMES = {

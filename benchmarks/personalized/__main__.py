@@ -17,8 +17,8 @@ from benchmarks.personalized.plot import plot
 from benchmarks.personalized.quality import Quality, quality
 from benchmarks.personalized.tables import WIDTH, tables
 from benchmarks.personalized.teachers import Ensembles, ensemble_size
-from common.cli import run, write_json
-from common.telemetry import progress
+from ostraka.common.cli import run, write_json
+from ostraka.common.telemetry import progress
 
 PROCESSES = 5
 """Voting processes of each ensemble, as many as in 003."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.personalized.data import DELTA
-from common.privacy import budget_rdp
-from guardian.accounting.checks import Bound, Floats
+from ostraka.common.privacy import budget_rdp
+from ostraka.guardian.accounting.checks import Bound, Floats
 
 ORDERS = np.arange(2, 51, dtype=np.float64)
 """The whole orders from which 003 takes the best one after every query."""

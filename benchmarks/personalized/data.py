@@ -46,7 +46,7 @@ class Parameters:
         threshold: of the check, in votes.
         sigma1: deviation of the check's noise, in votes.
         sigma2: deviation of the labels' noise, in votes.
-        model: as `services.teachers.config.TrainingConfig` names it.
+        model: as `ostraka.services.teachers.config.TrainingConfig` names it.
     """
 
     teachers: int

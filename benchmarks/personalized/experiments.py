@@ -14,7 +14,7 @@ from benchmarks.personalized.data import PARAMETERS, Split
 from benchmarks.personalized.participation import higher_teachers, weights
 from benchmarks.personalized.variants import Pool, Produced, Side, vanishing
 from benchmarks.personalized.voting import Prices
-from common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy import ONE_VOTE, Influence
 
 LOWER = math.log(2)
 """The lower budget; the higher one is `factor` times as large."""

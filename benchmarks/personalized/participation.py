@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.checks import Floats
 
 _STEPS = 2**16
 

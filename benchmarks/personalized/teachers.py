@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from benchmarks.personalized.cells import Cell, deal
 from benchmarks.personalized.data import PARAMETERS, Split
-from services.teachers.config import NETWORKS, TrainingConfig
-from services.teachers.guard import Guard
-from services.teachers.slices import Slice
+from ostraka.services.teachers.config import NETWORKS, TrainingConfig
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.slices import Slice
 
 BLOCK = 25
 """Teachers trained, and stored, at a time: what an interruption loses."""
@@ -77,11 +77,11 @@ def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDAr
     model, classes = PARAMETERS[cell.dataset].model, PARAMETERS[cell.dataset].classes
     guard = Guard(classes)
     if model not in NETWORKS:
-        from services.teachers.estimators import fit_estimators
+        from ostraka.services.teachers.estimators import fit_estimators
 
         return np.asarray(fit_estimators(parts, model, classes, _silent).predict(X, guard))
-    from services.teachers.fitting import fit_networks
-    from services.teachers.nets import Networks
+    from ostraka.services.teachers.fitting import fit_networks
+    from ostraka.services.teachers.nets import Networks
 
     config = TrainingConfig(teachers=len(parts), epochs=cell.epochs)
     nets = fit_networks(parts, model, classes, config, _silent)

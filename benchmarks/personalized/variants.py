@@ -10,8 +10,8 @@ from benchmarks.personalized.budgets import Account, Notion, affordable
 from benchmarks.personalized.data import PARAMETERS
 from benchmarks.personalized.participation import participation
 from benchmarks.personalized.voting import Answers, Ballots, Prices, answer, histogram
-from common.privacy import ONE_VOTE, Influence
-from guardian.accounting.checks import Floats
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.checks import Floats
 
 FIRST_QUERIES = 256
 """Queries charged at first; twice as many until a budget runs out."""

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from benchmarks.personalized.budgets import ORDERS
 from benchmarks.personalized.data import Parameters
-from common.privacy import Influence
-from guardian.accounting import confident_rdp
-from guardian.accounting.checks import Bound, Floats
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting import confident_rdp
+from ostraka.guardian.accounting.checks import Bound, Floats
 
 
 @dataclass(frozen=True)

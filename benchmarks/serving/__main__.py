@@ -9,8 +9,8 @@ from rich.console import Console
 
 from benchmarks.serving.ensembles import CASES, ensembles, ensembles_table
 from benchmarks.serving.vote_path import vote_paths, vote_table
-from common.cli import run, write_json
-from common.telemetry import progress
+from ostraka.common.cli import run, write_json
+from ostraka.common.telemetry import progress
 
 WIDTH = 140
 

@@ -11,20 +11,20 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from client.party_peer import VoteBatch
-from client.retry import Retry
-from client.site import connect
-from common.clock import SystemClock
-from common.config import SiteConfig, load_site
-from common.datasets import from_arrays
-from common.mechanism import GnMax
-from common.plan import NONCE_BYTES, Plan
-from common.task import Task
-from deploy.simulation.federation import QUERY, Federation
-from deploy.simulation.processes import Supervisor
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import Split
-from services.teachers import TrainingConfig, train
+from ostraka.client.party_peer import VoteBatch
+from ostraka.client.retry import Retry
+from ostraka.client.site import connect
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import SiteConfig, load_site
+from ostraka.common.datasets import from_arrays
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import NONCE_BYTES, Plan
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.federation import QUERY, Federation
+from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split
+from ostraka.services.teachers import TrainingConfig, train
 
 RECORDS = 100
 CLASSES = 10

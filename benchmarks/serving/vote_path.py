@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from benchmarks.serving.party import Party, serving
-from services.teachers import Ensemble
-from services.teachers.nets import Networks
+from ostraka.services.teachers import Ensemble
+from ostraka.services.teachers.nets import Networks
 
 BATCH = 1000
 

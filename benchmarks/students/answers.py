@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from benchmarks.filtering import spend
 from benchmarks.students.settings import Plan
-from common.privacy import budget_rdp, epsilon
+from ostraka.common.privacy import budget_rdp, epsilon
 
 
 @dataclass(frozen=True)

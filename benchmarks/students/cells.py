@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.students.answers import answer
 from benchmarks.students.data import Division
 from benchmarks.students.settings import Plan, Setting
-from client.students.registry import make_student
-from common.files import write_atomic
-from common.learning.data import Labelled
+from ostraka.client.students.registry import make_student
+from ostraka.common.files import write_atomic
+from ostraka.common.learning.data import Labelled
 
 
 @dataclass(frozen=True)

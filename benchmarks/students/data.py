@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.students.settings import MNIST, Setting
-from common.datasets import digits, load_splits
-from common.datasets.dataset import Dataset
-from common.task import Task, infer_task
+from ostraka.common.datasets import digits, load_splits
+from ostraka.common.datasets.dataset import Dataset
+from ostraka.common.task import Task, infer_task
 
 _PRIVATE_DIGITS = 1000
 

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from benchmarks.published import DATA
 from benchmarks.students.votes import histograms
-from services.teachers import TrainingConfig
-from services.teachers.fitting import fit_networks
-from services.teachers.guard import Guard
-from services.teachers.nets import Networks
-from services.teachers.slices import Slice
+from ostraka.services.teachers import TrainingConfig
+from ostraka.services.teachers.fitting import fit_networks
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.slices import Slice
 
 OPTDIGITS = DATA / "optdigits.npz"
 TEACHERS, RECORDS, CLASSES = 250, 240, 10

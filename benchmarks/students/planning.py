@@ -12,11 +12,11 @@ from scipy.stats import norm
 
 from benchmarks.students.other_digits import OPTDIGITS, Expected, expected
 from benchmarks.students.settings import FULL, Plan
-from common.cli import run
-from common.mechanism import Confident
-from common.privacy import budget_rdp
-from guardian.accounting import confident_rdp
-from guardian.noise import LATTICE
+from ostraka.common.cli import run
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import budget_rdp
+from ostraka.guardian.accounting import confident_rdp
+from ostraka.guardian.noise import LATTICE
 
 Floats = NDArray[np.float64]
 ORDERS = (6.0, 8.0, 10.0, 12.0, 15.0, 18.0, 20.0, 22.0, 25.0)

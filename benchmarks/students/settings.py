@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchmarks.published import DATA
-from client.students.registry import student_class
-from common.learning.learning import Learning
-from common.mechanism import Confident
-from services.teachers import TrainingConfig
+from ostraka.client.students.registry import student_class
+from ostraka.common.learning.learning import Learning
+from ostraka.common.mechanism import Confident
+from ostraka.services.teachers import TrainingConfig
 
 MNIST = DATA / "mnist.npz"
 

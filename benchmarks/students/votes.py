@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.students.data import Division
 from benchmarks.students.settings import Setting
-from services.teachers import train
+from ostraka.services.teachers import train
 
 SEED = 0
 """Of the teachers' slices and training."""

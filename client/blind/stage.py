@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from client.guardian_peer import GuardianPeer
-from client.meter import Meter
-from client.step_calls import StepCall
-from common.confidential import tally_binding
-from common.crypto.circuit import Circuit
-from common.crypto.two_party import Computation, Evaluation
-from common.rpc.steps import StepId
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.meter import Meter
+from ostraka.client.step_calls import StepCall
+from ostraka.common.confidential import tally_binding
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.two_party import Computation, Evaluation
+from ostraka.common.rpc.steps import StepId
+from ostraka.protos.ostraka.v1 import guardian_pb2
 
 
 @dataclass(frozen=True)

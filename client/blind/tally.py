@@ -5,16 +5,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import Answer, answers_from
-from client.batch import Granted, Queries
-from client.blind.stage import Stages
-from client.guardian_peer import GuardianPeer
-from client.meter import Meter
-from common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.steps import StepId
-from common.sharing.ring import RingArray
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.answers import Answer, answers_from
+from ostraka.client.batch import Granted, Queries
+from ostraka.client.blind.stage import Stages
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.meter import Meter
+from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.steps import StepId
+from ostraka.common.sharing.ring import RingArray
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class BlindTally:

@@ -6,27 +6,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from client import labelling
-from client.answers import Answer
-from client.batch import Peers
-from client.dependencies.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
-from client.dependencies.labels import write_combined
-from client.dependencies.parts import Part, Pool
-from client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
-from client.encoding import site_encoder
-from client.labelling import LabelResult
-from client.meter import Meter, Progress, Watch
-from client.options import PlanOptions
-from client.retry import Retry
-from client.run_folder import held
-from client.run_planner import RunPlanner
-from client.site import connect, load_query_site, load_site_task
-from client.state import STATE_FILE, Stop
-from client.switches import Switches
-from common.clock import Clock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.task import Task
+from ostraka.client import labelling
+from ostraka.client.answers import Answer
+from ostraka.client.batch import Peers
+from ostraka.client.dependencies.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
+from ostraka.client.dependencies.labels import write_combined
+from ostraka.client.dependencies.parts import Part, Pool
+from ostraka.client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
+from ostraka.client.encoding import site_encoder
+from ostraka.client.labelling import LabelResult
+from ostraka.client.meter import Meter, Progress, Watch
+from ostraka.client.options import PlanOptions
+from ostraka.client.retry import Retry
+from ostraka.client.run_folder import held
+from ostraka.client.run_planner import RunPlanner
+from ostraka.client.site import connect, load_query_site, load_site_task
+from ostraka.client.state import STATE_FILE, Stop
+from ostraka.client.switches import Switches
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.task import Task
 
 
 @dataclass(frozen=True)

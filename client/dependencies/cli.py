@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from common.cli import write_json
-from common.screen import Screen
+from ostraka.common.cli import write_json
+from ostraka.common.screen import Screen
 
 if TYPE_CHECKING:
-    from client.dependencies.asking import DependentResult
-    from client.dependencies.rules import Dependencies
+    from ostraka.client.dependencies.asking import DependentResult
+    from ostraka.client.dependencies.rules import Dependencies
 
 DEFAULT_CONFIDENCE, DEFAULT_SUPPORT = 0.95, 20
 MOST_SHOWN = 12
@@ -47,9 +47,9 @@ def dependencies(
     ] = None,
 ) -> None:
     """Learn which labels imply that others are absent, on own records, for `query label --dependencies`."""
-    from client.dependencies.learn import Absences, learn
-    from client.dependencies.rules import write_dependencies
-    from client.site import load_query_site, load_site_task
+    from ostraka.client.dependencies.learn import Absences, learn
+    from ostraka.client.dependencies.rules import write_dependencies
+    from ostraka.client.site import load_query_site, load_site_task
 
     load_query_site(site)
     asked = load_site_task(site, task)

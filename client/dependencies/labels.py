@@ -5,10 +5,10 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from client.answers import label_matrix
-from client.dependencies.combined import Combined
-from client.run_folder import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED
-from common.files import write_atomic
+from ostraka.client.answers import label_matrix
+from ostraka.client.dependencies.combined import Combined
+from ostraka.client.run_folder import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED
+from ostraka.common.files import write_atomic
 
 IMPLIED, PARTLY = "implied", "partly"
 SEPARATOR = ";"

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from client.dependencies.rules import Dependencies, Dependency
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
+from ostraka.client.dependencies.rules import Dependencies, Dependency
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
 
 Floats = NDArray[np.float64]
 CONFIDENCE, SUPPORT = 0.95, 20

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import Answer
-from client.batch import Peers, Queries
-from client.run_folder import open_run
-from client.run_planner import RunPlanner
-from client.session import Session
-from client.settling import close
-from client.state import STATE_FILE, RunState, RunStore
-from client.switches import Switches
-from common.errors import OstrakaError
-from common.mechanism.narrowing import narrowed
-from common.plan import NONCE_BYTES
-from common.storage import room_in
+from ostraka.client.answers import Answer
+from ostraka.client.batch import Peers, Queries
+from ostraka.client.run_folder import open_run
+from ostraka.client.run_planner import RunPlanner
+from ostraka.client.session import Session
+from ostraka.client.settling import close
+from ostraka.client.state import STATE_FILE, RunState, RunStore
+from ostraka.client.switches import Switches
+from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism.narrowing import narrowed
+from ostraka.common.plan import NONCE_BYTES
+from ostraka.common.storage import room_in
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from client.answers import label_matrix
-from client.costs import notion, party_costs
-from client.dependencies.combined import Combined
+from ostraka.client.answers import label_matrix
+from ostraka.client.costs import notion, party_costs
+from ostraka.client.dependencies.combined import Combined
 
 
 def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:

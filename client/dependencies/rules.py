@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
-from common.task import Task
-from common.task_input import Name
-from common.toml_files import TomlError, read_toml
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.task import Task
+from ostraka.common.task_input import Name
+from ostraka.common.toml_files import TomlError, read_toml
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from common.ballot_computation import BallotComputation
-from common.confidential import ballots_binding
-from common.crypto.computation import Sizes
-from common.crypto.two_party import Evaluation
-from common.plan import Plan
-from common.schedules import scheduled
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.ballot_computation import BallotComputation
+from ostraka.common.confidential import ballots_binding
+from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.two_party import Evaluation
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class PartyCircuits:

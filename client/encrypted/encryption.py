@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from client.meter import Meter
-from common.crypto.inference import QueryKeys, scheme_of
-from common.crypto.logits import Head
+from ostraka.client.meter import Meter
+from ostraka.common.crypto.inference import QueryKeys, scheme_of
+from ostraka.common.crypto.logits import Head
 
 
 class Encryption:

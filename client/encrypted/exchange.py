@@ -5,16 +5,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from client.batch import Granted, Ticketed
-from client.encrypted.circuits import PartyCircuits
-from client.meter import Meter
-from client.party_peer import PartyPeer
-from client.step_calls import StepCall
-from common.confidential import framed_keys
-from common.crypto.inference import QueryKeys
-from common.rpc.steps import StepId
-from common.telemetry.context import carrying
-from protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.client.batch import Granted, Ticketed
+from ostraka.client.encrypted.circuits import PartyCircuits
+from ostraka.client.meter import Meter
+from ostraka.client.party_peer import PartyPeer
+from ostraka.client.step_calls import StepCall
+from ostraka.common.confidential import framed_keys
+from ostraka.common.crypto.inference import QueryKeys
+from ostraka.common.rpc.steps import StepId
+from ostraka.common.telemetry.context import carrying
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 
 class Exchange:

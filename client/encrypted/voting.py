@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import cast
 
-from client.batch import Granted, Peers, Queries, Ticketed
-from client.encrypted.circuits import PartyCircuits
-from client.encrypted.encryption import Encryption
-from client.encrypted.exchange import Exchange
-from client.encrypted.room import Room
-from client.meter import Meter
-from client.votes import Votes, collect
-from common.crypto.logits import Head
-from common.sharing.ring import RingArray
-from common.telemetry.context import carrying
+from ostraka.client.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.encrypted.circuits import PartyCircuits
+from ostraka.client.encrypted.encryption import Encryption
+from ostraka.client.encrypted.exchange import Exchange
+from ostraka.client.encrypted.room import Room
+from ostraka.client.meter import Meter
+from ostraka.client.votes import Votes, collect
+from ostraka.common.crypto.logits import Head
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.telemetry.context import carrying
 
 
 class EncryptedVoting:

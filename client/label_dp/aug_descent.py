@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from client.label_dp.descent import Descent
-from client.label_dp.division import probability_right
-from client.label_dp.learners import require_one_label
-from client.label_dp.turns import Standing, Turn, turns
-from client.students.neural import Features, Neural, Progress
-from common.learning.augmentation import Augmentation
-from common.learning.checkpoint import Checkpoint, fingerprint
-from common.learning.data import Labelled
-from common.learning.learning import History, Learning
-from common.learning.loop import learn
-from common.learning.networks import Kind, network
-from common.learning.objective import Objective
-from common.learning.shape import Shape
-from common.learning.supervised import Supervised
-from common.learning.validation import evaluate
+from ostraka.client.label_dp.descent import Descent
+from ostraka.client.label_dp.division import probability_right
+from ostraka.client.label_dp.learners import require_one_label
+from ostraka.client.label_dp.turns import Standing, Turn, turns
+from ostraka.client.students.neural import Features, Neural, Progress
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.loop import learn
+from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.shape import Shape
+from ostraka.common.learning.supervised import Supervised
+from ostraka.common.learning.validation import evaluate
 
 LIKELY = 0.5
 """Probability from which a label is taken for right."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from scipy.special import log_ndtr
 
-from common.privacy.inputs import InputError
+from ostraka.common.privacy.inputs import InputError
 
 SENSITIVITY = math.sqrt(2)
 """Euclidean distance of the counts of two sets of labels that differ in one."""

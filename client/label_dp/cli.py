@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import ORDERS
-from common.privacy import epsilon as converted
-from common.privacy.inputs import InputError
-from common.screen import Screen
+from ostraka.common.cli import write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import ORDERS
+from ostraka.common.privacy import epsilon as converted
+from ostraka.common.privacy.inputs import InputError
+from ostraka.common.screen import Screen
 
 
 def calibrate(
@@ -19,7 +19,7 @@ def calibrate(
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:
     """Say how much noise noise_cluster needs for (epsilon, delta)-label-DP."""
-    from client.label_dp.calibrate import noise_cluster_sigma
+    from ostraka.client.label_dp.calibrate import noise_cluster_sigma
 
     try:
         sigma = noise_cluster_sigma(epsilon, delta)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 Features = NDArray[np.float32]
 Assignments = NDArray[np.int32]
@@ -41,7 +41,7 @@ def cluster(
             f"{len(features)} records make no {k} clusters: ask for fewer clusters or give more records.",
         )
     if name == SIMCLR:
-        from client.label_dp.simclr import embed
+        from ostraka.client.label_dp.simclr import embed
 
         features = embed(features, shape, seed=seed)
     found = _fitted(_clusterer(name, k, seed), features, name)

@@ -5,16 +5,16 @@ from typing import Self
 
 import numpy as np
 
-from client.label_dp.clusters import KMEANS, Assignments, cluster
-from client.label_dp.learners import require_one_label
-from client.label_dp.purify import pseudo_labels
-from client.students.fixmatch import FixMatch
-from client.students.neural import Features, Progress
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import Labelled
-from common.learning.learning import Learning
-from common.learning.networks import Kind
-from common.learning.shape import Shape
+from ostraka.client.label_dp.clusters import KMEANS, Assignments, cluster
+from ostraka.client.label_dp.learners import require_one_label
+from ostraka.client.label_dp.purify import pseudo_labels
+from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.neural import Features, Progress
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.networks import Kind
+from ostraka.common.learning.shape import Shape
 
 
 class DenoiseSsl(FixMatch):
@@ -33,7 +33,7 @@ class DenoiseSsl(FixMatch):
         threshold: as `FixMatch`, and so is `weight`.
         weight: see `threshold`.
         n_clusters: how many clusters; None: one for each class.
-        clusterer: "kmeans", "simclr" or "module:factory", see `client.label_dp.clusters.cluster`.
+        clusterer: "kmeans", "simclr" or "module:factory", see `ostraka.client.label_dp.clusters.cluster`.
     """
 
     def __init__(

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from common.learning.augmentation import Augmentation
-from common.learning.losses import probabilities
-from common.learning.mixmatch import sharpen
-from common.learning.objective import Step
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.losses import probabilities
+from ostraka.common.learning.mixmatch import sharpen
+from ostraka.common.learning.objective import Step
 
 VIEWS = 2
 """Weak views that a guess is the mean of, and strong ones that are learned."""

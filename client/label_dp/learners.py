@@ -1,10 +1,10 @@
 """Students that learn from differentially private labels as they are (001, section 4.3.1, Algorithm 6)."""
 
-from client.students.fixmatch import FixMatch
-from client.students.supervised import Supervised
-from common.errors import ErrorCode, OstrakaError
-from common.learning.augmentation import Augmentation
-from common.learning.objective import Objective
+from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.supervised import Supervised
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.objective import Objective
 
 
 class LdpNormal(Supervised):

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from common.learning.augmentation import Augmentation, augmentation
-from common.learning.data import Scaling
-from common.learning.learning import Learning
-from common.learning.networks import network
-from common.learning.shape import Shape
+from ostraka.common.learning.augmentation import Augmentation, augmentation
+from ostraka.common.learning.data import Scaling
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.networks import network
+from ostraka.common.learning.shape import Shape
 
 Features = NDArray[np.float32]
 

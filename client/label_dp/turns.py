@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.checkpoint import Checkpoint
-from common.learning.learning import Look
-from common.learning.loop import Progress
-from common.learning.state import State
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.checkpoint import Checkpoint
+from ostraka.common.learning.learning import Look
+from ostraka.common.learning.loop import Progress
+from ostraka.common.learning.state import State
 
 WARM_UP = 0.25
 """Part of the steps in which labels are not doubted yet."""

@@ -6,17 +6,17 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from client.page.parts import figure, number, section, share, style, table, tile
-from client.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
-from client.tables import unguaranteed
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
+from ostraka.client.page.parts import figure, number, section, share, style, table, tile
+from ostraka.client.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
+from ostraka.client.tables import unguaranteed
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
 
 TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def write_page(figures: Mapping[str, Any], path: Path) -> None:
-    """Write the page of what `client.report.report` returned; raises `config.invalid` where it cannot be."""
+    """Write the page of what `ostraka.client.report.report` returned; raises `config.invalid`."""
     page = render(figures)
     try:
         write_atomic(path, page)

@@ -5,20 +5,20 @@ from typing import Annotated
 
 import typer
 
-from client import learning_options as learning
-from client import report, tables
-from client.bars import RoundBars
-from client.options import AdjacencyName, BatchSize, Charged, PlanOptions
-from client.page.render import write_page
-from client.rounds.learning import RoundsResult, learn_in_rounds
-from client.rounds.opening import Rounds
-from client.students.trainers import Choice
-from common.cli import write_json
-from common.mechanism import Interactive, invalid_plan
-from common.mechanism.arguments import make_mechanism
-from common.planning import options as given
-from common.screen import Screen
-from common.telemetry import progress
+from ostraka.client import learning_options as learning
+from ostraka.client import report, tables
+from ostraka.client.bars import RoundBars
+from ostraka.client.options import AdjacencyName, BatchSize, Charged, PlanOptions
+from ostraka.client.page.render import write_page
+from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
+from ostraka.client.rounds.opening import Rounds
+from ostraka.client.students.trainers import Choice
+from ostraka.common.cli import write_json
+from ostraka.common.mechanism import Interactive, invalid_plan
+from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.planning import options as given
+from ostraka.common.screen import Screen
+from ostraka.common.telemetry import progress
 
 INTERRUPTED = 130
 SURE = 0.9
@@ -70,8 +70,8 @@ def learn(
         sigma2=(sigma2 or sigma) if later_sigma2 is None else later_sigma2,
         threshold=threshold if later_threshold is None else later_threshold,
     )
-    from client.metrics import QueryMetrics
-    from common.telemetry.site import observing
+    from ostraka.client.metrics import QueryMetrics
+    from ostraka.common.telemetry.site import observing
 
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
     options = PlanOptions(first, quorum, batch_size, parties=names, adjacency=adjacency.charged)

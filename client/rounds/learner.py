@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from client.labelling import LabelResult
-from client.retraining import as_json, keep, measure_alone, train_on_all
-from client.rounds.choosing import at_random, least_sure
-from client.rounds.state import Round, RoundsState, round_folder, save_rounds
-from client.run_folder import pool_digest
-from client.state import Stop
-from client.student_file import STUDENT_FILE, read_student
-from client.students.evaluation import Features, Records
-from client.students.models import probabilities
-from client.students.released import Released, collect, read_given
-from client.students.trainers import Choice, Progress
-from common.datasets import Dataset, save
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
-from common.storage import room_in
-from common.task import Task
+from ostraka.client.labelling import LabelResult
+from ostraka.client.retraining import as_json, keep, measure_alone, train_on_all
+from ostraka.client.rounds.choosing import at_random, least_sure
+from ostraka.client.rounds.state import Round, RoundsState, round_folder, save_rounds
+from ostraka.client.run_folder import pool_digest
+from ostraka.client.state import Stop
+from ostraka.client.student_file import STUDENT_FILE, read_student
+from ostraka.client.students.evaluation import Features, Records
+from ostraka.client.students.models import probabilities
+from ostraka.client.students.released import Released, collect, read_given
+from ostraka.client.students.trainers import Choice, Progress
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.storage import room_in
+from ostraka.common.task import Task
 
 POOL_FILE = "pool.npz"
 Ask = Callable[[int], LabelResult]
@@ -69,7 +69,7 @@ class Learner:
 
     def _begin(self, number: int, queries: int) -> bool:
         """Choose what a round asks, and keep it before anybody is asked; False where nothing is left."""
-        from client.students.files import load_student
+        from ostraka.client.students.files import load_student
 
         if number == 1:
             rows = at_random(self.features, queries, self.seed)

@@ -4,19 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.labelling import LabelResult, label
-from client.meter import Watch
-from client.retraining import read_labelled
-from client.retry import Retry
-from client.rounds.learner import POOL_FILE, Learner
-from client.rounds.opening import Rounds, open_rounds, settings
-from client.rounds.state import round_folder
-from client.run_folder import held
-from client.site import load_query_site, load_site_task
-from client.state import Stop
-from client.students.trainers import Choice, Progress, check_choice
-from common.clock import Clock
-from common.mechanism import invalid_plan
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.meter import Watch
+from ostraka.client.retraining import read_labelled
+from ostraka.client.retry import Retry
+from ostraka.client.rounds.learner import POOL_FILE, Learner
+from ostraka.client.rounds.opening import Rounds, open_rounds, settings
+from ostraka.client.rounds.state import round_folder
+from ostraka.client.run_folder import held
+from ostraka.client.site import load_query_site, load_site_task
+from ostraka.client.state import Stop
+from ostraka.client.students.trainers import Choice, Progress, check_choice
+from ostraka.common.clock import Clock
+from ostraka.common.mechanism import invalid_plan
 
 
 @dataclass(frozen=True)

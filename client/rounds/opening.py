@@ -4,14 +4,14 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from client.options import PlanOptions
-from client.rounds.state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
-from client.run_folder import pool_digest
-from client.students.evaluation import Features
-from client.students.trainers import Choice
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism, Interactive
-from common.task import Task
+from ostraka.client.options import PlanOptions
+from ostraka.client.rounds.state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
+from ostraka.client.run_folder import pool_digest
+from ostraka.client.students.evaluation import Features
+from ostraka.client.students.trainers import Choice
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, Interactive
+from ostraka.common.task import Task
 
 
 @dataclass(frozen=True)

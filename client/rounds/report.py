@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from client.costs import notion, party_costs
-from client.rounds.state import load_rounds, round_folder, runs
-from client.state import RunState
-from client.student_file import read_student
+from ostraka.client.costs import notion, party_costs
+from ostraka.client.rounds.state import load_rounds, round_folder, runs
+from ostraka.client.state import RunState
+from ostraka.client.student_file import read_student
 
 SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")
 

@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from client.state import STATE_FILE, RunState, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.files import write_atomic
+from ostraka.client.state import STATE_FILE, RunState, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
 
 ROUNDS_FILE = "learning.json"
 

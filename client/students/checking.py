@@ -5,9 +5,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import UNKNOWN, Labelled
-from common.learning.shape import Shape
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.learning.shape import Shape
 
 
 def check_records(

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from client.students.metrics import Metrics, measure
-from client.students.models import probabilities
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.students.metrics import Metrics, measure
+from ostraka.client.students.models import probabilities
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 FOLDS = 5
 

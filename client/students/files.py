@@ -12,15 +12,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
-from client.students.neural import Neural
-from client.students.registry import STUDENTS, student_class
-from common.archives import check_zip
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.learning.data import Scaling
-from common.learning.learning import History, Learning, Look
-from common.learning.networks import Kind, network
-from common.learning.shape import Shape
+from ostraka.client.students.neural import Neural
+from ostraka.client.students.registry import STUDENTS, student_class
+from ostraka.common.archives import check_zip
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.learning.data import Scaling
+from ostraka.common.learning.learning import History, Learning, Look
+from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.shape import Shape
 
 _HEADER = "ostraka_student"
 _NET, _SCALING = "net/", "scaling/"

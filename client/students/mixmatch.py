@@ -1,12 +1,12 @@
 """The student that learns by MixMatch."""
 
-from client.students.neural import Neural
-from common.learning import mixmatch
-from common.learning.augmentation import Augmentation
-from common.learning.learning import Learning
-from common.learning.networks import Kind
-from common.learning.objective import Objective
-from common.learning.shape import Shape
+from ostraka.client.students.neural import Neural
+from ostraka.common.learning import mixmatch
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.networks import Kind
+from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.shape import Shape
 
 
 class MixMatch(Neural):

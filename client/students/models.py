@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 ModelKind = Literal["logistic_regression", "mlp"]
 KINDS: tuple[str, ...] = get_args(ModelKind)

@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from client.students.checking import check_records, other_shape
-from client.students.metrics import POSITIVE
-from common.learning.augmentation import Augmentation, augmentation
-from common.learning.data import Labelled, Scaling
-from common.learning.learning import History, Learning
-from common.learning.loop import learn
-from common.learning.losses import probabilities
-from common.learning.networks import Kind, network
-from common.learning.objective import Objective
-from common.learning.shape import Shape
-from common.learning.validation import evaluate
+from ostraka.client.students.checking import check_records, other_shape
+from ostraka.client.students.metrics import POSITIVE
+from ostraka.common.learning.augmentation import Augmentation, augmentation
+from ostraka.common.learning.data import Labelled, Scaling
+from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.loop import learn
+from ostraka.common.learning.losses import probabilities
+from ostraka.common.learning.networks import Kind, network
+from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.shape import Shape
+from ostraka.common.learning.validation import evaluate
 
 Features = NDArray[np.float32]
 Progress = Callable[[int, int], None]
@@ -90,7 +90,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         Raises:
             OstrakaError: `data.too_few` for labels that all say the same, `data.shape` for records of another
                 shape, `data.label_range` for a class beyond `classes`, `data.nan` for values that are no
-                numbers, and what `common.learning.loop.learn` raises. The student stays as it was.
+                numbers, and what `ostraka.common.learning.loop.learn` raises. The student stays as it was.
         """
         shape = self.shape or (labelled.X.shape[1],)
         outputs = self._outputs(labelled)

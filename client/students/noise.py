@@ -2,7 +2,7 @@
 
 import math
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     Binary,
     Confident,

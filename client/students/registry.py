@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from client.label_dp.aug_descent import AugDescent
-from client.label_dp.denoise_ssl import DenoiseSsl
-from client.label_dp.learners import LdpNormal, LdpSsl
-from client.students.fixmatch import FixMatch
-from client.students.mixmatch import MixMatch
-from client.students.neural import Neural
-from client.students.supervised import Supervised
-from client.students.vat import Vat
-from common.errors import ErrorCode, OstrakaError
-from common.learning.shape import Shape
+from ostraka.client.label_dp.aug_descent import AugDescent
+from ostraka.client.label_dp.denoise_ssl import DenoiseSsl
+from ostraka.client.label_dp.learners import LdpNormal, LdpSsl
+from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.mixmatch import MixMatch
+from ostraka.client.students.neural import Neural
+from ostraka.client.students.supervised import Supervised
+from ostraka.client.students.vat import Vat
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.shape import Shape
 
 STUDENTS: Mapping[str, type[Neural]] = {
     "supervised": Supervised,

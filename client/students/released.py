@@ -8,15 +8,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import Answer, label_matrix
-from client.dependencies.combined import combined_answers, is_combined
-from client.rounds.state import Round, asked_folders, is_rounds, load_rounds
-from client.run_folder import pool_digest
-from client.state import RunState, load_state
-from client.students.evaluation import Features, Labels
-from client.students.noise import known_error
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
+from ostraka.client.answers import Answer, label_matrix
+from ostraka.client.dependencies.combined import combined_answers, is_combined
+from ostraka.client.rounds.state import Round, asked_folders, is_rounds, load_rounds
+from ostraka.client.run_folder import pool_digest
+from ostraka.client.state import RunState, load_state
+from ostraka.client.students.evaluation import Features, Labels
+from ostraka.client.students.noise import known_error
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
 
 Known: TypeAlias = Mapping[int, Answer]
 """Labels by row of a pool."""

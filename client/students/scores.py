@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 UNITS = 2**FRACTION_BITS
 """Scores that a probability of 1 is sent as."""
@@ -39,7 +39,7 @@ def read_beliefs(path: Path, features: NDArray[np.float32], classes: int) -> Bel
     Raises `data.missing` where there is no such file, and `model.invalid` where it holds anything but a
     classifier of these features and classes made of trusted types.
     """
-    from client.students.files import parse_student, unusable
+    from ostraka.client.students.files import parse_student, unusable
 
     try:
         data = path.read_bytes()

@@ -1,10 +1,10 @@
 """The student that learns from labelled records alone."""
 
-from client.students.neural import Neural
-from common.learning import supervised
-from common.learning.augmentation import Augmentation
-from common.learning.learning import Learning
-from common.learning.objective import Objective
+from ostraka.client.students.neural import Neural
+from ostraka.common.learning import supervised
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.objective import Objective
 
 
 class Supervised(Neural):

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from client.students.evaluation import Records, Trainer
-from client.students.models import KINDS, train
-from client.students.released import Released
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
+from ostraka.client.students.evaluation import Records, Trainer
+from ostraka.client.students.models import KINDS, train
+from ostraka.client.students.released import Released
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
 
 SUPERVISED, NETWORK = "supervised", "network"
 VALIDATION = 5
@@ -30,7 +30,7 @@ class Choice:
     """What is trained, and how.
 
     Attributes:
-        student: the student by name, as `client.students.registry` lists them.
+        student: the student by name, as `ostraka.client.students.registry` lists them.
         model: of the supervised student "logistic_regression", "mlp" or "network"; None: the first, and the
             network of any other student.
         steps: of a network's training; None: what suits the student.
@@ -135,7 +135,7 @@ def _network(
 
 def _student(choice: Choice, task: Task, *, seed: int) -> Any:
     """The network that was chosen, before it has learned."""
-    from client.students.registry import make_student
+    from ostraka.client.students.registry import make_student
 
     return make_student(
         choice.student, shape=task.input.shape, classes=len(task.classes), seed=seed, **_options(choice)
@@ -144,7 +144,7 @@ def _student(choice: Choice, task: Task, *, seed: int) -> Any:
 
 def _options(choice: Choice) -> dict[str, Any]:
     """What the student is made with beyond its task."""
-    from client.students.registry import student_class
+    from ostraka.client.students.registry import student_class
 
     learning = replace(student_class(choice.student).default_learning, device=choice.device)
     if choice.steps is not None:
@@ -155,7 +155,7 @@ def _options(choice: Choice) -> dict[str, Any]:
 
 def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
     """Own records, known to be right, to learn from and to look at, the second None where they are few."""
-    from common.learning.data import Labelled
+    from ostraka.common.learning.data import Labelled
 
     if own is None:
         return None, None
@@ -168,7 +168,7 @@ def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
 
 def _with(labelled: Any, released: Released, choice: Choice) -> Any:
     """Own and released labels; a student that doubts labels is told that any released one may be wrong."""
-    from common.learning.data import Labelled, joined
+    from ostraka.common.learning.data import Labelled, joined
 
     error = released.error if choice.smoothing else None
     if choice.student in DOUBTING:

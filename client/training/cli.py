@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from client.training.joining import TrainingOptions
-from client.training.leading import TrainingReport
-from client.training.leading import lead as lead_training
-from common.cli import write_json
-from common.notions import NOTIONS
-from common.screen import Screen
-from common.telemetry import progress
+from ostraka.client.training.joining import TrainingOptions
+from ostraka.client.training.leading import TrainingReport
+from ostraka.client.training.leading import lead as lead_training
+from ostraka.common.cli import write_json
+from ostraka.common.notions import NOTIONS
+from ostraka.common.screen import Screen
+from ostraka.common.telemetry import progress
 
 
 class TrainingName(StrEnum):
@@ -78,7 +78,7 @@ def lead(
         sigma=sigma,
         quorum=quorum,
     )
-    from common.telemetry.site import observing
+    from ostraka.common.telemetry.site import observing
 
     with observing(site), progress() as bar:
         shown = bar.add_task("Learning together", total=rounds)

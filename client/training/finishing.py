@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 
-from client.training.peer import TrainingPeer, Work
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.training.peer import TrainingPeer, Work
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def finish(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from client.encoding import SiteEncoder
-from client.training.peer import Joined, TrainingPeer
-from client.training.state import Progress, TrainingStore
-from common.averaging import Average
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import DpTtac, Recipe, Ttac, invalid_plan
-from common.plan import Plan
-from common.task import Task
+from ostraka.client.encoding import SiteEncoder
+from ostraka.client.training.peer import Joined, TrainingPeer
+from ostraka.client.training.state import Progress, TrainingStore
+from ostraka.common.averaging import Average
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac, invalid_plan
+from ostraka.common.plan import Plan
+from ostraka.common.task import Task
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,22 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from client.availability import Availability
-from client.batch import Granted, Ticketed
-from client.batch_round import BatchRound
-from client.deaths import Deaths
-from client.guardian_peer import GuardianPeer
-from client.permissions import Permissions
-from client.session import ASKED_AGAIN
-from client.settling import close, released
-from client.training.finishing import finish, unfinished
-from client.training.peer import TrainingPeer, Work
-from client.training.rounds import Learning, Summing, read_update
-from client.training.state import Open, Progress, TrainingStore
-from common.averaging import Average
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import DpTtac, Ttac
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.availability import Availability
+from ostraka.client.batch import Granted, Ticketed
+from ostraka.client.batch_round import BatchRound
+from ostraka.client.deaths import Deaths
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.permissions import Permissions
+from ostraka.client.session import ASKED_AGAIN
+from ostraka.client.settling import close, released
+from ostraka.client.training.finishing import finish, unfinished
+from ostraka.client.training.peer import TrainingPeer, Work
+from ostraka.client.training.rounds import Learning, Summing, read_update
+from ostraka.client.training.state import Open, Progress, TrainingStore
+from ostraka.common.averaging import Average
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.protos.ostraka.v1 import common_pb2
 
 STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
 """What ends the rounds before the last one, with what teachers have learnt by then kept."""

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from client.party_peer import Peer
-from common.averaging import Average
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.chunks import join, split
-from protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
-from protos.ostraka.v1.training_pb2_grpc import TrainingStub
+from ostraka.client.party_peer import Peer
+from ostraka.common.averaging import Average
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.chunks import join, split
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
+from ostraka.protos.ostraka.v1.training_pb2_grpc import TrainingStub
 
 NUMBER_BYTES = 4
 JOIN_S = 60.0

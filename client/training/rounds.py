@@ -6,14 +6,14 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from client.batch import Granted, Ticketed
-from client.guardian_peer import GuardianPeer, Sum
-from client.training.peer import TrainingPeer, Work
-from client.votes import Votes, collect
-from common.averaging import Average
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.expansion import expand
-from common.sharing.ring import Ring, RingArray
+from ostraka.client.batch import Granted, Ticketed
+from ostraka.client.guardian_peer import GuardianPeer, Sum
+from ostraka.client.training.peer import TrainingPeer, Work
+from ostraka.client.votes import Votes, collect
+from ostraka.common.averaging import Average
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.ring import Ring, RingArray
 
 STEP_BYTES = 8
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from common.averaging import Average
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.plan import Plan
+from ostraka.common.averaging import Average
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.plan import Plan
 
 FILE = "training.safetensors"
 _KEY = "progress"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from common.crypto.gates import Gates, Wires
-from common.crypto.words import greater_signed, select
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.words import greater_signed, select
 
 
 def argmax(gates: Gates, words: Wires) -> Wires:

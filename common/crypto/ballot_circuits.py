@@ -1,4 +1,4 @@
-"""From shares of a teacher's logits to shares of its ballot, as `common.sharing.ballots` counts it."""
+"""From shares of a teacher's logits to shares of its ballot, as in `ostraka.common.sharing.ballots`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.argmax import argmax
-from common.crypto.circuit import Circuit
-from common.crypto.clipping_circuits import Scaling, scaled, scaling
-from common.crypto.gates import Gates, Wires
-from common.crypto.label_set_circuits import keep_highest, label_set
-from common.crypto.words import add
-from common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, RandRes, Tau
+from ostraka.common.crypto.argmax import argmax
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.clipping_circuits import Scaling, scaled, scaling
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.label_set_circuits import keep_highest, label_set
+from ostraka.common.crypto.words import add
+from ostraka.common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, RandRes, Tau
 
 _Votes = Callable[[Gates, Wires], Wires]
 

@@ -26,8 +26,8 @@ from nacl.bindings import (
 )
 from numpy.typing import NDArray
 
-from common.crypto.binding import derive
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.binding import derive
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 TRANSFERS = 128
 POINT_BYTES = 32

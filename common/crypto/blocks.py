@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 Blocks = NDArray[np.uint64]
 """Blocks have a last axis of 2: the low and the high 64 bits."""

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.blocks import BLOCK_BYTES
-from common.crypto.gates import Gates, Wires
-from common.crypto.plain import PlainGates, plain_word
+from ostraka.common.crypto.blocks import BLOCK_BYTES
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.plain import PlainGates, plain_word
 
 Opening = Literal["shares", "evaluator", "both"]
 """Who learns an output bit: nobody (shares of it in Z_2^32), the evaluator, or both."""

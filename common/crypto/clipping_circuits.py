@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from common.crypto.gates import Gates, Wires
-from common.crypto.words import lookup, popcount
-from common.mechanism import L1, Tau
-from common.sharing.ballots import VOTE, ballots
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.words import lookup, popcount
+from ostraka.common.mechanism import L1, Tau
+from ostraka.common.sharing.ballots import VOTE, ballots
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Scaling:
 
 
 def scaling(mechanism: Tau | L1, labels: int, weight: int) -> Scaling:
-    """The exact F of `common.sharing.ballots`, with as few functions as one of two ways needs.
+    """The exact F of `ostraka.common.sharing.ballots`, with as few functions as one of two ways needs.
 
     Either one function for each step of F, which is "m or more", or one for each bit of F(1) - F(m).
     """

@@ -8,10 +8,10 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
-from common.crypto.blocks import BLOCK_BYTES
-from common.crypto.circuit import WORD_BYTES, Circuit
-from common.crypto.ot_extension import extension_bytes
+from ostraka.common.crypto.base_ot import POINT_BYTES, POINTS_BYTES
+from ostraka.common.crypto.blocks import BLOCK_BYTES
+from ostraka.common.crypto.circuit import WORD_BYTES, Circuit
+from ostraka.common.crypto.ot_extension import extension_bytes
 
 T = TypeVar("T", bound=np.generic)
 

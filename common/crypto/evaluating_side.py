@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto import ot_extension
-from common.crypto.base_ot import BaseSender, random_scalar
-from common.crypto.binding import derive
-from common.crypto.blocks import from_bytes, to_bytes
-from common.crypto.computation import Computation, Part
-from common.crypto.garbling import Evaluator
-from common.crypto.gates import Wires
-from common.crypto.messages import (
+from ostraka.common.crypto import ot_extension
+from ostraka.common.crypto.base_ot import BaseSender, random_scalar
+from ostraka.common.crypto.binding import derive
+from ostraka.common.crypto.blocks import from_bytes, to_bytes
+from ostraka.common.crypto.computation import Computation, Part
+from ostraka.common.crypto.garbling import Evaluator
+from ostraka.common.crypto.gates import Wires
+from ostraka.common.crypto.messages import (
     check_size,
     cut,
     garbler_bytes,
@@ -23,10 +23,10 @@ from common.crypto.messages import (
     wires_of,
     words_bytes,
 )
-from common.crypto.once import Once
-from common.crypto.outputs import Shares, evaluated_shares, opened_bits
-from common.crypto.plain import join
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.once import Once
+from ostraka.common.crypto.outputs import Shares, evaluated_shares, opened_bits
+from ostraka.common.crypto.plain import join
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class Evaluation:

@@ -8,9 +8,9 @@ independent of the wire's bit, and it selects by masks, never by a branch or an 
 
 import numpy as np
 
-from common.crypto.blocks import BLOCK_BYTES, Blocks, colours, from_bytes, spread
-from common.crypto.gates import Wires
-from common.crypto.hashing import TweakedHash
+from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks, colours, from_bytes, spread
+from ostraka.common.crypto.gates import Wires
+from ostraka.common.crypto.hashing import TweakedHash
 
 AND_BLOCKS = 2
 

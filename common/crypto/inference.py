@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.heads import EncryptedHead
-from common.crypto.logits import Head
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.logits import Head
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERIES = 4096
 """Queries that are encrypted together at most; messages are as large for fewer."""
@@ -114,10 +114,10 @@ def scheme_of(head: Head) -> Scheme:
     they are written for.
     """
     if head == "linear":
-        from common.crypto.linear.scheme import LinearScheme
+        from ostraka.common.crypto.linear.scheme import LinearScheme
 
         return LinearScheme()
-    from common.crypto.ckks.scheme import CkksScheme
+    from ostraka.common.crypto.ckks.scheme import CkksScheme
 
     return CkksScheme()
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.argmax import argmax
-from common.crypto.gates import Gates, Wires
-from common.crypto.words import greater_signed, lookup, popcount
-from common.sharing.label_sets import bits_of, count_sets, index_of
+from ostraka.common.crypto.argmax import argmax
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.words import greater_signed, lookup, popcount
+from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
 
 
 def keep_highest(gates: Gates, logits: Wires, most: int) -> Wires:

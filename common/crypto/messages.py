@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.blocks import BLOCK_BYTES, Blocks
-from common.crypto.circuit import Circuit
-from common.crypto.gates import Wires
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.gates import Wires
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 _WORD = np.dtype("<u4")
 

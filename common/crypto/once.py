@@ -3,7 +3,7 @@
 import threading
 from hashlib import sha256
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class Once:

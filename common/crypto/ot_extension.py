@@ -29,12 +29,12 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from common.crypto.base_ot import TRANSFERS
-from common.crypto.binding import derive
-from common.crypto.blocks import BLOCK_BITS, BLOCK_BYTES, Blocks
-from common.crypto.column_hash import HASH_BITS, HASH_BYTES, ColumnHash
-from common.crypto.transpose import rows_of
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.base_ot import TRANSFERS
+from ostraka.common.crypto.binding import derive
+from ostraka.common.crypto.blocks import BLOCK_BITS, BLOCK_BYTES, Blocks
+from ostraka.common.crypto.column_hash import HASH_BITS, HASH_BYTES, ColumnHash
+from ostraka.common.crypto.transpose import rows_of
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 _CLAIM_BYTES = (1 + TRANSFERS) * HASH_BYTES
 

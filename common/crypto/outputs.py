@@ -6,10 +6,10 @@ Own derivation of the shares, from the colour's two cases: `garbled_shares`.
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.blocks import Blocks, colours, from_bytes
-from common.crypto.garbling import Evaluator, Garbler
-from common.crypto.gates import Wires
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.blocks import Blocks, colours, from_bytes
+from ostraka.common.crypto.garbling import Evaluator, Garbler
+from ostraka.common.crypto.gates import Wires
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 Shares = NDArray[np.uint32]
 _SHARE = np.dtype("<u4")

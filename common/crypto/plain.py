@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.gates import Wires
+from ostraka.common.crypto.gates import Wires
 
 _ONE = np.uint64(1)
 

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from numpy.typing import NDArray
 
-from common.crypto.blocks import BLOCK_BYTES, Blocks, from_bytes
+from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks, from_bytes
 
 SEED_BYTES = 32
 

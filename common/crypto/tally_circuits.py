@@ -1,17 +1,17 @@
 """What the guardian and the querying party compute on their halves of a histogram, 32-bit sums of ballots.
 
 The guardian adds noise to its half, and public offsets to what a check compares, before they become inputs
-(`guardian.blind.words`), so the circuits are the same whatever a mechanism's parameters are.
+(`ostraka.guardian.blind.words`), so the circuits are the same whatever a mechanism's parameters are.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.argmax import argmax, index
-from common.crypto.circuit import Circuit
-from common.crypto.gates import Gates, Wires
-from common.crypto.words import add, any_of
-from common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
+from ostraka.common.crypto.argmax import argmax, index
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.words import add, any_of
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
 
 SUM_BITS = 32
 """Of a sum of ballots, which is a value of Z_2^32."""
@@ -84,7 +84,7 @@ def label_check_circuit() -> Circuit:
 def argmax_circuit(columns: int) -> Circuit:
     """The place of the largest sum in two's complement, the lowest of equal ones, lowest bit first.
 
-    It opens to the evaluator alone. `common.crypto.argmax` tells the ANDs, to which come 31 a column.
+    It opens to the evaluator alone. `ostraka.common.crypto.argmax` tells the ANDs, to which come 31 a column.
     """
     return Circuit(
         word_bits=SUM_BITS,

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.blocks import BLOCK_BITS, Blocks
+from ostraka.common.crypto.blocks import BLOCK_BITS, Blocks
 
 _STEP = 1024
 """Bytes of each column turned at a time, so that they stay in the cache."""

@@ -14,9 +14,9 @@ evaluator may deviate: then it learns nothing but a result for other words, whic
 garbler is trusted to garble the circuit.
 """
 
-from common.crypto.binding import binding
-from common.crypto.computation import Computation
-from common.crypto.evaluating_side import Evaluation
-from common.crypto.garbling_side import Garbling
+from ostraka.common.crypto.binding import binding
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.crypto.evaluating_side import Evaluation
+from ostraka.common.crypto.garbling_side import Garbling
 
 __all__ = ["Computation", "Evaluation", "Garbling", "binding"]

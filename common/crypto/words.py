@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.gates import Gates, Wires
 
 
 def add(gates: Gates, a: Wires, b: Wires) -> Wires:

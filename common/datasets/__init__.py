@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets import npz
-from common.datasets.classes import require_in_range
-from common.datasets.dataset import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.datasets import npz
+from ostraka.common.datasets.classes import require_in_range
+from ostraka.common.datasets.dataset import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 __all__ = ["Dataset", "digits", "from_arrays", "load", "load_splits", "save"]
 
@@ -46,7 +46,7 @@ def load(
     if file.suffix == ".npz":
         labels = None if isinstance(label, str) else label
         return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels, ignored=ignored)
-    from common.datasets import tables
+    from ostraka.common.datasets import tables
 
     return tables.dataset_of(
         tables.read_table(file), label, classes, str(file), consent=consent, ignored=ignored

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def index_labels(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from numpy.typing import NDArray
 from pydantic import Field
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 COLUMN = "consent"
 """Name of a table's column, and of an .npz's array, that holds the levels."""

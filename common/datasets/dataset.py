@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets.classes import require_in_range
-from common.datasets.consent import consent_levels
-from common.datasets.label_columns import label_matrix
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.datasets.classes import require_in_range
+from ostraka.common.datasets.consent import consent_levels
+from ostraka.common.datasets.label_columns import label_matrix
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 @dataclass(frozen=True, eq=False)

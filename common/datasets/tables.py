@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from common.archives import UnpackingError, check_unpacked
-from common.datasets.classes import index_labels
-from common.datasets.consent import COLUMN
-from common.datasets.dataset import Dataset, from_arrays
-from common.datasets.label_columns import zeros_and_ones
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.archives import UnpackingError, check_unpacked
+from ostraka.common.datasets.classes import index_labels
+from ostraka.common.datasets.consent import COLUMN
+from ostraka.common.datasets.dataset import Dataset, from_arrays
+from ostraka.common.datasets.label_columns import zeros_and_ones
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 FLOAT_BYTES = 4
 """What a value takes at least, once it is read."""

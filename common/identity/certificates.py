@@ -8,9 +8,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID as Usage
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
-from common.clock import Clock
-from common.identity.identity import Identity
-from common.identity.keys import PublicKey
+from ostraka.common.clock import Clock
+from ostraka.common.identity.identity import Identity
+from ostraka.common.identity.keys import PublicKey
 
 # Certificates begin a little before now, because clocks of sites differ.
 BACKDATE = timedelta(hours=1)

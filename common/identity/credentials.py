@@ -9,18 +9,18 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity.crl import CRL
-from common.identity.identity import Identity, identity_of
-from common.identity.keys import SIGNING_KEY, TLS_KEY
-from common.identity.revocation import Revocations
-from common.identity.unreadable import UNREADABLE
-from common.identity.validity import check_certificate
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.identity import Identity, identity_of
+from ostraka.common.identity.keys import SIGNING_KEY, TLS_KEY
+from ostraka.common.identity.revocation import Revocations
+from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.validity import check_certificate
+from ostraka.protos.ostraka.v1 import common_pb2
 
 if TYPE_CHECKING:
-    from common.config import SiteConfig
+    from ostraka.common.config import SiteConfig
 
 __all__ = ["CA_CERT", "SIGNING_CERT", "SIGNING_KEY", "TLS_CERT", "TLS_KEY", "Credentials"]
 

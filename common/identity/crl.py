@@ -8,10 +8,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity.certificates import time_of
-from common.identity.unreadable import UNREADABLE
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.certificates import time_of
+from ostraka.common.identity.unreadable import UNREADABLE
 
 CRL = "crl.pem"
 CRL_DAYS = 365

@@ -8,8 +8,8 @@ from typing import Annotated
 from cryptography import x509
 from pydantic import StringConstraints
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity.unreadable import UNREADABLE
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.unreadable import UNREADABLE
 
 SCHEME = "ostraka://"
 DNS_LABEL = r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"

@@ -10,9 +10,9 @@ from typing import Literal
 from cryptography import x509
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.identity.identity import Identity
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.identity.identity import Identity
 
 ISSUED = "issued.jsonl"
 

@@ -8,11 +8,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity.certificates import as_fingerprint, name_of
-from common.identity.identity import Identity, identity_of
-from common.identity.keys import PrivateKey, write_keys, write_new
-from common.identity.unreadable import UNREADABLE
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.certificates import as_fingerprint, name_of
+from ostraka.common.identity.identity import Identity, identity_of
+from ostraka.common.identity.keys import PrivateKey, write_keys, write_new
+from ostraka.common.identity.unreadable import UNREADABLE
 
 REQUEST = "request.pem"
 

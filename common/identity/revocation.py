@@ -8,10 +8,10 @@ from pathlib import Path
 import structlog
 from cryptography import x509
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.identity.crl import NO_LIST, RevocationList, read_crl
-from common.identity.identity import identity_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.identity.crl import NO_LIST, RevocationList, read_crl
+from ostraka.common.identity.identity import identity_of
 
 LOOK_EVERY_S = 5.0
 """Seconds until the files are looked at again."""

@@ -7,14 +7,14 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from google.protobuf.message import DecodeError, Message
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity.identity import Identity, Role, identity_of
-from common.identity.revocation import Revocations
-from common.identity.unreadable import UNREADABLE
-from common.identity.validity import check_certificate
-from common.message_limits import check_limits
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.identity import Identity, Role, identity_of
+from ostraka.common.identity.revocation import Revocations
+from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.validity import check_certificate
+from ostraka.common.message_limits import check_limits
+from ostraka.protos.ostraka.v1 import common_pb2
 
 M = TypeVar("M", bound=Message)
 

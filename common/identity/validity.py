@@ -3,9 +3,9 @@
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity.unreadable import UNREADABLE
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.unreadable import UNREADABLE
 
 
 def check_certificate(

@@ -5,9 +5,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from common.learning.images import Images
-from common.learning.shape import Shape, pictured
-from common.learning.tables import Tables
+from ostraka.common.learning.images import Images
+from ostraka.common.learning.shape import Shape, pictured
+from ostraka.common.learning.tables import Tables
 
 
 class Augmentation(Protocol):

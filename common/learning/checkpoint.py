@@ -12,12 +12,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.learning.data import Labelled
-from common.learning.learning import Learning
-from common.learning.objective import Objective
-from common.learning.state import State
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.state import State
 
 _HEADER = "ostraka"
 

@@ -7,15 +7,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.average import Average
-from common.learning.data import Labelled
-from common.learning.draws import Draws
-from common.learning.learning import History, Learning, Look
-from common.learning.objective import Objective, Step
-from common.learning.state import State, optimizer_tensors, restore_optimizer
-from common.learning.validation import evaluate
-from common.learning.watch import Watch
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.average import Average
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.draws import Draws
+from ostraka.common.learning.learning import History, Learning, Look
+from ostraka.common.learning.objective import Objective, Step
+from ostraka.common.learning.state import State, optimizer_tensors, restore_optimizer
+from ostraka.common.learning.validation import evaluate
+from ostraka.common.learning.watch import Watch
 
 _WARM = 0.05
 """Part of the steps in which the rate rises."""
@@ -40,7 +40,7 @@ class Course:
         learning: Learning,
         seed: int,
     ) -> None:
-        """Takes what `common.learning.loop.learn` does."""
+        """Takes what `ostraka.common.learning.loop.learn` does."""
         device = learning.place
         self.done, self.total = 0, learning.steps
         self._pace = math.ceil(learning.steps / learning.evaluations)

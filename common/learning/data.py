@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.shape import Shape, pictured
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.shape import Shape, pictured
 
 UNKNOWN = -1
 """Stands in labels and in soft targets for a label that a record has no answer for."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from common.learning.augmentation import Augmentation
-from common.learning.data import UNKNOWN
-from common.learning.losses import losses, probabilities
-from common.learning.objective import Step
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.data import UNKNOWN
+from ostraka.common.learning.losses import losses, probabilities
+from ostraka.common.learning.objective import Step
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import torch
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.checkpoint import Checkpoint, fingerprint
-from common.learning.course import Course
-from common.learning.data import Labelled
-from common.learning.learning import History, Learning
-from common.learning.objective import Objective
-from common.learning.scalars import Scalars
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
+from ostraka.common.learning.course import Course
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.objective import Objective
+from ostraka.common.learning.scalars import Scalars
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""

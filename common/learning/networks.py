@@ -5,8 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.shape import Axes, Shape, pictured
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.shape import Axes, Shape, pictured
 
 Kind = Literal["auto", "mlp", "cnn"]
 HIDDEN = 256

@@ -1,6 +1,6 @@
 """Weights that grow while a network learns."""
 
-from common.learning.objective import Step
+from ostraka.common.learning.objective import Step
 
 
 def ramp(step: Step, part: float) -> float:

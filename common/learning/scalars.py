@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.learning import Look
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.learning import Look
 
 
 class Scalars:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from common.learning.augmentation import Augmentation
-from common.learning.losses import losses
-from common.learning.objective import Step
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.losses import losses
+from ostraka.common.learning.objective import Step
 
 
 @dataclass(frozen=True)

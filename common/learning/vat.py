@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from common.learning.augmentation import Augmentation
-from common.learning.losses import losses, probabilities
-from common.learning.objective import Step
-from common.learning.ramp import ramp
+from ostraka.common.learning.augmentation import Augmentation
+from ostraka.common.learning.losses import losses, probabilities
+from ostraka.common.learning.objective import Step
+from ostraka.common.learning.ramp import ramp
 
 _PROBE = 0.01
 """Length of the first guess of a perturbation, per value in deviations: small, but no rounding error."""

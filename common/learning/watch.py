@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from common.learning.data import Labelled
-from common.learning.learning import Look
-from common.learning.state import Part
-from common.learning.validation import Validation, worse
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Look
+from ostraka.common.learning.state import Part
+from ostraka.common.learning.validation import Validation, worse
 
 
 class Watch:

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from common.mechanism.clusters import NoiseCluster
-from common.mechanism.local import RandRes
-from common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
-from common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
-from common.mechanism.together import DpTtac, Recipe, Ttac
-from common.mechanism.value import Parameters, Value, invalid_plan
+from ostraka.common.mechanism.clusters import NoiseCluster
+from ostraka.common.mechanism.local import RandRes
+from ostraka.common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
+from ostraka.common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
+from ostraka.common.mechanism.together import DpTtac, Recipe, Ttac
+from ostraka.common.mechanism.value import Parameters, Value, invalid_plan
 
 __all__ = [
     "BOUND",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from common.mechanism import LABELLING, AnyMechanism, Check, invalid_plan
+from ostraka.common.mechanism import LABELLING, AnyMechanism, Check, invalid_plan
 
 OPTIONS = {"epsilon": "rand-epsilon"}
 """Parameters that a command line names otherwise, because budgets have an epsilon too."""

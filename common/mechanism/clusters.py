@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from common.mechanism.value import Parameters, Positive
+from ostraka.common.mechanism.value import Parameters, Positive
 
 
 class NoiseCluster(Parameters):

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from common.mechanism.value import Parameters, invalid_plan
+from ostraka.common.mechanism.value import Parameters, invalid_plan
 
 TRUTH_BITS = 64
 """Probabilities of randomised labels are multiples of 2^-64."""

@@ -5,8 +5,8 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from common.mechanism import MECHANISMS, AnyMechanism, invalid_plan
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.mechanism import MECHANISMS, AnyMechanism, invalid_plan
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def mechanism_of(message: common_pb2.Mechanism) -> AnyMechanism:

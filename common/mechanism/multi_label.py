@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from common.mechanism.value import Parameters, Positive, Value, invalid_plan
-from common.sharing.label_sets import MOST_SETS, count_sets
+from ostraka.common.mechanism.value import Parameters, Positive, Value, invalid_plan
+from ostraka.common.sharing.label_sets import MOST_SETS, count_sets
 
 
 class Check(Value):

@@ -2,7 +2,7 @@
 
 import math
 
-from common.mechanism import L1, AnyMechanism, Powerset, Tau
+from ostraka.common.mechanism import L1, AnyMechanism, Powerset, Tau
 
 
 def narrowed(mechanism: AnyMechanism, labels: int) -> AnyMechanism:

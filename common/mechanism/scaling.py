@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from common.mechanism import AnyMechanism, DpTtac, Ttac, invalid_plan
+from ostraka.common.mechanism import AnyMechanism, DpTtac, Ttac, invalid_plan
 
 _MULTIPLIED = frozenset({"sigma", "sigma1", "sigma2", "threshold"})
 _DIVIDED = frozenset({"gamma"})

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from common.mechanism.value import Parameters, Positive
+from ostraka.common.mechanism.value import Parameters, Positive
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 

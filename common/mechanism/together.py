@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from common.mechanism.value import Parameters, Positive, Value
+from ostraka.common.mechanism.value import Parameters, Positive, Value
 
 Count = Annotated[int, Field(gt=0, lt=2**32)]
 UPDATE_UNITS = 2.0**8

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism
-from common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, worst_case
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, worst_case
 
 
 @dataclass(frozen=True)

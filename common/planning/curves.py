@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from common.planning.candidate import Candidate
-from common.privacy import epsilon
+from ostraka.common.planning.candidate import Candidate
+from ostraka.common.privacy import epsilon
 
 POINTS = 60
 """Points of a curve."""

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from common.mechanism import LABELLING
-from common.plan import VARIANT
+from ostraka.common.mechanism import LABELLING
+from ostraka.common.plan import VARIANT
 
 
 class VariantName(StrEnum):

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import ErrorCode, OstrakaError
-from common.planning.curves import Curve
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.planning.curves import Curve
 
 _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f")
 _SUFFIXES = (".png", ".svg")

@@ -3,11 +3,11 @@
 Everything here is a function of public plans alone and never of votes (DESIGN sections 5 and 6).
 """
 
-from common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
-from common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
-from common.privacy.influence import ONE_VOTE, Influence
-from common.privacy.inputs import InputError
-from common.privacy.worst_case import WorstCase, pure_rdp, worst_case
+from ostraka.common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
+from ostraka.common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
+from ostraka.common.privacy.influence import ONE_VOTE, Influence
+from ostraka.common.privacy.inputs import InputError
+from ostraka.common.privacy.worst_case import WorstCase, pure_rdp, worst_case
 
 __all__ = [
     "AMOUNT_UNIT",

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from common.privacy.inputs import InputError
+from ostraka.common.privacy.inputs import InputError
 
 AMOUNT_UNIT = 1e-12
 """The rdp that one unit of the ledger's integer amounts stands for."""

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from common.errors import ErrorCode, OstrakaError
-from common.privacy.inputs import InputError
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy.inputs import InputError
 
 ORDERS: tuple[float, ...] = (
     *(half / 2 for half in range(3, 129)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from common.privacy.inputs import InputError
+from ostraka.common.privacy.inputs import InputError
 
 
 @dataclass(frozen=True)

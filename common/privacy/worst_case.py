@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clipped_labels import clipped_labels_rdp
-from common.clipping import l1_radius
-from common.mechanism import (
+from ostraka.common.clipped_labels import clipped_labels_rdp
+from ostraka.common.clipping import l1_radius
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -24,11 +24,11 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.privacy.amounts import amount
-from common.privacy.inputs import InputError
-from common.privacy.randomized import randomized_rdp
-from common.sharing.fixed_point import FRACTION_BITS
-from common.two_outcomes import two_outcomes_rdp
+from ostraka.common.privacy.amounts import amount
+from ostraka.common.privacy.inputs import InputError
+from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.two_outcomes import two_outcomes_rdp
 
 _LARGE = 20.0
 

@@ -1,10 +1,10 @@
 """Servers and channels that know who is at the other end, and errors that keep their code over the wire."""
 
-from common.rpc.channel import open_channel
-from common.rpc.chunks import join, split
-from common.rpc.failures import call_error
-from common.rpc.retry import with_retries
-from common.rpc.server import BoundServer, make_server, peer_identity
+from ostraka.common.rpc.channel import open_channel
+from ostraka.common.rpc.chunks import join, split
+from ostraka.common.rpc.failures import call_error
+from ostraka.common.rpc.retry import with_retries
+from ostraka.common.rpc.server import BoundServer, make_server, peer_identity
 
 __all__ = [
     "BoundServer",

@@ -4,10 +4,10 @@ from importlib.metadata import version
 
 import grpc
 
-from common.clock import Clock
-from common.identity import Credentials
-from common.protocol import PROTOCOL_VERSION
-from protos.ostraka.v1 import site_pb2, site_pb2_grpc
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Credentials
+from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
 ABOUT_SERVICE = site_pb2.DESCRIPTOR.services_by_name["Site"].full_name
 

@@ -10,11 +10,11 @@ import grpc
 import structlog
 from cryptography import x509
 
-from common.clock import Clock
-from common.errors import OstrakaError
-from common.identity.identity import identity_of
-from common.identity.revocation import Revocations
-from common.identity.validity import check_not_expired
+from ostraka.common.clock import Clock
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity.identity import identity_of
+from ostraka.common.identity.revocation import Revocations
+from ostraka.common.identity.validity import check_not_expired
 
 CUT_EVERY_S = 2.0
 """Seconds after which calls under way are held against the list again."""

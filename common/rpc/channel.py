@@ -2,15 +2,15 @@
 
 import grpc
 
-from common.clock import Clock, SystemClock
-from common.config import is_loopback
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity
-from common.rpc import keepalive
-from common.rpc.peers import CLAIM
-from common.rpc.traced import Traced
-from common.rpc.watcher import Target, Watcher
-from common.telemetry.tracing import traced
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import is_loopback
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.rpc import keepalive
+from ostraka.common.rpc.peers import CLAIM
+from ostraka.common.rpc.traced import Traced
+from ostraka.common.rpc.watcher import Target, Watcher
+from ostraka.common.telemetry.tracing import traced
 
 CONNECT_MS = 10_000
 """How long an attempt to connect may take: several round trips, and more where packets are lost."""

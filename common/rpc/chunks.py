@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1.common_pb2 import Chunk
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1.common_pb2 import Chunk
 
 CHUNK_BYTES = 1 << 20
 

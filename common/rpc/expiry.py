@@ -4,8 +4,8 @@ import threading
 
 import structlog
 
-from common.clock import Clock
-from common.identity import Credentials
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Credentials
 
 DAY_S = 86_400.0
 WARN_BEFORE_S = 30 * DAY_S

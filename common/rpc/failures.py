@@ -2,10 +2,10 @@
 
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.probe import diagnose
-from common.rpc.status import from_call
-from common.rpc.watcher import Target, target_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.probe import diagnose
+from ostraka.common.rpc.status import from_call
+from ostraka.common.rpc.watcher import Target, target_of
 
 
 def call_error(exc: grpc.RpcError) -> OstrakaError:

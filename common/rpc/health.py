@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health, health_pb2
 
-from common.rpc.handlers import Handler, behaviour_of
+from ostraka.common.rpc.handlers import Handler, behaviour_of
 
 PROMPT = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/ostraka.v1.Site/About"})
 """Calls that are answered on threads of their own, so that no other call keeps them waiting."""

@@ -8,17 +8,17 @@ import grpc
 import structlog
 from pydantic import ValidationError
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.rpc.calls import Calls
-from common.rpc.expiry import Reminder
-from common.rpc.handlers import Handler, behaviour_of
-from common.rpc.health import PROMPT
-from common.rpc.limits import CallLimits, Places, Waits
-from common.rpc.peers import check_peer, peer_identity
-from common.rpc.requests import admitted, limited
-from common.rpc.status import to_status
-from common.storage import is_full, storage_full
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.rpc.calls import Calls
+from ostraka.common.rpc.expiry import Reminder
+from ostraka.common.rpc.handlers import Handler, behaviour_of
+from ostraka.common.rpc.health import PROMPT
+from ostraka.common.rpc.limits import CallLimits, Places, Waits
+from ostraka.common.rpc.peers import check_peer, peer_identity
+from ostraka.common.rpc.requests import admitted, limited
+from ostraka.common.rpc.status import to_status
+from ostraka.common.storage import is_full, storage_full
 
 
 class Gate(grpc.ServerInterceptor):

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import structlog
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 THREADS = 160
 """Calls that a server answers at once; four sites that hold all they may leave a fifth of them to others."""

@@ -12,13 +12,13 @@ import grpc
 import structlog
 from google.protobuf.message import Message
 
-from common.rpc.handlers import Handler, behaviour_of, maker_of
-from common.rpc.status import refused_with
-from common.telemetry.calls import SIZED, ids_of, told_name
-from common.telemetry.tracing import span
+from ostraka.common.rpc.handlers import Handler, behaviour_of, maker_of
+from ostraka.common.rpc.status import refused_with
+from ostraka.common.telemetry.calls import SIZED, ids_of, told_name
+from ostraka.common.telemetry.tracing import span
 
 if TYPE_CHECKING:
-    from common.telemetry.rpc import RpcMetrics
+    from ostraka.common.telemetry.rpc import RpcMetrics
 
 OK = "ok"
 

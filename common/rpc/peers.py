@@ -5,9 +5,9 @@ from typing import Any
 
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.identity.identity import SCHEME
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.identity.identity import SCHEME
 
 # Without TLS, on loopback, a caller's word is taken for who it is.
 CLAIM = "ostraka-identity"

@@ -3,12 +3,12 @@
 import socket
 import ssl
 
-from common.clock import SystemClock
-from common.config import split_address
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.identity.credentials import TLS_CERT, TLS_KEY
-from common.rpc.watcher import Target
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
+from ostraka.common.rpc.watcher import Target
 
 TIMEOUT_S = 5.0
 # X509_V_ERR_* of OpenSSL's x509_vfy.h.

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import grpc
 
-from common.config import split_addresses
-from common.errors import ErrorCode
-from common.rpc.retry import is_transient
-from common.rpc.status import from_call
+from ostraka.common.config import split_addresses
+from ostraka.common.errors import ErrorCode
+from ostraka.common.rpc.retry import is_transient
+from ostraka.common.rpc.status import from_call
 
 HOPS = 3
 """How often one call is sent on at most."""

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from google.protobuf import descriptor_pool
 from google.protobuf.message import DecodeError, Message
 
-from common.errors import ErrorCode, OstrakaError
-from common.message_limits import MOST_KIB, check_limits, most_bytes, too_large
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.message_limits import MOST_KIB, check_limits, most_bytes, too_large
 
 Deserializer: TypeAlias = Callable[[bytes], Any]
 

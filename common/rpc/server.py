@@ -11,23 +11,23 @@ import grpc
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from common.clock import Clock
-from common.config import is_loopback, split_address
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from common.rpc import keepalive
-from common.rpc.about import ABOUT_SERVICE, About
-from common.rpc.calls import CUT_EVERY_S, Calls
-from common.rpc.expiry import Reminder
-from common.rpc.health import Health, Prompt
-from common.rpc.interceptor import Gate
-from common.rpc.limits import THREADS, CallLimits
-from common.rpc.metered import Metered
-from common.rpc.peers import peer_identity
-from protos.ostraka.v1 import site_pb2_grpc
+from ostraka.common.clock import Clock
+from ostraka.common.config import is_loopback, split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.rpc import keepalive
+from ostraka.common.rpc.about import ABOUT_SERVICE, About
+from ostraka.common.rpc.calls import CUT_EVERY_S, Calls
+from ostraka.common.rpc.expiry import Reminder
+from ostraka.common.rpc.health import Health, Prompt
+from ostraka.common.rpc.interceptor import Gate
+from ostraka.common.rpc.limits import THREADS, CallLimits
+from ostraka.common.rpc.metered import Metered
+from ostraka.common.rpc.peers import peer_identity
+from ostraka.protos.ostraka.v1 import site_pb2_grpc
 
 if TYPE_CHECKING:
-    from common.telemetry.rpc import RpcMetrics
+    from ostraka.common.telemetry.rpc import RpcMetrics
 
 __all__ = ["BoundServer", "make_server", "peer_identity"]
 

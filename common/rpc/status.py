@@ -5,8 +5,8 @@ from google.protobuf import any_pb2
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
-from common.errors import ErrorCode, OstrakaError, status_of
-from common.printable import shortened
+from ostraka.common.errors import ErrorCode, OstrakaError, status_of
+from ostraka.common.printable import shortened
 
 DOMAIN = "ostraka"
 LONGEST = 500

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.chunks import join, split
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.chunks import join, split
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 import grpc
 
-from common.rpc.status import from_call
-from common.rpc.watcher import with_metadata
-from common.telemetry.calls import told_name
-from common.telemetry.tracing import begin_span, carried, end_span
+from ostraka.common.rpc.status import from_call
+from ostraka.common.rpc.watcher import with_metadata
+from ostraka.common.telemetry.calls import told_name
+from ostraka.common.telemetry.tracing import begin_span, carried, end_span
 
 
 class Traced(

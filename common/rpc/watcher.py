@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import grpc
 
-from common.identity import Credentials, Identity
+from ostraka.common.identity import Credentials, Identity
 
 _TARGETS: "WeakKeyDictionary[Any, Target]" = WeakKeyDictionary()
 

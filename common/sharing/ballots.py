@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, AnyMechanism, DpTtac, NoiseCluster, Powerset, RandRes, Tau, Ttac
-from common.sharing.fixed_point import FRACTION_BITS
-from common.sharing.label_sets import count_sets, index_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, AnyMechanism, DpTtac, NoiseCluster, Powerset, RandRes, Tau, Ttac
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.label_sets import count_sets, index_of
 
 Scores = NDArray[np.floating[Any]]
 YES = 0.5

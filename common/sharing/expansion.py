@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.ring import Ring, RingArray
 
 SEED_BYTES = 32
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.ring import Ring, RingArray
 
 FRACTION_BITS = 16
 """Fractional bits of every ballot and every draw of noise: one vote is 2^16."""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.sharing.expansion import expand
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring, RingArray
 
 
 def split(ballots: NDArray[np.number[Any]], seed: bytes, ring: Ring) -> RingArray:

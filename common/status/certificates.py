@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from common.clock import Clock
-from common.errors import OstrakaError
-from common.identity import Credentials
-from common.status.problem import Problem
+from ostraka.common.clock import Clock
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.status.problem import Problem
 
 DAY_S = 24 * 3600
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from common.errors import OstrakaError
+from ostraka.common.errors import OstrakaError
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import grpc
 
-from common.clock import Clock
-from common.config import SiteConfig, split_addresses
-from common.errors import OstrakaError
-from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, open_channel
-from common.status.problem import Problem
-from protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2, site_pb2_grpc
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig, split_addresses
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.status.problem import Problem
+from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc, site_pb2, site_pb2_grpc
 
 CALL_S = 10.0
 """How long a server has to answer, in seconds."""

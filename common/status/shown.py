@@ -8,8 +8,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from common.status.certificates import Certificates
-from common.status.servers import Server
+from ostraka.common.status.certificates import Certificates
+from ostraka.common.status.servers import Server
 
 WARN_DAYS = 30
 """Days before its end from which a certificate's is told as a warning."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
-from protos.ostraka.v1 import common_pb2
+from ostraka.protos.ostraka.v1 import common_pb2
 
 PACKAGE = "/ostraka.v1."
 UNTOLD = frozenset({"Guardian/BeginTally", "Guardian/GarbleTally", "Guardian/CompareTally"})

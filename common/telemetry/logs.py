@@ -14,10 +14,10 @@ from typing import Any
 import structlog
 from structlog.typing import Processor
 
-from common.errors import OstrakaError
-from common.printable import printable
-from common.telemetry.redaction import redacted
-from common.telemetry.stderr import Lines, write_line
+from ostraka.common.errors import OstrakaError
+from ostraka.common.printable import printable
+from ostraka.common.telemetry.redaction import redacted
+from ostraka.common.telemetry.stderr import Lines, write_line
 
 _HANDLER = "ostraka"
 Event = MutableMapping[str, Any]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from common.errors import OstrakaError
+from ostraka.common.errors import OstrakaError
 
 DEEPEST = 8
 """Containers in containers that are looked into."""

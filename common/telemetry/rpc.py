@@ -2,8 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from common.telemetry.calls import SIZED
-from common.telemetry.registry import SECONDS
+from ostraka.common.telemetry.calls import SIZED
+from ostraka.common.telemetry.registry import SECONDS
 
 
 class RpcMetrics:

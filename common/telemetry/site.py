@@ -11,12 +11,12 @@ from cryptography import x509
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 
-from common.clock import Clock, SystemClock
-from common.config import SiteConfig, load_site
-from common.identity import Credentials
-from common.protocol import PROTOCOL_VERSION
-from common.telemetry.registry import Fresh, Scraped, serving_metrics
-from common.telemetry.tracing import tracing
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import SiteConfig, load_site
+from ostraka.common.identity import Credentials
+from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.common.telemetry.registry import Fresh, Scraped, serving_metrics
+from ostraka.common.telemetry.tracing import tracing
 
 DAY_S = 86_400.0
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter

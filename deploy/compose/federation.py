@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from common.config import SiteConfig
-from deploy.simulation.settings import Settings
-from deploy.simulation.tables import Tables, tables
+from ostraka.common.config import SiteConfig
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.tables import Tables, tables
 
 NAME = "clinics"
 GUARDIAN, ADMIN, QUERY = "guardian", "admin", "delta"

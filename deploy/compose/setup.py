@@ -1,7 +1,7 @@
 """Fills the volumes of docker-compose.yml, once: keys, configuration, records, the database's password.
 
-`python -m deploy.compose.setup` finds every volume below /volumes. Only here does anything see the volumes of
-several sites: in a real federation every site makes its own keys and brings its own records.
+`python -m ostraka.deploy.compose.setup` finds every volume below /volumes. Only here does anything see the
+volumes of several sites: in a real federation every site makes its own keys and brings its own records.
 """
 
 import json
@@ -16,12 +16,12 @@ from typing import Annotated
 
 import typer
 
-from common.cli import run
-from common.config import SITE_FILE, load_site, write_site
-from common.datasets import Dataset, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task, write_task
-from deploy.compose.federation import (
+from ostraka.common.cli import run
+from ostraka.common.config import SITE_FILE, load_site, write_site
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task, write_task
+from ostraka.deploy.compose.federation import (
     ADMIN,
     ENCRYPTED,
     GUARDIAN,
@@ -34,9 +34,9 @@ from deploy.compose.federation import (
     database_url,
     site_tables,
 )
-from deploy.provisioning import provision
-from deploy.provisioning.provision import CA_FOLDER
-from deploy.simulation.split import Split, split_data
+from ostraka.deploy.provisioning import provision
+from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.simulation.split import Split, split_data
 
 DATABASE_SECRET, REPORT = "database-secret", "report"
 VOLUMES = (CA_FOLDER, GUARDIAN, ADMIN, *HOSPITALS, QUERY, DATABASE_SECRET, REPORT)

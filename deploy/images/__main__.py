@@ -1,4 +1,4 @@
-"""`python -m deploy.images`: build the images, renew their lock files, and say what is in them."""
+"""`python -m ostraka.deploy.images`: build the images, renew their lock files, and say what is in them."""
 
 import subprocess
 import sys
@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from common.telemetry import progress
-from deploy.images import audit, build, locks, sbom
-from deploy.images.roles import ROLES
+from ostraka.common.telemetry import progress
+from ostraka.deploy.images import audit, build, locks, sbom
+from ostraka.deploy.images.roles import ROLES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 

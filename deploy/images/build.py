@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from deploy.images.roles import ROOT, version
+from ostraka.deploy.images.roles import ROOT, version
 
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
@@ -15,6 +15,7 @@ INPUTS = "ostraka.inputs"
 
 _CONTEXT = (
     "pyproject.toml",
+    "setup.py",
     "README.md",
     "LICENSE",
     "protos",

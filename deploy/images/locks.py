@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deploy.images.roles import DEVICES, ROLES, ROOT, build_requirements, requirements
+from ostraka.deploy.images.roles import DEVICES, ROLES, ROOT, build_requirements, requirements
 
 FOLDER = ROOT / "deploy" / "locks"
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"

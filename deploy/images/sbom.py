@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deploy.images import locks
-from deploy.images.roles import ROOT
+from ostraka.deploy.images import locks
+from ostraka.deploy.images.roles import ROOT
 
 FOLDER = ROOT / "build" / "sbom"
 

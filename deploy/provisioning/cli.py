@@ -6,14 +6,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from common.cli import write_json
-from common.clock import SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.identity import Role
-from deploy.provisioning.kits import write_kits
-from deploy.provisioning.provision import provision
-from deploy.provisioning.signing import revoke_site, sign_request
+from ostraka.common.cli import write_json
+from ostraka.common.clock import SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.identity import Role
+from ostraka.deploy.provisioning.kits import write_kits
+from ostraka.deploy.provisioning.provision import provision
+from ostraka.deploy.provisioning.signing import revoke_site, sign_request
 
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
 CaFolder = Annotated[Path, typer.Option("--ca", help="The CA's folder, like kits/ca.")]

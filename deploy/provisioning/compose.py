@@ -1,8 +1,8 @@
 """The compose fragment of a kit: one service, whose keys and state lie on a volume of its own."""
 
-from common.config import SiteConfig, split_address
-from deploy.provisioning.federation_file import EVERYWHERE
-from deploy.provisioning.sealing import SEAL
+from ostraka.common.config import SiteConfig, split_address
+from ostraka.deploy.provisioning.federation_file import EVERYWHERE
+from ostraka.deploy.provisioning.sealing import SEAL
 
 USER = "10001:10001"
 STOP_S = 40

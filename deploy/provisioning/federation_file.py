@@ -7,11 +7,11 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from common.config import Address, Addresses, split_address, split_addresses
-from common.errors import ErrorCode, OstrakaError
-from common.identity import DnsLabel, Identity, Role
-from common.toml_files import TomlError, read_toml
-from common.validation import first_problem
+from ostraka.common.config import Address, Addresses, split_address, split_addresses
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import DnsLabel, Identity, Role
+from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.common.validation import first_problem
 
 FEDERATION_FILE = "federation.toml"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104

@@ -10,26 +10,26 @@ from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 
-from common.clock import Clock, SystemClock
-from common.config import SITE_FILE, SiteConfig, split_addresses, write_site
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from common.identity import CertificateAuthority, Identity, Role
-from common.identity.credentials import CA_CERT
-from common.identity.crl import CRL
-from common.identity.requests import fingerprint
-from deploy.provisioning.compose import compose_fragment
-from deploy.provisioning.federation_file import (
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import SITE_FILE, SiteConfig, split_addresses, write_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.identity.credentials import CA_CERT
+from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.requests import fingerprint
+from ostraka.deploy.provisioning.compose import compose_fragment
+from ostraka.deploy.provisioning.federation_file import (
     FEDERATION_FILE,
     FederationFile,
     listen_address,
     load_federation,
 )
-from deploy.provisioning.folder import whole_folder
-from deploy.provisioning.provision import CA_FOLDER
-from deploy.provisioning.readme import readme
-from deploy.provisioning.sealing import seal_kit
-from deploy.provisioning.signing import revocation_list
+from ostraka.deploy.provisioning.folder import whole_folder
+from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.provisioning.readme import readme
+from ostraka.deploy.provisioning.sealing import seal_kit
+from ostraka.deploy.provisioning.signing import revocation_list
 
 COMPOSE_FILE, README_FILE, DATA_FOLDER = "compose.yml", "README.md", "data"
 CREDENTIALS = Path("credentials")

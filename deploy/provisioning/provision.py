@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.clock import Clock, SystemClock
-from common.config import SiteConfig, split_address, write_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Identity, Role, check_name
-from deploy.provisioning.folder import whole_folder
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import SiteConfig, split_address, write_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Identity, Role, check_name
+from ostraka.deploy.provisioning.folder import whole_folder
 
 CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
 

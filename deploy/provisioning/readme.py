@@ -2,8 +2,8 @@
 
 import shlex
 
-from common.config import SiteConfig
-from deploy.provisioning.compose import image_of
+from ostraka.common.config import SiteConfig
+from ostraka.deploy.provisioning.compose import image_of
 
 TITLES = {
     "guardian": "the guardian",

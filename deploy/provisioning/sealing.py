@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority
-from common.protocol import KIT_CONTEXT
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority
+from ostraka.common.protocol import KIT_CONTEXT
 
 SEAL = "kit.sig"
 MOST_BYTES = 64 << 10

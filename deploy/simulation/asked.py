@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from client.answers import label_matrix
-from client.dependencies.asking import DependentResult
-from client.dependencies.combined import combined_answers, is_combined
-from client.labelling import LabelResult
-from client.retraining import StudentResult
-from client.state import load_state
-from client.students.metrics import Metrics
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
+from ostraka.client.answers import label_matrix
+from ostraka.client.dependencies.asking import DependentResult
+from ostraka.client.dependencies.combined import combined_answers, is_combined
+from ostraka.client.labelling import LabelResult
+from ostraka.client.retraining import StudentResult
+from ostraka.client.state import load_state
+from ostraka.client.students.metrics import Metrics
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
 
 
 @dataclass(frozen=True)

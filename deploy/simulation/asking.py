@@ -5,20 +5,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from client.dependencies.asking import label_by_dependencies
-from client.dependencies.learn import learn
-from client.dependencies.rules import write_dependencies
-from client.labelling import LabelResult, label
-from client.options import PlanOptions
-from client.retraining import StudentResult, retrain
-from client.students.trainers import Choice
-from common.datasets import save
-from deploy.simulation.asked import Asked, asked_of, released_labels, require_answers
-from deploy.simulation.clusters import members, representatives
-from deploy.simulation.federation import QUERY
-from deploy.simulation.plan import plan_options
-from deploy.simulation.scene import LABEL_THE_POOL, Scene
-from deploy.simulation.settings import Settings
+from ostraka.client.dependencies.asking import label_by_dependencies
+from ostraka.client.dependencies.learn import learn
+from ostraka.client.dependencies.rules import write_dependencies
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.options import PlanOptions
+from ostraka.client.retraining import StudentResult, retrain
+from ostraka.client.students.trainers import Choice
+from ostraka.common.datasets import save
+from ostraka.deploy.simulation.asked import Asked, asked_of, released_labels, require_answers
+from ostraka.deploy.simulation.clusters import members, representatives
+from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.scene import LABEL_THE_POOL, Scene
+from ostraka.deploy.simulation.settings import Settings
 
 RUN = "run"
 

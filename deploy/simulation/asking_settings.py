@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from deploy.simulation.learning import suiting
+from ostraka.deploy.simulation.learning import suiting
 
 if TYPE_CHECKING:
-    from deploy.simulation.settings import Settings
+    from ostraka.deploy.simulation.settings import Settings
 
 
 def check(settings: "Settings") -> None:

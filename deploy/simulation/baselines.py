@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from client.students.metrics import Metrics, measure
-from common.datasets import Dataset
-from common.sharing.ballots import YES
-from common.task import Task
-from services.teachers.config import TEACHERS
-from services.teachers.ensemble import Ensemble
+from ostraka.client.students.metrics import Metrics, measure
+from ostraka.common.datasets import Dataset
+from ostraka.common.sharing.ballots import YES
+from ostraka.common.task import Task
+from ostraka.services.teachers.config import TEACHERS
+from ostraka.services.teachers.ensemble import Ensemble
 
 
 def ensemble_metrics(parties: Sequence[Path], task: Task, test: Dataset) -> Metrics:

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from common.mechanism import LABELLING
-from common.planning import options
-from common.telemetry import progress
-from deploy.simulation.settings import load_settings
+from ostraka.common.cli import write_json
+from ostraka.common.mechanism import LABELLING
+from ostraka.common.planning import options
+from ostraka.common.telemetry import progress
+from ostraka.deploy.simulation.settings import load_settings
 
 RUNS = Path("runs")
 LISTED = ", ".join(LABELLING)
@@ -139,8 +139,8 @@ def simulate(
     settings = load_settings(config, given)
     folder = out or RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
-    from deploy.simulation import run
-    from deploy.simulation.display import ProgressSteps, show
+    from ostraka.deploy.simulation import run
+    from ostraka.deploy.simulation.display import ProgressSteps, show
 
     with progress() as display:
         shown = ProgressSteps(display)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets import Dataset
-from common.task import Task
+from ostraka.common.datasets import Dataset
+from ostraka.common.task import Task
 
 
 def representatives(pool: Dataset, task: Task, clusters: int, seed: int) -> NDArray[np.int64]:

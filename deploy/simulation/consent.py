@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from common.datasets import Dataset
+from ostraka.common.datasets import Dataset
 
 SHARE_OF_EPSILON: Mapping[str, float] = {"low": 0.25, "medium": 0.5, "high": 1.0}
 """What part of the largest epsilon these levels stand for, where nobody says."""

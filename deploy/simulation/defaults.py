@@ -7,8 +7,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from client.options import ENCRYPTED_BATCH_SIZE
-from common.archives import check_zip_file
+from ostraka.client.options import ENCRYPTED_BATCH_SIZE
+from ostraka.common.archives import check_zip_file
 
 TaskKind = Literal["single", "multilabel"]
 

@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common.config import SITE_FILE, load_site, write_site
-from common.datasets import Dataset, save
-from common.task import Task, infer_task, write_task
-from deploy.provisioning import provision
-from deploy.simulation.processes import Child, Job, Supervisor
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import Split
-from deploy.simulation.tables import tables
-from deploy.simulation.together import Together
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.common.config import SITE_FILE, load_site, write_site
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.task import Task, infer_task, write_task
+from ostraka.deploy.provisioning import provision
+from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split
+from ostraka.deploy.simulation.tables import tables
+from ostraka.deploy.simulation.together import Together
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 NAME = "simulation"
 GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"

@@ -3,10 +3,10 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from client.students.metrics import LabelFigures
-from deploy.simulation import plots
-from deploy.simulation.quality import METRICS
-from deploy.simulation.report import Report
+from ostraka.client.students.metrics import LabelFigures
+from ostraka.deploy.simulation import plots
+from ostraka.deploy.simulation.quality import METRICS
+from ostraka.deploy.simulation.report import Report
 
 WIDTH = 6.4
 """Inches across which what is compared is told apart."""

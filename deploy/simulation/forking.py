@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from multiprocessing import connection
 from typing import BinaryIO
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.starting import CHILD, MAIN, Start, fresh
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.starting import CHILD, MAIN, Start, fresh
 
-MOTHER = "deploy.simulation.mother"
+MOTHER = "ostraka.deploy.simulation.mother"
 THREADS = "OMP_NUM_THREADS"
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from common.datasets import Dataset
-from deploy.simulation.settings import Settings
-from deploy.simulation.value import Value
+from ostraka.common.datasets import Dataset
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.value import Value
 
 
 class Holding(Value):

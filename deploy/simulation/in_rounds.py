@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from client.labelling import LabelResult
-from client.rounds.learning import learn_in_rounds
-from client.rounds.opening import Rounds
-from client.rounds.report import report
-from client.rounds.state import load_rounds, round_folder
-from client.students.metrics import Metrics
-from common.mechanism import Interactive
-from deploy.simulation.asked import Asked, released_labels
-from deploy.simulation.asking import RUN, choice_of
-from deploy.simulation.defaults import default_parameters
-from deploy.simulation.federation import QUERY
-from deploy.simulation.plan import plan_options
-from deploy.simulation.quality import Round
-from deploy.simulation.scene import LABEL_THE_POOL, Scene
-from deploy.simulation.settings import Settings
+from ostraka.client.labelling import LabelResult
+from ostraka.client.rounds.learning import learn_in_rounds
+from ostraka.client.rounds.opening import Rounds
+from ostraka.client.rounds.report import report
+from ostraka.client.rounds.state import load_rounds, round_folder
+from ostraka.client.students.metrics import Metrics
+from ostraka.common.mechanism import Interactive
+from ostraka.deploy.simulation.asked import Asked, released_labels
+from ostraka.deploy.simulation.asking import RUN, choice_of
+from ostraka.deploy.simulation.defaults import default_parameters
+from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.quality import Round
+from ostraka.deploy.simulation.scene import LABEL_THE_POOL, Scene
+from ostraka.deploy.simulation.settings import Settings
 
 _METRICS = TypeAdapter(Metrics)
 

@@ -1,7 +1,7 @@
 """The process that sites are forked from: it has imported nearly all that any of their commands needs.
 
-Run as ``python -m deploy.simulation.mother FD``, where FD is its end of a ``SOCK_SEQPACKET`` pair. A message
-is the JSON of an `Order`, with the log and a pipe as file descriptors; into the pipe go the new
+Run as ``python -m ostraka.deploy.simulation.mother FD``, where FD is its end of a ``SOCK_SEQPACKET`` pair. A
+message is the JSON of an `Order`, with the log and a pipe as file descriptors; into the pipe go the new
 process's id and later its exit status, a line each. The mother ends when the other end is closed, and all its
 children with it.
 """
@@ -19,22 +19,22 @@ import traceback
 from dataclasses import dataclass
 from importlib import import_module
 
-from deploy.simulation.child import die_with
-from deploy.simulation.forking import THREADS, Order
+from ostraka.deploy.simulation.child import die_with
+from ostraka.deploy.simulation.forking import THREADS, Order
 
 MOST_BYTES = 2**18
 IMPORTED = (
-    "client.training.leading",
+    "ostraka.client.training.leading",
     "cryptography.hazmat.backends.openssl.backend",
-    "deploy.cli",
+    "ostraka.deploy.cli",
     "dp_accounting",
-    "guardian.cli",
-    "guardian.server",
+    "ostraka.guardian.cli",
+    "ostraka.guardian.server",
     "opendp.prelude",
-    "services.cli",
-    "services.encrypted.heads",
-    "services.server",
-    "services.training.server",
+    "ostraka.services.cli",
+    "ostraka.services.encrypted.heads",
+    "ostraka.services.server",
+    "ostraka.services.training.server",
     "sklearn.linear_model",
     "skops.io",
     "sqlalchemy.dialects.sqlite",

@@ -2,9 +2,9 @@
 
 from typing import Literal, TypeAlias
 
-from client.options import Adjacency
-from common.mechanism import BOUND, AnyMechanism, RandRes
-from common.notions import NO_GUARANTEE, NOTIONS
+from ostraka.client.options import Adjacency
+from ostraka.common.mechanism import BOUND, AnyMechanism, RandRes
+from ostraka.common.notions import NO_GUARANTEE, NOTIONS
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
 """What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""

@@ -6,19 +6,19 @@ from importlib.metadata import version
 
 import numpy as np
 
-from client.students.metrics import Metrics
-from common.task import Task
-from deploy.simulation.asked import Asked
-from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
-from deploy.simulation.holdings import count_holdings
-from deploy.simulation.notions import Guarantee, notions, promise_words
-from deploy.simulation.quality import Quality, Round, Turn, mean_metrics
-from deploy.simulation.report import Charge, Report, Throughput, Unit
-from deploy.simulation.scene import LABEL_THE_POOL
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import Split
-from deploy.simulation.together import Together
-from guardian.admin.confidential import UnitReport
+from ostraka.client.students.metrics import Metrics
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.asked import Asked
+from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
+from ostraka.deploy.simulation.holdings import count_holdings
+from ostraka.deploy.simulation.notions import Guarantee, notions, promise_words
+from ostraka.deploy.simulation.quality import Quality, Round, Turn, mean_metrics
+from ostraka.deploy.simulation.report import Charge, Report, Throughput, Unit
+from ostraka.deploy.simulation.scene import LABEL_THE_POOL
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split
+from ostraka.deploy.simulation.together import Together
+from ostraka.guardian.admin.confidential import UnitReport
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """What the querying party of a simulation asks for."""
 
-from client.options import PlanOptions, make_plan
-from common.plan import NONCE_BYTES
-from common.task import Task
-from deploy.simulation.settings import Settings
+from ostraka.client.options import PlanOptions, make_plan
+from ostraka.common.plan import NONCE_BYTES
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.settings import Settings
 
 
 def plan_options(settings: Settings) -> PlanOptions:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.starting import Process, Start, fresh
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.starting import Process, Start, fresh
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05

@@ -2,17 +2,17 @@
 
 from typing import Literal
 
-from common.mechanism import BOUND, Mechanism
-from common.plan import ENCODING, ENFORCE, TALLY
-from deploy.simulation.counts import ClassCount, LabelCount
-from deploy.simulation.defaults import TaskKind
-from deploy.simulation.holdings import Holding
-from deploy.simulation.notions import Guarantee
-from deploy.simulation.quality import Quality, Round, Turn
-from deploy.simulation.settings import Settings
-from deploy.simulation.teaching import Head
-from deploy.simulation.together import Together
-from deploy.simulation.value import Value
+from ostraka.common.mechanism import BOUND, Mechanism
+from ostraka.common.plan import ENCODING, ENFORCE, TALLY
+from ostraka.deploy.simulation.counts import ClassCount, LabelCount
+from ostraka.deploy.simulation.defaults import TaskKind
+from ostraka.deploy.simulation.holdings import Holding
+from ostraka.deploy.simulation.notions import Guarantee
+from ostraka.deploy.simulation.quality import Quality, Round, Turn
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.teaching import Head
+from ostraka.deploy.simulation.together import Together
+from ostraka.deploy.simulation.value import Value
 
 WHOLE = "all"
 """The group of a party whose records share one budget."""

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
-from client import meter
-from client.labelling import LabelResult
-from common.task import Task
-from deploy.simulation.federation import Federation
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import Split
+from ostraka.client import meter
+from ostraka.client.labelling import LabelResult
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.federation import Federation
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split
 
 Progress = Callable[[LabelResult], None]
 StepProgress = Callable[[meter.Progress], None]

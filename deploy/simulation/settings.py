@@ -5,16 +5,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from client.options import Adjacency
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
-from common.mechanism.arguments import make_mechanism
-from common.plan import ENFORCE, TALLY
-from common.privacy import ORDERS
-from common.toml_files import TomlError, read_toml
-from deploy.simulation import asking_settings
-from deploy.simulation.consent import check_shares, level_epsilons, named_numbers
-from deploy.simulation.defaults import (
+from ostraka.client.options import Adjacency
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
+from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.plan import ENFORCE, TALLY
+from ostraka.common.privacy import ORDERS
+from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.deploy.simulation import asking_settings
+from ostraka.deploy.simulation.consent import check_shares, level_epsilons, named_numbers
+from ostraka.deploy.simulation.defaults import (
     BY_ENCODING,
     BY_TASK,
     TaskKind,
@@ -22,9 +22,9 @@ from deploy.simulation.defaults import (
     default_parameters,
     task_kind,
 )
-from deploy.simulation.learning import Learning, suiting
-from deploy.simulation.schemes import Scheme, check_option
-from deploy.simulation.teaching import Teaching
+from ostraka.deploy.simulation.learning import Learning, suiting
+from ostraka.deploy.simulation.schemes import Scheme, check_option
+from ostraka.deploy.simulation.teaching import Teaching
 
 PARAMETERS = (
     "sigma",

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets import Dataset
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted
-from deploy.simulation.settings import Settings
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.schemes import Shards, by_values, dirichlet, iid, label_sorted
+from ostraka.deploy.simulation.settings import Settings
 
 _LISTED = 10
 """Columns that an error names."""

@@ -7,12 +7,12 @@ from zipfile import ZipFile, is_zipfile
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
-from common.datasets.label_columns import default_names
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.consent import with_consent
-from deploy.simulation.settings import Settings
-from deploy.simulation.shards import shard_rows
+from ostraka.common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
+from ostraka.common.datasets.label_columns import default_names
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.consent import with_consent
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.shards import shard_rows
 
 DIGITS = "digits"
 
@@ -43,8 +43,8 @@ def split_data(settings: Settings) -> Split:
     A file that brings its own test records (X_test) keeps the two apart: parties share the training records,
     the querying party draws on the test records. Any other data give a fifth to the test, then the querying
     party its records, then the parties the rest. The querying party's are drawn at random, the parties' as
-    the settings' split says. Raises the codes of `common.datasets.load`, ``config.invalid`` for a split that
-    the data do not allow, and ``data.too_few`` where the records do not go round.
+    the settings' split says. Raises the codes of `ostraka.common.datasets.load`, ``config.invalid`` for a
+    split that the data do not allow, and ``data.too_few`` where the records do not go round.
     """
     random = np.random.default_rng(settings.seed)
     ours, theirs = _sources(settings, random)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 CHILD = Path(__file__).with_name("child.py")
-MAIN = "deploy.cli:main"
+MAIN = "ostraka.deploy.cli:main"
 
 
 class Process(Protocol):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from common.encodings import PLAIN_ALONE, encoding_of
-from common.identity import Role
-from deploy.simulation.settings import Settings
+from ostraka.common.encodings import PLAIN_ALONE, encoding_of
+from ostraka.common.identity import Role
+from ostraka.deploy.simulation.settings import Settings
 
 SHARED = "shared.npz"
 """A party's file of the records whose features all sites know."""

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from common.plan import ENCODING
-from deploy.simulation.defaults import TOGETHER_MODEL
-from services.teachers.config import Tuning
+from ostraka.common.plan import ENCODING
+from ostraka.deploy.simulation.defaults import TOGETHER_MODEL
+from ostraka.services.teachers.config import Tuning
 
 Head = Literal["linear", "square-mlp", "square-cnn"]
 """Kinds of teachers that answer encrypted queries."""

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from deploy.simulation.value import Value
+from ostraka.deploy.simulation.value import Value
 
 
 class TrainingCost(Value):

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
-from client.retraining import retrain
-from common.clock import SystemClock
-from common.config import load_site, write_site
-from common.datasets import save
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Identity, Role
-from common.task import write_task
-from deploy.provisioning.provision import CA_FOLDER
-from deploy.simulation.asked import Asked, asked_of, released_labels, require_answers
-from deploy.simulation.asking import label_pool, retrain_on
-from deploy.simulation.federation import QUERY
-from deploy.simulation.plan import plan_options
-from deploy.simulation.scene import Scene
+from ostraka.client.retraining import retrain
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site, write_site
+from ostraka.common.datasets import save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.task import write_task
+from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.simulation.asked import Asked, asked_of, released_labels, require_answers
+from ostraka.deploy.simulation.asking import label_pool, retrain_on
+from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.scene import Scene
 
 
 def ask_in_turn(scene: Scene) -> tuple[Asked, ...]:

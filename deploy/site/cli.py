@@ -17,7 +17,7 @@ Json = Annotated[str | None, typer.Option("--json", help="Write the result as JS
 @app.command()
 def verify(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
     """Check that a new kit is as its CA signed it; change nothing."""
-    from deploy.site import keys
+    from ostraka.deploy.site import keys
 
     keys.verify(kit, ca_fingerprint)
     _tell(f"{kit} is as its CA signed it.", {"kit": str(kit), "verified": True}, json)
@@ -26,7 +26,7 @@ def verify(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> No
 @app.command()
 def init(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None:
     """Verify a new kit, make its keys, and write request.pem."""
-    from deploy.site import keys
+    from ostraka.deploy.site import keys
 
     _tell_request(kit, keys.init(kit, ca_fingerprint), json)
 
@@ -34,7 +34,7 @@ def init(kit: KitFolder, ca_fingerprint: Fingerprint, json: Json = None) -> None
 @app.command()
 def renew(kit: KitFolder, json: Json = None) -> None:
     """Make new keys and request.pem; the keys in use stay until `install`."""
-    from deploy.site import keys
+    from ostraka.deploy.site import keys
 
     _tell_request(kit, keys.renew(kit), json)
 
@@ -46,8 +46,8 @@ def install(
     json: Json = None,
 ) -> None:
     """Take new keys into use, with the certificates that the CA sent back."""
-    from common.clock import SystemClock
-    from deploy.site.install import install as install_certificates
+    from ostraka.common.clock import SystemClock
+    from ostraka.deploy.site.install import install as install_certificates
 
     done = install_certificates(kit, _read(certificates), SystemClock())
     until = datetime.fromtimestamp(done.expires_unix_s, UTC)
@@ -62,16 +62,16 @@ def install(
 @app.command()
 def check(kit: KitFolder, json: Json = None) -> None:
     """Check what a site needs to run, and say what is wrong and how to put it right."""
-    from common.cli import write_json
-    from common.telemetry import progress
-    from deploy.site.preflight import FAILED, preflight
-    from deploy.site.table import findings_table
+    from ostraka.common.cli import write_json
+    from ostraka.common.telemetry import progress
+    from ostraka.deploy.site.preflight import FAILED, preflight
+    from ostraka.deploy.site.table import findings_table
 
     with progress() as bar:
         task = bar.add_task("Checking", total=None)
         findings = preflight(kit, lambda done, total: bar.update(task, completed=done, total=total))
     if json != "-":
-        from common.screen import Screen
+        from ostraka.common.screen import Screen
 
         Screen().print(findings_table(findings))
     write_json([asdict(finding) for finding in findings], json)
@@ -82,7 +82,7 @@ def check(kit: KitFolder, json: Json = None) -> None:
 @app.command()
 def health(kit: KitFolder, json: Json = None) -> None:
     """Ask this site's own server whether it serves; leaves with 0 or 1."""
-    from deploy.site.health import is_serving
+    from ostraka.deploy.site.health import is_serving
 
     serving = is_serving(kit)
     _tell("serving" if serving else "not serving", {"serving": serving}, json)
@@ -91,7 +91,7 @@ def health(kit: KitFolder, json: Json = None) -> None:
 
 
 def _tell_request(kit: Path, fingerprint: str, json: str | None) -> None:
-    from common.identity.requests import REQUEST
+    from ostraka.common.identity.requests import REQUEST
 
     request = kit / REQUEST
     sentence = (
@@ -102,7 +102,7 @@ def _tell_request(kit: Path, fingerprint: str, json: str | None) -> None:
 
 
 def _read(certificates: str) -> bytes:
-    from common.errors import ErrorCode, OstrakaError
+    from ostraka.common.errors import ErrorCode, OstrakaError
 
     if certificates == "-":
         return sys.stdin.buffer.read()
@@ -116,7 +116,7 @@ def _read(certificates: str) -> bytes:
 
 
 def _tell(sentence: str, values: object, json: str | None) -> None:
-    from common.cli import write_json
+    from ostraka.common.cli import write_json
 
     if json != "-":
         typer.echo(sentence)

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from common.config import SiteConfig, load_site, split_address
-from common.errors import ErrorCode, OstrakaError
-from common.identity.credentials import CA_CERT, TLS_CERT, TLS_KEY
-from common.identity.identity import Identity, Role
+from ostraka.common.config import SiteConfig, load_site, split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.credentials import CA_CERT, TLS_CERT, TLS_KEY
+from ostraka.common.identity.identity import Identity, Role
 
 TIMEOUT_S = 5.0
 CHECK = "/grpc.health.v1.Health/Check"

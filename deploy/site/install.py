@@ -6,18 +6,18 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.files import one_at_a_time, replace_durably
-from common.identity import Credentials, Identity
-from common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
-from common.identity.crl import CRL, read_crl
-from common.identity.identity import identity_of
-from common.identity.requests import REQUEST
-from common.identity.unreadable import UNREADABLE
-from common.identity.validity import check_certificate
-from common.storage import room_in
-from deploy.site.kit import Kit
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import one_at_a_time, replace_durably
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
+from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.identity import identity_of
+from ostraka.common.identity.requests import REQUEST
+from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.common.identity.validity import check_certificate
+from ostraka.common.storage import room_in
+from ostraka.deploy.site.kit import Kit
 
 CRL_BEGIN = b"-----BEGIN X509 CRL-----"
 WHOSE = "The certificate to be installed"

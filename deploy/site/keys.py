@@ -4,13 +4,13 @@ from pathlib import Path
 
 from cryptography import x509
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import one_at_a_time, replace_durably
-from common.identity.requests import REQUEST, fingerprint, read_request
-from common.storage import room_in
-from deploy.provisioning.sealing import check_seal
-from deploy.provisioning.signing import same_fingerprint
-from deploy.site.kit import Kit, read_anchor
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import one_at_a_time, replace_durably
+from ostraka.common.identity.requests import REQUEST, fingerprint, read_request
+from ostraka.common.storage import room_in
+from ostraka.deploy.provisioning.sealing import check_seal
+from ostraka.deploy.provisioning.signing import same_fingerprint
+from ostraka.deploy.site.kit import Kit, read_anchor
 
 
 def verify(folder: Path, ca_fingerprint: str) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from cryptography import x509
 
-from common.config import SITE_FILE, SiteConfig, load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.identity.credentials import CA_CERT
-from common.identity.requests import make_keys
-from common.identity.unreadable import UNREADABLE
+from ostraka.common.config import SITE_FILE, SiteConfig, load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.identity.credentials import CA_CERT
+from ostraka.common.identity.requests import make_keys
+from ostraka.common.identity.unreadable import UNREADABLE
 
 
 @dataclass(frozen=True)

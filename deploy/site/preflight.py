@@ -6,11 +6,11 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from common.clock import Clock, SystemClock
-from common.config import load_site
-from common.errors import OstrakaError
-from deploy.site.checks import certificates, ledger, machine, peers, port, settings, teaching
-from deploy.site.checks.finding import Finding, Place, failed, ok
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.errors import OstrakaError
+from ostraka.deploy.site.checks import certificates, ledger, machine, peers, port, settings, teaching
+from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok
 
 FAILED = "failed"
 SETTINGS = "site.toml"

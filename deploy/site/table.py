@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
-from deploy.site.checks.finding import Finding
+from ostraka.deploy.site.checks.finding import Finding
 
 STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 

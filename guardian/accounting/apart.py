@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from common.clipped_labels import clipped_labels_rdp
-from common.two_outcomes import two_outcomes_rdp
-from guardian.accounting.checks import Floats
-from guardian.accounting.confident import log_q_check
-from guardian.accounting.gnmax import log_q_argmax
-from guardian.accounting.labels import Change, LabelVotes, Release
-from guardian.accounting.theorem6 import theorem6
+from ostraka.common.clipped_labels import clipped_labels_rdp
+from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.confident import log_q_check
+from ostraka.guardian.accounting.gnmax import log_q_argmax
+from ostraka.guardian.accounting.labels import Change, LabelVotes, Release
+from ostraka.guardian.accounting.theorem6 import theorem6
 
 
 def apart_rdp(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_ndtr
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.moments import log_moments
-from guardian.accounting.normal import log_cdf_step
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.moments import log_moments
+from ostraka.guardian.accounting.normal import log_cdf_step
 
 _BEYOND = 12.0
 _WIDEST_STEP = 0.25

@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.moments import log_moments_of
-from guardian.accounting.outcomes import Shifts
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.moments import log_moments_of
+from ostraka.guardian.accounting.outcomes import Shifts
 
 _HALVINGS = 60
 _TINY = 1e-300

@@ -9,8 +9,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clipping import l1_radius
-from common.mechanism import (
+from ostraka.common.clipping import l1_radius
+from ostraka.common.mechanism import (
     BOUND,
     L1,
     Binary,
@@ -26,17 +26,17 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.privacy import ONE_VOTE, Influence, InputError, worst_case
-from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.checks import Floats, check_bound
-from guardian.accounting.confident import confident_rdp
-from guardian.accounting.gnmax import gnmax_rdp
-from guardian.accounting.interactive import interactive_rdp
-from guardian.accounting.lnmax import lnmax_rdp
-from guardian.accounting.noise_cluster import noise_cluster_rdp
-from guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
-from guardian.accounting.tally import Tally
-from guardian.accounting.work import affordable
+from ostraka.common.privacy import ONE_VOTE, Influence, InputError, worst_case
+from ostraka.guardian.accounting.binary import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.checks import Floats, check_bound
+from ostraka.guardian.accounting.confident import confident_rdp
+from ostraka.guardian.accounting.gnmax import gnmax_rdp
+from ostraka.guardian.accounting.interactive import interactive_rdp
+from ostraka.guardian.accounting.lnmax import lnmax_rdp
+from ostraka.guardian.accounting.noise_cluster import noise_cluster_rdp
+from ostraka.guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
+from ostraka.guardian.accounting.tally import Tally
+from ostraka.guardian.accounting.work import affordable
 
 
 class _Terms(TypedDict):
@@ -59,7 +59,7 @@ def charge(
         order: Renyi order of the unit's filter.
         bound: how votes are charged. "worst_case" does not look at them.
         influence: what the unit can change in one query.
-        lattice: step of the noise in votes (`guardian.noise.LATTICE`).
+        lattice: step of the noise in votes (`ostraka.guardian.noise.LATTICE`).
 
     Raises:
         InputError: where an argument other than the votes is malformed.

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from common.privacy import InputError
+from ostraka.common.privacy import InputError
 
 Floats = NDArray[np.float64]
 Bound = Literal["worst_case", "theorem6", "exact"]

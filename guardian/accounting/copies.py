@@ -2,8 +2,9 @@
 
 Class j stands for c_j copies with the same count m_j, in units of the noise, each with a draw of its own. One
 copy of it wins with probability P_j, the integral of phi(x - m_j)/Phi(x - m_j) prod_i Phi(x - m_i)^c_i over
-x. As in `guardian.accounting.outcomes`, every number is a trapezoid sum over a positive integrand. Votes move
-between classes of one copy. docs/accounting-mechanisms.md derives the step and the reach for many copies.
+x. As in `ostraka.guardian.accounting.outcomes`, every number is a trapezoid sum over a positive integrand.
+Votes move between classes of one copy. docs/accounting-mechanisms.md derives the step and the reach for many
+copies.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.normal import log_cdf_gain, log_cdf_step, log_density
-from guardian.accounting.outcomes import QUADRATURE
-from guardian.accounting.parts import BEYOND
-from guardian.accounting.summation import Summation
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.normal import log_cdf_gain, log_cdf_step, log_density
+from ostraka.guardian.accounting.outcomes import QUADRATURE
+from ostraka.guardian.accounting.parts import BEYOND
+from ostraka.guardian.accounting.summation import Summation
 
 _REACH = 8.2
 _ROUNDING = 2.0**-46

@@ -1,7 +1,7 @@
 """The divergence itself: the largest over all histograms that a unit's votes lead to, in both directions.
 
 A vote may leave any class, also one that shows none: a querying party can have shifted the sums. One vote of
-any weight moves in whole; `guardian.accounting.several` says what several may do.
+any weight moves in whole; `ostraka.guardian.accounting.several` says what several may do.
 
 Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the votes D that
 were cast. docs/accounting.md derives it. Where a `lattice` is given, what numerics and the lattice may hide
@@ -16,13 +16,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from common.privacy import Influence
-from guardian.accounting.by_outcome import Charges
-from guardian.accounting.checks import Floats
-from guardian.accounting.joint import checked_charges
-from guardian.accounting.outcomes import FARTHEST, grid
-from guardian.accounting.parts import NoisyCheck, argmax_part
-from guardian.accounting.several import argmax_rdp, check_rdp
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.by_outcome import Charges
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.joint import checked_charges
+from ostraka.guardian.accounting.outcomes import FARTHEST, grid
+from ostraka.guardian.accounting.parts import NoisyCheck, argmax_part
+from ostraka.guardian.accounting.several import argmax_rdp, check_rdp
 
 MOST_CLASSES = 128
 """More classes are charged the worst case: neighbours times outcomes grow with their cube."""

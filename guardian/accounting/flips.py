@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from common.privacy import Influence
-from guardian.accounting.bit import bit_rdp
-from guardian.accounting.checks import Floats
-from guardian.accounting.labels import LabelVotes, Release, top
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.bit import bit_rdp
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.labels import LabelVotes, Release, top
 
 
 def flipped_rdp(votes: LabelVotes, release: Release, orders: Floats, influence: Influence) -> Floats:

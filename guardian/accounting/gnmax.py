@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from common.privacy import ONE_VOTE, Influence
-from guardian.accounting.checks import (
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.checks import (
     Bound,
     Floats,
     check_bound,
@@ -18,8 +18,8 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
-from guardian.accounting.exact import gnmax_exact
-from guardian.accounting.theorem6 import theorem6
+from ostraka.guardian.accounting.exact import gnmax_exact
+from ostraka.guardian.accounting.theorem6 import theorem6
 
 LEAST_STEPS = 4.0
 """Noise narrower than this many lattice steps is charged the worst case."""

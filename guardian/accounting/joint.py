@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from common.privacy import Influence
-from guardian.accounting.by_outcome import Charges, outcome_charges
-from guardian.accounting.checks import Floats
-from guardian.accounting.parts import NoisyCheck, Part
-from guardian.accounting.several import added, argmax_rdp, check_rdp
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.by_outcome import Charges, outcome_charges
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.parts import NoisyCheck, Part
+from ostraka.guardian.accounting.several import added, argmax_rdp, check_rdp
 
 
 def checked_charges(

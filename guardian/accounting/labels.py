@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from common.privacy import Influence
-from guardian.accounting.checks import Floats, check_labels, check_norm, check_positives
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.checks import Floats, check_labels, check_norm, check_positives
 
 Mask = NDArray[np.bool_]
 

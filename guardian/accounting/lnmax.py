@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from common.privacy import ONE_VOTE, Influence
-from guardian.accounting.checks import (
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.checks import (
     Bound,
     Floats,
     check_bound,
@@ -15,7 +15,7 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
-from guardian.accounting.moments import log_moments
+from ostraka.guardian.accounting.moments import log_moments
 
 _LARGE = 30.0
 

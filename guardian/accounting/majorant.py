@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr
 
-from guardian.accounting.bit import bit_rdp
-from guardian.accounting.checks import Floats
-from guardian.accounting.normal import log_cdf_step
+from ostraka.guardian.accounting.bit import bit_rdp
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.normal import log_cdf_step
 
 _GRID: list[float] = np.geomspace(1 / 64, 1, 16).tolist()
 _ROUNDING = 1 + 1e-9

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.outcomes import Shifts
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.outcomes import Shifts
 
 Indices = NDArray[np.intp]
 

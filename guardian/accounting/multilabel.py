@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from guardian.accounting.apart import apart_rdp
-from guardian.accounting.bit import bit_error
-from guardian.accounting.checks import Bound, Floats, check_bound, check_orders
-from guardian.accounting.flips import flipped_rdp
-from guardian.accounting.labels import Change, LabelVotes, Release, top
-from guardian.accounting.tau import clipped_rdp
+from ostraka.guardian.accounting.apart import apart_rdp
+from ostraka.guardian.accounting.bit import bit_error
+from ostraka.guardian.accounting.checks import Bound, Floats, check_bound, check_orders
+from ostraka.guardian.accounting.flips import flipped_rdp
+from ostraka.guardian.accounting.labels import Change, LabelVotes, Release, top
+from ostraka.guardian.accounting.tau import clipped_rdp
 
 _BLOCK = 2**18
 """Numbers of one array that are worked on together, so that memory does not grow with the queries."""

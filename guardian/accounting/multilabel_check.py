@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from common.privacy import ONE_VOTE, Influence
-from guardian.accounting.checks import Bound, Floats, check_lattice, check_scalar
-from guardian.accounting.labels import Change, Release, label_votes
-from guardian.accounting.multilabel import released_rdp
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.checks import Bound, Floats, check_lattice, check_scalar
+from ostraka.guardian.accounting.labels import Change, Release, label_votes
+from ostraka.guardian.accounting.multilabel import released_rdp
 
 
 def multilabel_check_rdp(

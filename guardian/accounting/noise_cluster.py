@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from common.privacy import ONE_VOTE, Influence, InputError
-from guardian.accounting.checks import (
+from ostraka.common.privacy import ONE_VOTE, Influence, InputError
+from ostraka.guardian.accounting.checks import (
     Bound,
     Floats,
     check_bound,
@@ -19,14 +19,14 @@ from guardian.accounting.checks import (
     check_orders,
     check_scalar,
 )
-from guardian.accounting.copies import Copies, draws_error
-from guardian.accounting.exact import MOST_CLASSES
-from guardian.accounting.gnmax import gnmax_rdp, log_q_argmax
-from guardian.accounting.moments import log_moments
-from guardian.accounting.outcomes import FARTHEST, grid, typical
-from guardian.accounting.several import added
-from guardian.accounting.summation import summation
-from guardian.accounting.theorem6 import theorem6
+from ostraka.guardian.accounting.copies import Copies, draws_error
+from ostraka.guardian.accounting.exact import MOST_CLASSES
+from ostraka.guardian.accounting.gnmax import gnmax_rdp, log_q_argmax
+from ostraka.guardian.accounting.moments import log_moments
+from ostraka.guardian.accounting.outcomes import FARTHEST, grid, typical
+from ostraka.guardian.accounting.several import added
+from ostraka.guardian.accounting.summation import summation
+from ostraka.guardian.accounting.theorem6 import theorem6
 
 Adjacency = Literal["record", "label"]
 

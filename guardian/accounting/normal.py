@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-from guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.checks import Floats
 
 _FEW, _MANY = np.polynomial.legendre.leggauss(4), np.polynomial.legendre.leggauss(8)
 _NARROW = 0.05

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.normal import log_cdf_gain, log_cdf_step, log_density
-from guardian.accounting.summation import Summation, summation
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.normal import log_cdf_gain, log_cdf_step, log_density
+from ostraka.guardian.accounting.summation import Summation, summation
 
 QUADRATURE = 1e-14
 """Relative error of one sum: half from the rule's step, half from where it is cut off."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.normal import log_cdf_step
-from guardian.accounting.outcomes import QUADRATURE, Shifts, shifts
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.normal import log_cdf_step
+from ostraka.guardian.accounting.outcomes import QUADRATURE, Shifts, shifts
 
 BEYOND = 12.0
 """Deviations of noise, beyond what counts lie apart, that are taken into account."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from common.privacy import ONE_VOTE, Influence, InputError
-from guardian.accounting.checks import (
+from ostraka.common.privacy import ONE_VOTE, Influence, InputError
+from ostraka.guardian.accounting.checks import (
     Bound,
     Floats,
     check_answered,
@@ -20,11 +20,11 @@ from guardian.accounting.checks import (
     check_scalar,
     check_whole,
 )
-from guardian.accounting.confident import threshold_rdp
-from guardian.accounting.gnmax import with_lattice
-from guardian.accounting.powerset_exact import checked_powerset_exact, powerset_exact
-from guardian.accounting.reserved import reserved
-from guardian.accounting.theorem6 import theorem6
+from ostraka.guardian.accounting.confident import threshold_rdp
+from ostraka.guardian.accounting.gnmax import with_lattice
+from ostraka.guardian.accounting.powerset_exact import checked_powerset_exact, powerset_exact
+from ostraka.guardian.accounting.reserved import reserved
+from ostraka.guardian.accounting.theorem6 import theorem6
 
 
 def powerset_rdp(

@@ -14,16 +14,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from common.privacy import Influence
-from guardian.accounting.by_outcome import Charges
-from guardian.accounting.checks import Floats
-from guardian.accounting.copies import Copies, draws_error, grid
-from guardian.accounting.exact import MOST_CLASSES, neighbours
-from guardian.accounting.joint import checked_charges
-from guardian.accounting.outcomes import FARTHEST, Shifts
-from guardian.accounting.parts import NoisyCheck, Part
-from guardian.accounting.several import argmax_rdp
-from guardian.accounting.summation import summation
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.by_outcome import Charges
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.copies import Copies, draws_error, grid
+from ostraka.guardian.accounting.exact import MOST_CLASSES, neighbours
+from ostraka.guardian.accounting.joint import checked_charges
+from ostraka.guardian.accounting.outcomes import FARTHEST, Shifts
+from ostraka.guardian.accounting.parts import NoisyCheck, Part
+from ostraka.guardian.accounting.several import argmax_rdp
+from ostraka.guardian.accounting.summation import summation
 
 MOST_SETS = 2**256
 """With more label sets, the worst case is charged: the error bounds are proved up to here."""

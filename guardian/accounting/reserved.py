@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.two_outcomes import two_outcomes_rdp
-from guardian.accounting.by_outcome import Charges
-from guardian.accounting.checks import Floats
+from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.guardian.accounting.by_outcome import Charges
+from ostraka.guardian.accounting.checks import Floats
 
 
 def reserved(

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from common.privacy import Influence
-from guardian.accounting.checks import Floats
-from guardian.accounting.moments import largest_rdp
-from guardian.accounting.parts import NoisyCheck, Part
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.moments import largest_rdp
+from ostraka.guardian.accounting.parts import NoisyCheck, Part
 
 _PIECES = 8
 """How many times smaller the move is that stands for the way back: more cost digits and gain little."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
-from common.privacy import InputError
-from guardian.accounting.checks import (
+from ostraka.common.privacy import InputError
+from ostraka.guardian.accounting.checks import (
     Floats,
     check_answered,
     check_lattice,
@@ -25,8 +25,8 @@ from guardian.accounting.checks import (
     check_scalar,
     check_votes,
 )
-from guardian.accounting.gnmax import with_lattice
-from guardian.accounting.theorem6 import theorem6
+from ostraka.guardian.accounting.gnmax import with_lattice
+from ostraka.guardian.accounting.theorem6 import theorem6
 
 _CELLS = 32
 _ROUNDING = 1e-6

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.checks import Floats
 
 _SPREAD = 36.0
 _SHIFT = 8.0

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Powerset, Tau
-from common.mechanism.narrowing import narrowed
-from guardian.accounting.checks import Floats
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Powerset, Tau
+from ostraka.common.mechanism.narrowing import narrowed
+from ostraka.guardian.accounting.checks import Floats
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from guardian.accounting.checks import Floats
-from guardian.accounting.labels import LabelVotes, Release, top
-from guardian.accounting.majorant import Majorant, majorant
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.labels import LabelVotes, Release, top
+from ostraka.guardian.accounting.majorant import Majorant, majorant
 
 
 def clipped_rdp(votes: LabelVotes, release: Release, orders: Floats, most: float, budget: float) -> Floats:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.checks import Floats
 
 _CHUNK = 1024
 """Rows worked on together, so that what they need stays in the processor's cache."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import Confident, GnMax, Interactive, NoiseCluster, Powerset
-from common.privacy import ONE_VOTE, Influence
-from guardian.accounting.checks import Floats
-from guardian.accounting.summation import plain
-from guardian.accounting.tally import Tally
+from ostraka.common.mechanism import Confident, GnMax, Interactive, NoiseCluster, Powerset
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.summation import plain
+from ostraka.guardian.accounting.tally import Tally
 
 MOST_TERMS = 2.0**25
 """Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
@@ -39,7 +39,7 @@ def terms(
         influence: what one unit can change in one query; several votes take two calculations.
 
     Counts that lie near each other are summed as they are, others on a longer grid and as logarithms
-    (`guardian.accounting.summation`).
+    (`ostraka.guardian.accounting.summation`).
     """
     k, shift = np.asarray(outcomes, dtype=np.float64), influence.sensitivity / sigma
     above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 * shift

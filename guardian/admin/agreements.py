@@ -4,11 +4,11 @@ import math
 
 from google.protobuf.message import DecodeError
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role, verify_signed
-from common.protocol import AGREEMENT_CONTEXT
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role, verify_signed
+from ostraka.common.protocol import AGREEMENT_CONTEXT
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def read_agreement(signed: common_pb2.Signed, credentials: Credentials, clock: Clock) -> common_pb2.Agreement:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import grpc
 
-from guardian.admin.base import AdminPart
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.guardian.admin.base import AdminPart
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
 class Audit(AdminPart):

@@ -2,12 +2,12 @@
 
 from functools import cache
 
-from common.clock import Clock
-from common.identity import Credentials
-from guardian.admin.terms import Terms
-from guardian.ledger import Ledger, LedgerReader, UnitKey
-from guardian.policy import Policies
-from protos.ostraka.v1 import admin_pb2_grpc
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Credentials
+from ostraka.guardian.admin.terms import Terms
+from ostraka.guardian.ledger import Ledger, LedgerReader, UnitKey
+from ostraka.guardian.policy import Policies
+from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
 
 class AdminPart(admin_pb2_grpc.AdminServicer):

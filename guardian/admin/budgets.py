@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import grpc
 
-from common.privacy import AMOUNT_UNIT, propose_order
-from common.privacy import epsilon as to_epsilon
-from guardian.admin import requests
-from guardian.admin.agreements import read_agreement
-from guardian.admin.base import AdminPart
-from guardian.ledger import Budget, UnitEvent, UnitKey
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.privacy import AMOUNT_UNIT, propose_order
+from ostraka.common.privacy import epsilon as to_epsilon
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.agreements import read_agreement
+from ostraka.guardian.admin.base import AdminPart
+from ostraka.guardian.ledger import Budget, UnitEvent, UnitKey
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 class Budgets(AdminPart):

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 import grpc
 
-from common.privacy import AMOUNT_UNIT, epsilon
-from guardian.admin import requests
-from guardian.admin.base import AdminPart
-from guardian.admin.terms import Terms
-from guardian.ledger import Budget, RecordedCharge, UnitEvent, UnitKey
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.base import AdminPart
+from ostraka.guardian.admin.terms import Terms
+from ostraka.guardian.ledger import Budget, RecordedCharge, UnitEvent, UnitKey
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 Moment: TypeAlias = tuple[str, int]
 """A batch by session and id, or when a unit was reconciled."""

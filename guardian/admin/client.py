@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import grpc
 
-from common.config import load_site
-from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, open_channel, with_retries
-from common.rpc.redirect import Replicas
-from protos.ostraka.v1 import admin_pb2_grpc
+from ostraka.common.config import load_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import call_error, open_channel, with_retries
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
 BASE_S = 0.1
 

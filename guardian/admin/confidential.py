@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TypedDict
 
-from common.errors import ErrorCode, OstrakaError
-from common.notions import NOTIONS
-from common.privacy import AMOUNT_UNIT, epsilon
-from guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
-from guardian.ledger.cipher import KEY_FILE
-from guardian.ledger.site import ledger_location
-from guardian.ledger.values import add
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.notions import NOTIONS
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
+from ostraka.guardian.ledger.cipher import KEY_FILE
+from ostraka.guardian.ledger.site import ledger_location
+from ostraka.guardian.ledger.values import add
 
 
 class Spent(TypedDict):

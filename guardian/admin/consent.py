@@ -3,11 +3,11 @@
 # ruff: noqa: N802
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin import requests
-from guardian.admin.budgets import Budgets
-from guardian.ledger import UnitKey
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.budgets import Budgets
+from ostraka.guardian.ledger import UnitKey
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 class Consent(Budgets):

@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable
 from typing import IO
 
-from common.notions import NOTIONS
-from guardian.admin.plain import plain
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.notions import NOTIONS
+from ostraka.guardian.admin.plain import plain
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 COLUMNS = tuple(field.name for field in admin_pb2.ChargeRow.DESCRIPTOR.fields)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -5,10 +5,10 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from common.notions import NOTIONS
-from guardian.admin.report import Report, SessionCharge, UnitName
-from guardian.admin.times import day, minute
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.notions import NOTIONS
+from ostraka.guardian.admin.report import Report, SessionCharge, UnitName
+from ostraka.guardian.admin.times import day, minute
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 TEMPLATE = Path(__file__).with_name("page.html")
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin import requests
-from guardian.admin.base import AdminPart
-from guardian.ledger import StoredManifest, StoredParty
-from guardian.sessions.revoked import revoked_sites
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.base import AdminPart
+from ostraka.guardian.ledger import StoredManifest, StoredParty
+from ostraka.guardian.sessions.revoked import revoked_sites
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 STATES = ("added", "suspended", "active", "removed")
 

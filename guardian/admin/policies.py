@@ -7,12 +7,12 @@ from typing import Any
 
 import grpc
 
-from common.errors import OstrakaError
-from guardian.admin import requests
-from guardian.admin.base import AdminPart
-from guardian.ledger import Budget
-from guardian.policy import Policy, parse_policy
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.base import AdminPart
+from ostraka.guardian.ledger import Budget
+from ostraka.guardian.policy import Policy, parse_policy
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 NAMED_MAX = 3
 """How many units a warning names before it counts the rest."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from common.privacy import budget_rdp, epsilon
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+from ostraka.common.privacy import budget_rdp, epsilon
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 UnitName: TypeAlias = tuple[str, str, str]
 BREAKS = frozenset({"raised", "recosted", "renewed"})

@@ -1,10 +1,10 @@
 """Checks of what administrators send, each before anything acts on it."""
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import check_name
-from common.message_limits import MOST
-from common.privacy import ORDERS
-from guardian.ledger import UnitKey
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import check_name
+from ostraka.common.message_limits import MOST
+from ostraka.common.privacy import ORDERS
+from ostraka.guardian.ledger import UnitKey
 
 GROUP_MAX = 64
 SESSION_MAX = 64

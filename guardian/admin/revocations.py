@@ -3,9 +3,9 @@
 # ruff: noqa: N802
 import grpc
 
-from guardian.admin import requests
-from guardian.admin.base import AdminPart
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.base import AdminPart
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 class Revoking(AdminPart):

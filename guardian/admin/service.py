@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from common.identity import Role
-from guardian.admin.audit import Audit
-from guardian.admin.consent import Consent
-from guardian.admin.parties import Parties
-from guardian.admin.policies import PolicyAdmin
-from guardian.admin.revocations import Revoking
-from guardian.admin.sessions import Sessions
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.identity import Role
+from ostraka.guardian.admin.audit import Audit
+from ostraka.guardian.admin.consent import Consent
+from ostraka.guardian.admin.parties import Parties
+from ostraka.guardian.admin.policies import PolicyAdmin
+from ostraka.guardian.admin.revocations import Revoking
+from ostraka.guardian.admin.sessions import Sessions
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 _SERVICE = admin_pb2.DESCRIPTOR.services_by_name["Admin"]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin import requests
-from guardian.admin.charges import ChargeRows
-from guardian.ledger import SessionSummary
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.charges import ChargeRows
+from ostraka.guardian.ledger import SessionSummary
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 class Sessions(ChargeRows):

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Self
 
-from common.mechanism import Mechanism
-from common.plan import Plan
-from guardian.ledger import StoredSession
-from guardian.sessions.trainings import is_unguaranteed
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.plan import Plan
+from ostraka.guardian.ledger import StoredSession
+from ostraka.guardian.sessions.trainings import is_unguaranteed
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Terms:
     def of_receipts(cls, worst_case: int) -> Self:
         """The terms of what a restored ledger had forgotten, and charged at its worst case, an amount.
 
-        Nothing but a round of ttac has a worst case of 0 (`common.privacy.worst_case`).
+        Nothing but a round of ttac has a worst case of 0 (`ostraka.common.privacy.worst_case`).
         """
         return cls(
             querier="",

@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import TypedDict
 
-from common.clock import Clock, SystemClock
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.protocol import AUDIT_CONTEXT
-from guardian import ledger
-from guardian.ledger import Cipher, LedgerReader, load_or_create_key
-from guardian.ledger.audit import SignHead
-from guardian.ledger.cipher import KEY_FILE
-from guardian.ledger.site import ledger_location
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.guardian import ledger
+from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.guardian.ledger.audit import SignHead
+from ostraka.guardian.ledger.cipher import KEY_FILE
+from ostraka.guardian.ledger.site import ledger_location
 
 
 class Means(TypedDict):

@@ -7,15 +7,15 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from google.protobuf.message import DecodeError
 
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.files import read_bytes
-from common.identity import Credentials
-from common.identity.credentials import CA_CERT
-from guardian import ledger
-from guardian.ledger import StoredAuditRow
-from guardian.ledger.site import ledger_location
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import read_bytes
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.credentials import CA_CERT
+from ostraka.guardian import ledger
+from ostraka.guardian.ledger import StoredAuditRow
+from ostraka.guardian.ledger.site import ledger_location
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
 def locate(

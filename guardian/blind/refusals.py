@@ -1,6 +1,6 @@
 """What a blind tally refuses."""
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def out_of_order(step: str) -> OstrakaError:

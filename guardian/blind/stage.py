@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.circuit import Circuit
-from common.crypto.two_party import Computation, Garbling
-from common.errors import ErrorCode, OstrakaError
-from guardian.blind.refusals import out_of_order
-from guardian.blind.words import Words
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.two_party import Computation, Garbling
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.blind.refusals import out_of_order
+from ostraka.guardian.blind.words import Words
 
 SEED_BYTES = 32
 T = TypeVar("T")

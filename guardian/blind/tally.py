@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.confidential import tally_binding
-from common.crypto.tally_circuits import answers_of, check_of
-from common.plan import Plan
-from guardian.blind.refusals import out_of_order
-from guardian.blind.stage import Stage
-from guardian.blind.words import Sums, answer_words, check_words
-from guardian.noise import NoiseSource
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.confidential import tally_binding
+from ostraka.common.crypto.tally_circuits import answers_of, check_of
+from ostraka.common.plan import Plan
+from ostraka.guardian.blind.refusals import out_of_order
+from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.blind.words import Sums, answer_words, check_words
+from ostraka.guardian.noise import NoiseSource
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass

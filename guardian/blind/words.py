@@ -1,9 +1,9 @@
 """The guardian's words of a blind tally: its half of the histogram with noise, for `tally_circuits`.
 
-They give what `guardian.mechanisms` would on the same histogram and the same draws, but for equal noisy
-counts, of which the lower class wins here, and for a noisy difference of exactly half the ring, which honest
-sums never reach and a coin decides here. Both read only what is noised already and a coin, so the cost of an
-answer is the same.
+They give what `ostraka.guardian.mechanisms` would on the same histogram and the same draws, but for equal
+noisy counts, of which the lower class wins here, and for a noisy difference of exactly half the ring, which
+honest sums never reach and a coin decides here. Both read only what is noised already and a coin, so the cost
+of an answer is the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.tally_circuits import SUM_BITS
-from common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
-from common.sharing.ring import Ring
-from guardian.mechanisms.check import needed_steps
-from guardian.noise.source import NoiseSource
+from ostraka.common.crypto.tally_circuits import SUM_BITS
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms.check import needed_steps
+from ostraka.guardian.noise.source import NoiseSource
 
 Sums = NDArray[np.uint32]
 Words = NDArray[np.uint64]
@@ -35,7 +35,7 @@ def check_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], 
         mechanism: with a check.
         sums: the guardian's half of the histogram (Q, k).
         totals: weight of all votes scheduled for each query, (Q,) in steps of 2^-16 vote.
-        noise: draws once, in the order of `guardian.mechanisms`.
+        noise: draws once, in the order of `ostraka.guardian.mechanisms`.
 
     Raises:
         ValueError: for a mechanism without a check.

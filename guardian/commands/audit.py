@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from guardian.commands.files import unwritable, write
-from guardian.commands.options import Json, Site
-from guardian.commands.output import say
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.cli import write_json
+from ostraka.guardian.commands.files import unwritable, write
+from ostraka.guardian.commands.options import Json, Site
+from ostraka.guardian.commands.output import say
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="The audit log.", no_args_is_help=True)
 
@@ -30,7 +30,7 @@ def verify(
     json: Json = None,
 ) -> None:
     """Check a ledger's audit log: its chain, signatures and balances. Needs no guardian that serves."""
-    from guardian.admin.verification import locate, verify_ledger
+    from ostraka.guardian.admin.verification import locate, verify_ledger
 
     where, beside = locate(ledger, site, url, ca)
     result = verify_ledger(where, beside, head or [])
@@ -49,7 +49,7 @@ def head_(
     json: Json = None,
 ) -> None:
     """Write the log's latest signed head, to hold the log to later."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     found = admin_call(site, lambda stub: stub.Head(admin_pb2.HeadRequest()))
     write(file, found.SerializeToString())
@@ -65,7 +65,7 @@ def export(
     json: Json = None,
 ) -> None:
     """Write the log's rows, each with its signature, to check or keep them elsewhere."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.ExportAuditRequest(first=first)
     rows = admin_call(site, lambda stub: _write_rows(stub.ExportAudit(request), file))
@@ -74,7 +74,7 @@ def export(
 
 
 def _write_rows(rows: Iterable[admin_pb2.AuditRow], file: Path) -> int:
-    from guardian.admin.exports import write_audit
+    from ostraka.guardian.admin.exports import write_audit
 
     try:
         with file.open("w", encoding="utf-8") as out:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from common.notions import NOTIONS
-from guardian.admin.plain import plain
-from guardian.admin.times import minute
-from guardian.commands.budgets_table import show_budgets
-from guardian.commands.files import read_signed
-from guardian.commands.options import (
+from ostraka.common.cli import write_json
+from ostraka.common.notions import NOTIONS
+from ostraka.guardian.admin.plain import plain
+from ostraka.guardian.admin.times import minute
+from ostraka.guardian.commands.budgets_table import show_budgets
+from ostraka.guardian.commands.files import read_signed
+from ostraka.guardian.commands.options import (
     Adjacency,
     AnyParty,
     Group,
@@ -22,8 +22,8 @@ from guardian.commands.options import (
     Reason,
     Site,
 )
-from guardian.commands.output import show as show_rows
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.commands.output import show as show_rows
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Budgets of units.", no_args_is_help=True)
 
@@ -31,7 +31,7 @@ app = typer.Typer(help="Budgets of units.", no_args_is_help=True)
 @app.command()
 def show(site: Site, party: AnyParty = "", json: Json = None) -> None:
     """Show budgets with their worst-case charges."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.ListBudgetsRequest(party=party)
     show_budgets(admin_call(site, lambda stub: list(stub.ListBudgets(request))), json)
@@ -52,7 +52,7 @@ def set_(
     json: Json = None,
 ) -> None:
     """Set a unit's budget once, or lower it."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.SetBudgetRequest(
         party=party,
@@ -76,7 +76,7 @@ def grant(
     json: Json = None,
 ) -> None:
     """Raise a budget, or let a withdrawn group take part again, as its party agreed."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.GrantBudgetRequest(agreement=read_signed(agreement), reason=reason)
     show_budgets([admin_call(site, lambda stub: stub.GrantBudget(request)).budget], json)
@@ -113,7 +113,7 @@ def history(
     site: Site, party: Party, group: Group = "all", adjacency: Adjacency = "record", json: Json = None
 ) -> None:
     """Show everything that happened to a unit, oldest first."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.BudgetHistoryRequest(party=party, group=group, adjacency=adjacency)
     events = admin_call(site, lambda stub: list(stub.BudgetHistory(request)))
@@ -136,7 +136,7 @@ def history(
 def _freeze(
     site: Path, party: str, group: str, adjacency: str, frozen: bool, reason: str, json: str | None
 ) -> None:
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.FreezeBudgetRequest(
         party=party, group=group, adjacency=adjacency, frozen=frozen, reason=reason

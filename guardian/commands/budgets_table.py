@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from common.notions import NOTIONS
-from guardian.admin.times import day
-from guardian.commands.output import tell
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.notions import NOTIONS
+from ostraka.guardian.admin.times import day
+from ostraka.guardian.commands.output import tell
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 COLUMNS = (
     "party",

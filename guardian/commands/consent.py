@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from guardian.commands.budgets_table import show_budgets
-from guardian.commands.options import Adjacency, Group, Json, MaybeReason, Order, Party, Reason, Site
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.commands.budgets_table import show_budgets
+from ostraka.guardian.commands.options import Adjacency, Group, Json, MaybeReason, Order, Party, Reason, Site
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Consent levels of groups.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def set_(
     json: Json = None,
 ) -> None:
     """Give a group the budget of a consent level, or lower it to one."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.SetConsentRequest(
         party=party, group=group, level=level, adjacency=adjacency, order=order, reason=reason
@@ -36,7 +36,7 @@ def withdraw(
     site: Site, party: Party, group: Group, reason: Reason, adjacency: Adjacency = "record", json: Json = None
 ) -> None:
     """End a group's participation from the next batch on, until its party signs that it consents again."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.WithdrawConsentRequest(party=party, group=group, adjacency=adjacency, reason=reason)
     show_budgets([admin_call(site, lambda stub: stub.WithdrawConsent(request)).budget], json)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.commands.options import Site
-from guardian.commands.output import say
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.commands.options import Site
+from ostraka.guardian.commands.output import say
 
 
 def console(
@@ -25,7 +25,7 @@ def console(
 ) -> None:
     """Serve the guardian's console to browsers until stopped."""
     try:
-        from guardian.dashboard.server import serve
+        from ostraka.guardian.dashboard.server import serve
     except ModuleNotFoundError as error:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

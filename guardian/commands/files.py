@@ -4,10 +4,10 @@ from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import read_bytes
-from common.storage import room_in
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import read_bytes
+from ostraka.common.storage import room_in
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def read_text(path: Path) -> str:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from guardian.commands.options import GuardianSite, Json
-from guardian.commands.output import say
+from ostraka.common.cli import write_json
+from ostraka.guardian.commands.options import GuardianSite, Json
+from ostraka.guardian.commands.output import say
 
 app = typer.Typer(help="The guardian's ledger: back it up, restore it, migrate it.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ def backup(
     json: Json = None,
 ) -> None:
     """Copy the ledger as it stands into one file, also while a guardian serves from it."""
-    from guardian.admin.upkeep import back_up
+    from ostraka.guardian.admin.upkeep import back_up
 
     entries = back_up(site, out)
     write_json({"file": str(out), "entries": entries}, json)
@@ -36,7 +36,7 @@ def restore(
     json: Json = None,
 ) -> None:
     """Put a backup into place of a ledger that is gone; every session ends and parties reconcile."""
-    from guardian.admin.upkeep import restore as restore_backup
+    from ostraka.guardian.admin.upkeep import restore as restore_backup
 
     epoch = restore_backup(site, source)
     write_json({"epoch": epoch}, json)
@@ -50,7 +50,7 @@ def restore(
 @app.command()
 def migrate(site: GuardianSite, json: Json = None) -> None:
     """Bring a ledger of an older Ostraka to this version; back it up before."""
-    from guardian.admin.upkeep import migrate as migrate_ledger
+    from ostraka.guardian.admin.upkeep import migrate as migrate_ledger
 
     version = migrate_ledger(site)
     write_json({"schema_version": version}, json)

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from google.protobuf.message import Message
 from rich.table import Table
 
-from common.cli import write_json
-from common.notions import NOTIONS
-from common.screen import Screen
-from guardian.admin.plain import plain
+from ostraka.common.cli import write_json
+from ostraka.common.notions import NOTIONS
+from ostraka.common.screen import Screen
+from ostraka.guardian.admin.plain import plain
 
 
 def unit(party: str, group: str, adjacency: str) -> str:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin.times import day
-from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import tell
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.times import day
+from ostraka.guardian.commands.options import Json, Reason, Site
+from ostraka.guardian.commands.output import tell
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Parties: who may answer.", no_args_is_help=True)
 
@@ -78,7 +78,7 @@ def show(site: Site, party: Name, json: Json = None) -> None:
 
 
 def _set(site: Path, party: str, state: str, reason: str, json: str | None) -> None:
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.SetPartyRequest(party=party, state=state, reason=reason)
     reply = admin_call(site, lambda stub: stub.SetParty(request))
@@ -86,7 +86,7 @@ def _set(site: Path, party: str, state: str, reason: str, json: str | None) -> N
 
 
 def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.ListPartiesRequest(party=party)
     return admin_call(site, lambda stub: list(stub.ListParties(request)))

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from guardian.admin.plain import plain
-from guardian.commands.files import read_text
-from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import say
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.cli import write_json
+from ostraka.guardian.admin.plain import plain
+from ostraka.guardian.commands.files import read_text
+from ostraka.guardian.commands.options import Json, Reason, Site
+from ostraka.guardian.commands.output import say
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="The federation's policy.", no_args_is_help=True)
 
@@ -20,7 +20,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="A policy as TOML; se
 @app.command()
 def show(site: Site, json: Json = None) -> None:
     """Show the policy in force."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     reply = admin_call(site, lambda stub: stub.ShowPolicy(admin_pb2.ShowPolicyRequest()))
     write_json(plain(reply), json)
@@ -40,7 +40,7 @@ def apply(site: Site, file: File, reason: Reason, json: Json = None) -> None:
 
 
 def _apply(site: Path, request: admin_pb2.ApplyPolicyRequest, json: str | None) -> None:
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     reply = admin_call(site, lambda stub: stub.ApplyPolicy(request))
     write_json(plain(reply), json)

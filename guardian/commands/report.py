@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from common.cli import write_json
-from common.notions import NOTIONS
-from guardian.admin.plain import plain
-from guardian.commands.files import write
-from guardian.commands.options import Json, Site
-from guardian.commands.output import say
+from ostraka.common.cli import write_json
+from ostraka.common.notions import NOTIONS
+from ostraka.guardian.admin.plain import plain
+from ostraka.guardian.commands.files import write
+from ostraka.guardian.commands.options import Json, Site
+from ostraka.guardian.commands.output import say
 
 if TYPE_CHECKING:
-    from guardian.admin.report import Report, UnitName
+    from ostraka.guardian.admin.report import Report, UnitName
 
 DAYS = ["%Y-%m-%d"]
 
@@ -32,11 +32,11 @@ def report(
     json: Json = None,
 ) -> None:
     """Write who was charged what, for which session, under which bound, and what is left."""
-    from common.clock import SystemClock
-    from common.config import load_site
-    from guardian.admin.client import admin_call
-    from guardian.admin.page import render
-    from guardian.admin.report import read_report
+    from ostraka.common.clock import SystemClock
+    from ostraka.common.config import load_site
+    from ostraka.guardian.admin.client import admin_call
+    from ostraka.guardian.admin.page import render
+    from ostraka.guardian.admin.report import read_report
 
     federation, now = load_site(site).federation, int(SystemClock().now() * 1000)
     begin, end = _unix_ms(first), _unix_ms(last and last + timedelta(days=1))

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from guardian.admin.plain import plain
-from guardian.commands.files import read_text
-from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import say
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.cli import write_json
+from ostraka.guardian.admin.plain import plain
+from ostraka.guardian.commands.files import read_text
+from ostraka.guardian.commands.options import Json, Reason, Site
+from ostraka.guardian.commands.output import say
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="The crl.pem that `ostraka provision revoke` wrote.")
@@ -19,7 +19,7 @@ File = Annotated[
 
 def revoke(site: Site, file: File, reason: Reason, json: Json = None) -> None:
     """Put the CA's revocation list into force: whoever it names is cut off, and left out of batches."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.RevokeRequest(revocations=read_text(file).encode(), reason=reason)
     reply = admin_call(site, lambda stub: stub.Revoke(request))

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from guardian.admin.plain import plain
-from guardian.admin.times import minute
-from guardian.commands.options import Json, Reason, Site
-from guardian.commands.output import say, show, tell, unit
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.cli import write_json
+from ostraka.guardian.admin.plain import plain
+from ostraka.guardian.admin.times import minute
+from ostraka.guardian.commands.options import Json, Reason, Site
+from ostraka.guardian.commands.output import say, show, tell, unit
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Sessions.", no_args_is_help=True)
 
@@ -20,7 +20,7 @@ Session = Annotated[str, typer.Argument(metavar="SESSION", help="The session's i
 @app.command("list")
 def list_(site: Site, json: Json = None) -> None:
     """List sessions with what was asked and answered."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     _show(admin_call(site, lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest()))), json)
 
@@ -28,7 +28,7 @@ def list_(site: Site, json: Json = None) -> None:
 @app.command("show")
 def show_(site: Site, session: Session, json: Json = None) -> None:
     """Show a session's terms and its charges."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.ShowSessionRequest(session_id=session)
     asked = admin_pb2.ListChargesRequest(session_id=session)
@@ -52,7 +52,7 @@ def show_(site: Site, session: Session, json: Json = None) -> None:
 @app.command()
 def cancel(site: Site, session: Session, reason: Reason, json: Json = None) -> None:
     """End a session; its batches without answers die."""
-    from guardian.admin.client import admin_call
+    from ostraka.guardian.admin.client import admin_call
 
     request = admin_pb2.CancelSessionRequest(session_id=session, reason=reason)
     reply = admin_call(site, lambda stub: stub.CancelSession(request))

@@ -11,11 +11,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from starlette.requests import HTTPConnection
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from common.identity.identity import identity_of
-from common.identity.validity import check_certificate
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.identity.identity import identity_of
+from ostraka.common.identity.validity import check_certificate
 
 COOKIE = "ostraka-console"
 IDLE_S = 30 * 60

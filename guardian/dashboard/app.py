@@ -11,12 +11,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.dashboard import audit, changing, downloads, overview, sessions
-from guardian.dashboard.access import Door, Tokens
-from guardian.dashboard.console import Console, refusal
-from guardian.dashboard.entering import enter, leave
-from guardian.dashboard.guard import Guard
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.dashboard import audit, changing, downloads, overview, sessions
+from ostraka.guardian.dashboard.access import Door, Tokens
+from ostraka.guardian.dashboard.console import Console, refusal
+from ostraka.guardian.dashboard.entering import enter, leave
+from ostraka.guardian.dashboard.guard import Guard
 
 STATIC = Path(__file__).with_name("static")
 

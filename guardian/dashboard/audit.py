@@ -7,12 +7,12 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin.verification import read_head, verify_export
-from guardian.dashboard.console import Console, console_of, page
-from guardian.dashboard.guard import check_form
-from guardian.dashboard.log import newest
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.verification import read_head, verify_export
+from ostraka.guardian.dashboard.console import Console, console_of, page
+from ostraka.guardian.dashboard.guard import check_form
+from ostraka.guardian.dashboard.log import newest
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 HEADS_MAX = 100
 """Kept heads that one verification takes."""

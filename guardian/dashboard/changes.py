@@ -6,9 +6,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from guardian.dashboard import proposals
-from guardian.dashboard.proposals import Proposal, Values
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.guardian.dashboard import proposals
+from ostraka.guardian.dashboard.proposals import Proposal, Values
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin import requests
-from guardian.dashboard.changes import CHANGES, Change
-from guardian.dashboard.console import Console, console_of, page
-from guardian.dashboard.guard import check_form
-from guardian.dashboard.proposals import Proposal, Values
-from guardian.policy import parse_policy
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin import requests
+from ostraka.guardian.dashboard.changes import CHANGES, Change
+from ostraka.guardian.dashboard.console import Console, console_of, page
+from ostraka.guardian.dashboard.guard import check_form
+from ostraka.guardian.dashboard.proposals import Proposal, Values
+from ostraka.guardian.policy import parse_policy
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 VALUE_MAX = 64 << 10
 """Characters of one value of a form."""

@@ -9,12 +9,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from common.clock import Clock
-from common.config import SiteConfig
-from common.identity import Credentials
-from guardian.admin.client import admin_call
-from guardian.dashboard.filters import FILTERS
-from protos.ostraka.v1 import admin_pb2_grpc
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig
+from ostraka.common.identity import Credentials
+from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.dashboard.filters import FILTERS
+from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
 TEMPLATES = Path(__file__).with_name("templates")
 

@@ -10,12 +10,12 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.admin.exports import write_audit, write_charges
-from guardian.admin.page import render
-from guardian.admin.report import read_report
-from guardian.dashboard.console import Console, console_of, page
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.exports import write_audit, write_charges
+from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.dashboard.console import Console, console_of, page
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 _FIRST, _LAST = date(1970, 1, 1), date(9998, 12, 31)
 

@@ -3,9 +3,9 @@
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from guardian.dashboard.access import COOKIE, Tokens
-from guardian.dashboard.console import refusal
-from guardian.dashboard.guard import check_form
+from ostraka.guardian.dashboard.access import COOKIE, Tokens
+from ostraka.guardian.dashboard.console import refusal
+from ostraka.guardian.dashboard.guard import check_form
 
 
 async def enter(request: Request) -> Response:

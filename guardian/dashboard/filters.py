@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from common.notions import NOTIONS
-from guardian.admin.times import day, minute
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.notions import NOTIONS
+from ostraka.guardian.admin.times import day, minute
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 def amount(value: float) -> str:

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.dashboard.access import Door, Visitor
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.dashboard.access import Door, Visitor
 
 BODY_MAX = 1 << 20
 """Bytes that a request may have."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 WIDTH, HEIGHT = 960, 240
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 32

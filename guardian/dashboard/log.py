@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 PAGE = 100
 """Rows on one page."""

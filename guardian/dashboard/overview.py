@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from guardian.dashboard.changes import done
-from guardian.dashboard.console import console_of, page
-from guardian.dashboard.history import Plot, draw
-from guardian.dashboard.log import policies
-from guardian.dashboard.warnings import warnings
-from guardian.policy import parse_policy
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+from ostraka.guardian.dashboard.changes import done
+from ostraka.guardian.dashboard.console import console_of, page
+from ostraka.guardian.dashboard.history import Plot, draw
+from ostraka.guardian.dashboard.log import policies
+from ostraka.guardian.dashboard.warnings import warnings
+from ostraka.guardian.policy import parse_policy
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 
 @dataclass(frozen=True)

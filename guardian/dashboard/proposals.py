@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from google.protobuf.message import DecodeError
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.dashboard.filters import left, unit
-from guardian.policy import parse_policy
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.dashboard.filters import left, unit
+from ostraka.guardian.policy import parse_policy
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 Values: TypeAlias = Mapping[str, str]
 """What a form sent; an uploaded file in base64."""

@@ -8,15 +8,15 @@ from pathlib import Path
 import structlog
 import uvicorn
 
-from common.clock import Clock, SystemClock
-from common.config import is_loopback, load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from common.serving import stop_on_signal, write_ready
-from guardian.dashboard.access import Certificates, Tokens
-from guardian.dashboard.app import make_app
-from guardian.dashboard.console import Console
-from guardian.dashboard.transport import address_of, bind, config, origins
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import is_loopback, load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.serving import stop_on_signal, write_ready
+from ostraka.guardian.dashboard.access import Certificates, Tokens
+from ostraka.guardian.dashboard.app import make_app
+from ostraka.guardian.dashboard.console import Console
+from ostraka.guardian.dashboard.transport import address_of, bind, config, origins
 
 Tell = Callable[[str], object]
 """Says a URL to whoever started the console, and to nobody else."""

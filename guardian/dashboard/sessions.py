@@ -3,9 +3,9 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from guardian.dashboard.changes import done
-from guardian.dashboard.console import console_of, page
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.dashboard.changes import done
+from ostraka.guardian.dashboard.console import console_of, page
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 def sessions(request: Request) -> Response:

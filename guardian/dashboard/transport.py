@@ -12,11 +12,11 @@ from cryptography import x509
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from common.config import split_address
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.identity.credentials import CA_CERT, TLS_CERT, TLS_KEY
-from common.serving import DRAIN_S
+from ostraka.common.config import split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.credentials import CA_CERT, TLS_CERT, TLS_KEY
+from ostraka.common.serving import DRAIN_S
 
 HEADERS_MAX = 16 << 10
 """Bytes that the headers of a request may have."""

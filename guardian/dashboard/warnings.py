@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from cryptography import x509
 
-from common.clock import Clock
-from common.identity import Credentials, Identity
-from common.identity.identity import identity_of
-from guardian.admin.times import day
-from guardian.dashboard.filters import left, unit
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.identity.identity import identity_of
+from ostraka.guardian.admin.times import day
+from ostraka.guardian.dashboard.filters import left, unit
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 EXPIRY_DAYS = 30
 """Days before a certificate's end from which on it is worth a warning."""

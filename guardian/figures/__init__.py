@@ -1,5 +1,5 @@
 """What released batches cost on their votes, computed after their answers left and away from later ones."""
 
-from guardian.figures.figures import Figures, computing
+from ostraka.guardian.figures.figures import Figures, computing
 
 __all__ = ["Figures", "computing"]

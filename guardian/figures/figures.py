@@ -11,10 +11,10 @@ from typing import Protocol
 
 import structlog
 
-from common.errors import OstrakaError
-from guardian.figures.process import Amounts, Computer, Job
-from guardian.ledger import Charge, UnitKey
-from guardian.sessions.data_dependent import DataDependentCosts
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.figures.process import Amounts, Computer, Job
+from ostraka.guardian.ledger import Charge, UnitKey
+from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 
 PERIOD_S = 600.0
 """How often figures are stored. A batch has at least so long to be computed, and at most twice as long."""

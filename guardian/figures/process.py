@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 
 from threadpoolctl import threadpool_limits
 
-from guardian.sessions.data_dependent import DataDependentCosts
+from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 
 ANSWERS_S = 10.0
 """How long the process may take to answer: it computes beside, but others may leave it no processor."""

@@ -1,13 +1,13 @@
 """Budgets, charges, answers and the audit log of one guardian, durable before anything is sent."""
 
-from guardian.ledger.backup import backup
-from guardian.ledger.cipher import Cipher, load_or_create_key
-from guardian.ledger.ledger import Ledger
-from guardian.ledger.migrate import migrate
-from guardian.ledger.reader import LedgerReader
-from guardian.ledger.restore import restore
-from guardian.ledger.site import open_guardian_ledger
-from guardian.ledger.values import (
+from ostraka.guardian.ledger.backup import backup
+from ostraka.guardian.ledger.cipher import Cipher, load_or_create_key
+from ostraka.guardian.ledger.ledger import Ledger
+from ostraka.guardian.ledger.migrate import migrate
+from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.restore import restore
+from ostraka.guardian.ledger.site import open_guardian_ledger
+from ostraka.guardian.ledger.values import (
     Budget,
     Charge,
     Owed,
@@ -23,7 +23,7 @@ from guardian.ledger.values import (
     UnitEvent,
     UnitKey,
 )
-from guardian.ledger.verify import verify, verify_export
+from ostraka.guardian.ledger.verify import verify, verify_export
 
 __all__ = [
     "Budget",

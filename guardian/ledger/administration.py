@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 
-from guardian.ledger import budgets, endings, parties, policies, reconcile, revocations
-from guardian.ledger.reader import LedgerReader
-from guardian.ledger.transaction import Transaction, retried
-from guardian.ledger.values import Budget, Owed, Registered, StoredParty, StoredPolicy, UnitKey
-from protos.ostraka.v1 import common_pb2
+from ostraka.guardian.ledger import budgets, endings, parties, policies, reconcile, revocations
+from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.transaction import Transaction, retried
+from ostraka.guardian.ledger.values import Budget, Owed, Registered, StoredParty, StoredPolicy, UnitKey
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 class Administration(LedgerReader, ABC):
@@ -43,7 +43,7 @@ class Administration(LedgerReader, ABC):
 
         `level` is the consent level whose epsilon this is. Without one the level stays while epsilon does.
         The administrator's `reason` may be empty.
-        A new unit takes over what the party's other units have spent (`guardian.ledger.inheritance`).
+        A new unit takes over what the party's other units have spent (`ostraka.guardian.ledger.inheritance`).
 
         Raises:
             OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
@@ -190,8 +190,8 @@ class Administration(LedgerReader, ABC):
         """Charge, at their worst case, the batches of a party's receipts that a restored ledger forgot.
 
         They count as data-dependent costs too, and go beyond the budget where it is too small. From then on
-        the party is reconciled. Which receipts are charged is said in `guardian.ledger.reconcile`; the same
-        ones again are charged once.
+        the party is reconciled. Which receipts are charged is said in `ostraka.guardian.ledger.reconcile`;
+        the same ones again are charged once.
 
         Args:
             site: the party.

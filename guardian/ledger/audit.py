@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from guardian.ledger.schema import audit, meta
-from protos.ostraka.v1 import common_pb2
+from ostraka.guardian.ledger.schema import audit, meta
+from ostraka.protos.ostraka.v1 import common_pb2
 
 SignHead = Callable[[bytes], common_pb2.Signed]
-"""Signs a head's payload with the guardian's key under common.protocol.AUDIT_CONTEXT."""
+"""Signs a head's payload with the guardian's key under ostraka.common.protocol.AUDIT_CONTEXT."""
 
 GENESIS = bytes(32)
 _DOMAIN = b"ostraka/v1/audit/row\0"

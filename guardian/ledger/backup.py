@@ -12,10 +12,10 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
-from common.errors import ErrorCode, OstrakaError
-from common.storage import is_full, is_used_up, storage_full
-from guardian.ledger.reader import LedgerReader
-from guardian.ledger.schema import metadata, replicas
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import is_full, is_used_up, storage_full
+from ostraka.guardian.ledger.reader import LedgerReader
+from ostraka.guardian.ledger.schema import metadata, replicas
 
 _ROWS_AT_ONCE = 500
 

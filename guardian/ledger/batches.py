@@ -1,4 +1,4 @@
-"""Batches: ticketed with a reservation, then released with a charge or dead (`guardian.ledger.deaths`)."""
+"""Batches: ticketed with a reservation, then released with a charge, or dead (`deaths`)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import limits, sessions, units
-from guardian.ledger.audit import sha256
-from guardian.ledger.schema import batches, charges
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Budget, StoredBatch, StoredSession, UnitKey, check_amount
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import limits, sessions, units
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.schema import batches, charges
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import Budget, StoredBatch, StoredSession, UnitKey, check_amount
 
 BATCH_ID_MAX = 2**63 - 1
 BatchRow = Row[Any]

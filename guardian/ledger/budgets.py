@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import budget_amount, budget_rdp
-from guardian.ledger import history, inheritance, units
-from guardian.ledger.audit import sha256
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.units import UnitRow
-from guardian.ledger.values import AMOUNT_MAX, Budget, UnitKey, add
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import budget_amount, budget_rdp
+from ostraka.guardian.ledger import history, inheritance, units
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import UnitRow
+from ostraka.guardian.ledger.values import AMOUNT_MAX, Budget, UnitKey, add
 
 
 def set_budget(

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
 
-from guardian.ledger import batches, units
-from guardian.ledger.schema import charges as charge_table
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.units import UnitCharge
-from guardian.ledger.values import Charge, UnitKey, add, check_amount
+from ostraka.guardian.ledger import batches, units
+from ostraka.guardian.ledger.schema import charges as charge_table
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import UnitCharge
+from ostraka.guardian.ledger.values import Charge, UnitKey, add, check_amount
 
 
 class Held(NamedTuple):

@@ -6,9 +6,9 @@ import secrets
 
 from sqlalchemy import Connection, insert, select
 
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
-from guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.schema import REVISION, SCHEMA_VERSION, alembic_version, meta, metadata
+from ostraka.guardian.ledger.transaction import Transaction
 
 
 def create(tx: Transaction) -> None:

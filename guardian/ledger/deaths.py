@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select, update
 
-from guardian.ledger import batches, evaluations, sessions, units
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.schema import charges
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import UnitKey
+from ostraka.guardian.ledger import batches, evaluations, sessions, units
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.schema import charges
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import UnitKey
 
 
 def kill(tx: Transaction, session_id: str, batch_id: int) -> None:

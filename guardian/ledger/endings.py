@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
-from guardian.ledger import deaths
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.schema import meta
-from guardian.ledger.sessions import change_all, find_row, lock_open, set_state
-from guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger import deaths
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.schema import meta
+from ostraka.guardian.ledger.sessions import change_all, find_row, lock_open, set_state
+from ostraka.guardian.ledger.transaction import Transaction
 
 Ended = list[tuple[str, list[int]]]
 """Sessions by id, each with the batches that became dead with it."""

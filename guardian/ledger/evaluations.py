@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, exists, insert, select, update
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import batches, charging, units
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.schema import evaluations
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Charge, StoredSession, UnitKey, add
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import batches, charging, units
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.schema import evaluations
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import Charge, StoredSession, UnitKey, add
 
 
 def record(

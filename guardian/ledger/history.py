@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, union_all
 
-from guardian.ledger.schema import batches, charges, evaluations, unit_events
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.units import UnitRow
-from guardian.ledger.values import UnitEvent, add
+from ostraka.guardian.ledger.schema import batches, charges, evaluations, unit_events
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import UnitRow
+from ostraka.guardian.ledger.values import UnitEvent, add
 
 
 def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str = "") -> None:

@@ -4,7 +4,8 @@ The ledger knows groups, not records. A party that trains its teachers again may
 split it or join it with others, and its records have spent what they have spent. So a unit that is made, or
 whose group enters the party's manifest, takes over the largest spending of the party's other units, with
 what is reserved. Renyi divergence grows with its order: what was spent at an order holds at every smaller
-one. At a larger one the party's batches are costed again (`guardian.ledger.repricing`; docs/budgets.md).
+one. At a larger one the party's batches are costed again (`ostraka.guardian.ledger.repricing`;
+docs/budgets.md).
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import history, units
-from guardian.ledger.labels_alone import labels_alone
-from guardian.ledger.repricing import spent_at
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.units import UnitRow
-from guardian.ledger.values import UnitKey, add
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import history, units
+from ostraka.guardian.ledger.labels_alone import labels_alone
+from ostraka.guardian.ledger.repricing import spent_at
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import UnitRow
+from ostraka.guardian.ledger.values import UnitKey, add
 
 _Units = Mapping[UnitKey, UnitRow]
 

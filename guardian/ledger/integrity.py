@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, inspect, select
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit
-from guardian.ledger.accounts import Account, Event
-from guardian.ledger.audit import sha256
-from guardian.ledger.replay import Batch, BatchKey, Books, Evaluation, Session, digest
-from guardian.ledger.schema import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import audit
+from ostraka.guardian.ledger.accounts import Account, Event
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.replay import Batch, BatchKey, Books, Evaluation, Session, digest
+from ostraka.guardian.ledger.schema import (
     SCHEMA_VERSION,
     batches,
     charges,
@@ -29,8 +29,8 @@ from guardian.ledger.schema import (
     unit_events,
     units,
 )
-from guardian.ledger.schema import audit as audit_table
-from guardian.ledger.values import StoredAuditRow
+from ostraka.guardian.ledger.schema import audit as audit_table
+from ostraka.guardian.ledger.values import StoredAuditRow
 
 AuditRow = Row[Any]
 Link = TypeVar("Link", AuditRow, StoredAuditRow)

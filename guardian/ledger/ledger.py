@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from common.clock import Clock
-from common.errors import OstrakaError
-from guardian.ledger import (
+from ostraka.common.clock import Clock
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger import (
     audit,
     batches,
     charging,
@@ -25,11 +25,11 @@ from guardian.ledger import (
     replicas,
     sessions,
 )
-from guardian.ledger.administration import Administration
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
-from guardian.ledger.transaction import Transaction, retried
-from guardian.ledger.values import Charge, StoredBatch, StoredSession, UnitKey
+from ostraka.guardian.ledger.administration import Administration
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.storage import BUSY_TIMEOUT_S, Storage, open_storage
+from ostraka.guardian.ledger.transaction import Transaction, retried
+from ostraka.guardian.ledger.values import Charge, StoredBatch, StoredSession, UnitKey
 
 LEASE_S = 15.0
 T = TypeVar("T")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, exists, func, select
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit
-from guardian.ledger.schema import batches, evaluations, manifests, sessions
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import StoredSession
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import audit
+from ostraka.guardian.ledger.schema import batches, evaluations, manifests, sessions
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import StoredSession
 
 DAY_MS = 24 * 3600 * 1000
 MANIFESTS_A_DAY = 20

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from sqlalchemy import Connection, update
 
-from common.clock import Clock
-from guardian.ledger import creation, integrity, migrations
-from guardian.ledger.audit import SignHead
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import SCHEMA_VERSION, meta
-from guardian.ledger.storage import open_storage
-from guardian.ledger.transaction import Transaction
+from ostraka.common.clock import Clock
+from ostraka.guardian.ledger import creation, integrity, migrations
+from ostraka.guardian.ledger.audit import SignHead
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION, meta
+from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.transaction import Transaction
 
 
 def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignHead) -> int:

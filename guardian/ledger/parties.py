@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import audit, endings, inheritance, limits, recosting
-from guardian.ledger.audit import sha256
-from guardian.ledger.schema import audit as audit_table
-from guardian.ledger.schema import manifests, meta, parties
-from guardian.ledger.sessions import latest_manifests
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Registered, StoredManifest, StoredParty, UnitKey
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import audit, endings, inheritance, limits, recosting
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.schema import audit as audit_table
+from ostraka.guardian.ledger.schema import manifests, meta, parties
+from ostraka.guardian.ledger.sessions import latest_manifests
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import Registered, StoredManifest, StoredParty, UnitKey
+from ostraka.protos.ostraka.v1 import common_pb2
 
 PartyRow = Row[Any]
 STATES = ("added", "active", "suspended", "removed")

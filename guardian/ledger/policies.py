@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, insert, select
 
-from guardian.ledger.audit import sha256
-from guardian.ledger.schema import policies
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import StoredPolicy
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.schema import policies
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import StoredPolicy
 
 
 def in_force(connection: Connection) -> StoredPolicy | None:

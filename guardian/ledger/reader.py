@@ -9,7 +9,7 @@ from typing import Self
 
 from sqlalchemy import Connection, func, select
 
-from guardian.ledger import (
+from ostraka.guardian.ledger import (
     audit,
     batches,
     history,
@@ -22,14 +22,14 @@ from guardian.ledger import (
     sessions,
     units,
 )
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import audit as audit_table
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.schema import charges as charge_table
-from guardian.ledger.schema import evaluations as evaluation_table
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.storage import Storage, open_storage
-from guardian.ledger.values import (
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.schema import audit as audit_table
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.schema import charges as charge_table
+from ostraka.guardian.ledger.schema import evaluations as evaluation_table
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.storage import Storage, open_storage
+from ostraka.guardian.ledger.values import (
     AppliedRevocations,
     Budget,
     RecordedCharge,
@@ -43,7 +43,7 @@ from guardian.ledger.values import (
     UnitEvent,
     UnitKey,
 )
-from protos.ostraka.v1 import common_pb2
+from ostraka.protos.ostraka.v1 import common_pb2
 
 _AUDIT_ROWS_AT_ONCE = 1000
 

@@ -21,13 +21,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
-from guardian.ledger import history, inheritance, parties, units
-from guardian.ledger.schema import audit, batches, evaluations, reconciled
-from guardian.ledger.schema import parties as party_table
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.units import UnitCharge
-from guardian.ledger.values import Owed, RecordedCharge, UnitKey, add, check_amount
+from ostraka.guardian.ledger import history, inheritance, parties, units
+from ostraka.guardian.ledger.schema import audit, batches, evaluations, reconciled
+from ostraka.guardian.ledger.schema import parties as party_table
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import UnitCharge
+from ostraka.guardian.ledger.values import Owed, RecordedCharge, UnitKey, add, check_amount
 
 BatchKey = tuple[str, int]
 _AT_ONCE = 5000

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from guardian.ledger import history, units
-from guardian.ledger.repricing import spent_at
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.units import UnitRow
+from ostraka.guardian.ledger import history, units
+from ostraka.guardian.ledger.repricing import spent_at
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.units import UnitRow
 
 
 def recost(tx: Transaction, party: str, votes: int) -> None:

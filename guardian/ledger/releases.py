@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import update
 
-from guardian.ledger import batches, charging, evaluations, units
-from guardian.ledger.audit import sha256
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Charge, StoredSession, UnitKey, add
+from ostraka.guardian.ledger import batches, charging, evaluations, units
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import Charge, StoredSession, UnitKey, add
 
 
 def release(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from guardian.ledger.accounts import Accounts, Key
-from guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.accounts import Accounts, Key
+from ostraka.guardian.ledger.audit import sha256
 
 BatchKey = tuple[str, int]
 Charges = Mapping[Key, tuple[int, int, int]]

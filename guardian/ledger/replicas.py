@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, true, update
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import deaths, sessions
-from guardian.ledger.schema import batches as batch_table
-from guardian.ledger.schema import meta, replicas
-from guardian.ledger.schema import sessions as session_table
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import StoredSession
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import deaths, sessions
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.schema import meta, replicas
+from ostraka.guardian.ledger.schema import sessions as session_table
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import StoredSession
 
 _NOBODY = 0
 """Holds the sessions of a ledger that was made before there were replicas."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Select, exists, select
 
-from common.errors import OstrakaError
-from common.plan import Plan
-from common.privacy import worst_case
-from common.schedules import scheduled
-from common.sharing.fixed_point import FRACTION_BITS
-from guardian.ledger.schema import batches, charges, evaluations, reconciled, sessions, units
-from guardian.ledger.values import add
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import worst_case
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.ledger.schema import batches, charges, evaluations, reconciled, sessions, units
+from ostraka.guardian.ledger.values import add
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def spent_at(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:

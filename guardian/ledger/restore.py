@@ -6,15 +6,15 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import creation, endings, integrity
-from guardian.ledger.audit import SignHead
-from guardian.ledger.backup import copy_tables
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import metadata
-from guardian.ledger.storage import Storage, open_storage
-from guardian.ledger.transaction import Transaction
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import creation, endings, integrity
+from ostraka.guardian.ledger.audit import SignHead
+from ostraka.guardian.ledger.backup import copy_tables
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.schema import metadata
+from ostraka.guardian.ledger.storage import Storage, open_storage
+from ostraka.guardian.ledger.transaction import Transaction
 
 
 def restore(backup: Path, where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignHead) -> int:

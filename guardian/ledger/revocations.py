@@ -6,9 +6,9 @@ import json
 
 from sqlalchemy import Connection, func, select
 
-from guardian.ledger.schema import audit
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import AppliedRevocations
+from ostraka.guardian.ledger.schema import audit
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import AppliedRevocations
 
 KIND = "revocations_applied"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true, update
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger.audit import sha256
-from guardian.ledger.schema import batches, manifests, sessions
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import SessionSummary, StoredManifest, StoredSession
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.schema import batches, manifests, sessions
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import SessionSummary, StoredManifest, StoredSession
 
 SessionRow = Row[Any]
 _AT_ONCE = 5000

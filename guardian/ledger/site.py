@@ -7,13 +7,13 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from common.clock import Clock
-from common.config import Address, load_section, split_address
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.protocol import AUDIT_CONTEXT
-from guardian.ledger.cipher import Cipher, load_or_create_key
-from guardian.ledger.ledger import Ledger
+from ostraka.common.clock import Clock
+from ostraka.common.config import Address, load_section, split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.guardian.ledger.cipher import Cipher, load_or_create_key
+from ostraka.guardian.ledger.ledger import Ledger
 
 LEDGER_FILE = "ledger.db"
 

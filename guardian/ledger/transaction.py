@@ -9,9 +9,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
-from guardian.ledger import audit
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.storage import ConflictError
+from ostraka.guardian.ledger import audit
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.storage import ConflictError
 
 ATTEMPTS = 5
 P = ParamSpec("P")

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger.cipher import Cipher
-from guardian.ledger.schema import charges, units
-from guardian.ledger.transaction import Transaction
-from guardian.ledger.values import Budget, UnitKey, add
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger.cipher import Cipher
+from ostraka.guardian.ledger.schema import charges, units
+from ostraka.guardian.ledger.transaction import Transaction
+from ostraka.guardian.ledger.values import Budget, UnitKey, add
 
 UnitRow = Row[Any]
 _KEY = (units.c.party, units.c.group_name, units.c.adjacency)

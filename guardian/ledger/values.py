@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from common.privacy import AMOUNT_UNIT, epsilon
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.protos.ostraka.v1 import common_pb2
 
 AMOUNT_MAX = 2**62
 """Where amounts saturate (about 4.6 million of rdp), so that every sum fits the database's integers."""

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role, verify_signed
-from common.protocol import AUDIT_CONTEXT
-from guardian.ledger import audit, integrity
-from guardian.ledger.storage import open_storage
-from guardian.ledger.values import StoredAuditRow
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role, verify_signed
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.guardian.ledger import audit, integrity
+from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.values import StoredAuditRow
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def verify(

@@ -1,7 +1,7 @@
 """How a ring sum of ballots becomes answers, or one of updates is released. Pure: arrays in, arrays out."""
 
-from guardian.mechanisms.answers import REFUSED, Answers
-from guardian.mechanisms.release import release
-from guardian.mechanisms.updates import released_updates
+from ostraka.guardian.mechanisms.answers import REFUSED, Answers
+from ostraka.guardian.mechanisms.release import release
+from ostraka.guardian.mechanisms.updates import released_updates
 
 __all__ = ["REFUSED", "Answers", "release", "released_updates"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.sharing.ring import Ring, RingArray
-from guardian.noise.source import NoiseSource
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def noisy_argmax(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import L1, Binary, Tau
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.check import passes_per_label
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import L1, Binary, Tau
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.check import passes_per_label
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def binary(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import Check
-from common.sharing.fixed_point import FRACTION_BITS
-from common.sharing.ring import Ring, RingArray
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import Check
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.noise.source import NoiseSource
 
 _FARTHEST = 2**62
 

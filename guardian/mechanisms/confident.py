@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from common.mechanism import Confident
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.argmax import noisy_argmax
-from guardian.mechanisms.check import passes
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import Confident
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.mechanisms.check import passes
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def confident(sums: RingArray, mechanism: Confident, noise: NoiseSource, ring: Ring) -> Answers:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from common.mechanism import GnMax, NoiseCluster
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.argmax import noisy_argmax
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import GnMax, NoiseCluster
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def gnmax(sums: RingArray, mechanism: GnMax | NoiseCluster, noise: NoiseSource, ring: Ring) -> Answers:

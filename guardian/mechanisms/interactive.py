@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import Interactive
-from common.sharing.fixed_point import FRACTION_BITS
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.argmax import noisy_argmax
-from guardian.mechanisms.check import needed_steps, reaches
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import Interactive
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.mechanisms.check import needed_steps, reaches
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def interactive(

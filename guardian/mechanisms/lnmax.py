@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from common.mechanism import LnMax
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.argmax import noisy_argmax
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import LnMax
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def lnmax(sums: RingArray, mechanism: LnMax, noise: NoiseSource, ring: Ring) -> Answers:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.argmax import noisy_argmax
-from guardian.noise.source import NoiseSource
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def plurality(sums: RingArray, noise: NoiseSource, ring: Ring) -> Answers:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.mechanism import Powerset
-from common.sharing.label_sets import bits_of
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.argmax import noisy_argmax
-from guardian.mechanisms.check import passes
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import Powerset
+from ostraka.common.sharing.label_sets import bits_of
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.mechanisms.check import passes
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def powerset(sums: RingArray, mechanism: Powerset, noise: NoiseSource, ring: Ring, *, labels: int) -> Answers:

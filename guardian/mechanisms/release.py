@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -20,16 +20,16 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms.answers import Answers
-from guardian.mechanisms.binary import binary
-from guardian.mechanisms.confident import confident
-from guardian.mechanisms.gnmax import gnmax
-from guardian.mechanisms.interactive import interactive
-from guardian.mechanisms.lnmax import lnmax
-from guardian.mechanisms.plurality import plurality
-from guardian.mechanisms.powerset import powerset
-from guardian.noise.source import NoiseSource
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.binary import binary
+from ostraka.guardian.mechanisms.confident import confident
+from ostraka.guardian.mechanisms.gnmax import gnmax
+from ostraka.guardian.mechanisms.interactive import interactive
+from ostraka.guardian.mechanisms.lnmax import lnmax
+from ostraka.guardian.mechanisms.plurality import plurality
+from ostraka.guardian.mechanisms.powerset import powerset
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def release(

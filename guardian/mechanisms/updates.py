@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import DpTtac, Ttac
-from common.sharing.ring import Ring, RingArray
-from guardian.noise.source import NoiseSource
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.noise.source import NoiseSource
 
 
 def released_updates(

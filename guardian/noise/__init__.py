@@ -1,11 +1,11 @@
 """Noise from a cryptographic source, on the lattice of the ring."""
 
-from guardian.noise.ahead import Ahead, DrawnNoise
-from guardian.noise.demand import Draw, draws_of
-from guardian.noise.lattice import LATTICE, lattice_scale
-from guardian.noise.opendp_noise import OpenDpNoise
-from guardian.noise.schedule import ScheduledNoise
-from guardian.noise.source import NoiseSource
+from ostraka.guardian.noise.ahead import Ahead, DrawnNoise
+from ostraka.guardian.noise.demand import Draw, draws_of
+from ostraka.guardian.noise.lattice import LATTICE, lattice_scale
+from ostraka.guardian.noise.opendp_noise import OpenDpNoise
+from ostraka.guardian.noise.schedule import ScheduledNoise
+from ostraka.guardian.noise.source import NoiseSource
 
 __all__ = [
     "LATTICE",

@@ -11,8 +11,8 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.noise.demand import Draw
-from guardian.noise.source import NoiseSource
+from ostraka.guardian.noise.demand import Draw
+from ostraka.guardian.noise.source import NoiseSource
 
 _Futures = deque[Future[NDArray[np.int64]]]
 

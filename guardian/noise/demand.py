@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     Binary,
     Check,
@@ -25,7 +25,7 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from guardian.noise.source import NoiseSource
+from ostraka.guardian.noise.source import NoiseSource
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 LATTICE = 2.0**-FRACTION_BITS
 """One lattice step, in votes."""

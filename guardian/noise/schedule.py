@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.noise.source import NoiseSource
+from ostraka.guardian.noise.source import NoiseSource
 
 _CALL_S, _VALUE_S = 5e-3, 20e-6
 

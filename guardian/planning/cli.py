@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from common.cli import write_json
-from common.errors import ErrorCode, OstrakaError
-from common.notions import NOTIONS
-from common.planning import options
+from ostraka.common.cli import write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.notions import NOTIONS
+from ostraka.common.planning import options
 
 
 def plan(
@@ -45,14 +45,14 @@ def plan(
     json: options.Json = None,
 ) -> None:
     """Say what labelling would cost a record of each party, and which order its budget should have."""
-    from common.mechanism import RandRes
-    from common.mechanism.arguments import make_mechanism
-    from common.planning.candidate import Candidate
-    from common.planning.plot import draw
-    from guardian.noise import OpenDpNoise
-    from guardian.planning import tables
-    from guardian.planning.plan import plan as planned_by
-    from guardian.planning.votes_file import read_votes
+    from ostraka.common.mechanism import RandRes
+    from ostraka.common.mechanism.arguments import make_mechanism
+    from ostraka.common.planning.candidate import Candidate
+    from ostraka.common.planning.plot import draw
+    from ostraka.guardian.noise import OpenDpNoise
+    from ostraka.guardian.planning import tables
+    from ostraka.guardian.planning.plan import plan as planned_by
+    from ostraka.guardian.planning.votes_file import read_votes
 
     chosen = make_mechanism(
         mechanism,

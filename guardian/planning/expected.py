@@ -8,17 +8,17 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import BOUND
-from common.planning.candidate import Candidate
-from common.planning.curves import Curve, epsilons
-from common.privacy import AMOUNT_UNIT, ORDERS, Influence
-from common.sharing.fixed_point import FRACTION_BITS, encode
-from common.sharing.ring import Ring
-from guardian.accounting import Tally, charge
-from guardian.mechanisms import Answers, release
-from guardian.noise import LATTICE, NoiseSource
-from guardian.planning.votes_file import Votes
-from guardian.planning.worst import Limit
+from ostraka.common.mechanism import BOUND
+from ostraka.common.planning.candidate import Candidate
+from ostraka.common.planning.curves import Curve, epsilons
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence
+from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.mechanisms import Answers, release
+from ostraka.guardian.noise import LATTICE, NoiseSource
+from ostraka.guardian.planning.votes_file import Votes
+from ostraka.guardian.planning.worst import Limit
 
 BOUNDS: Sequence[BOUND] = get_args(BOUND)
 _RING = Ring(64)

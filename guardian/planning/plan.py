@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from common.planning.candidate import Candidate, propose_order
-from common.planning.curves import Curve, queries_up_to, worst_case_curve
-from guardian.noise import NoiseSource
-from guardian.planning.expected import expected_curves, expected_figures, simulate
-from guardian.planning.votes_file import Votes
-from guardian.planning.worst import Limit, alternatives, worst_figures
+from ostraka.common.planning.candidate import Candidate, propose_order
+from ostraka.common.planning.curves import Curve, queries_up_to, worst_case_curve
+from ostraka.guardian.noise import NoiseSource
+from ostraka.guardian.planning.expected import expected_curves, expected_figures, simulate
+from ostraka.guardian.planning.votes_file import Votes
+from ostraka.guardian.planning.worst import Limit, alternatives, worst_figures
 
 QUERIES = 1000
 """Queries that a plan is about where nobody says how many."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from common.screen import Screen
+from ostraka.common.screen import Screen
 
 
 def show(figures: Mapping[str, Any]) -> None:

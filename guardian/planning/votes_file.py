@@ -7,10 +7,10 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 from numpy.typing import NDArray
 
-from common.archives import check_zip_file
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Interactive
-from common.planning.candidate import Candidate
+from ostraka.common.archives import check_zip_file
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Interactive
+from ostraka.common.planning.candidate import Candidate
 
 VOTES, SCORES = "votes", "scores"
 

@@ -5,10 +5,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from common.errors import OstrakaError
-from common.mechanism import AnyMechanism, Binary, Check, Confident, GnMax, Interactive, LnMax, Powerset, Tau
-from common.planning.candidate import Candidate, fits
-from common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
+from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism import (
+    AnyMechanism,
+    Binary,
+    Check,
+    Confident,
+    GnMax,
+    Interactive,
+    LnMax,
+    Powerset,
+    Tau,
+)
+from ostraka.common.planning.candidate import Candidate, fits
+from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """Sessions: admission, tickets, ballots in memory, release (DESIGN sections 2 and 7)."""
 
-from guardian.sessions.coordinator import Coordinator
+from ostraka.guardian.sessions.coordinator import Coordinator
 
 __all__ = ["Coordinator"]

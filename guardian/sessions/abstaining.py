@@ -1,9 +1,9 @@
 """Parties that leave labels out: which plans can do without their votes there."""
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, Binary, Tau
-from common.plan import Plan
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, Binary, Tau
+from ostraka.common.plan import Plan
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def counts_by_label(plan: Plan) -> bool:

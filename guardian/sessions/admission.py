@@ -5,26 +5,26 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity.revocation import Revocations
-from common.plan import Plan
-from common.plan_limits import check_ring
-from guardian.blind.limits import check_messages
-from guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
-from guardian.policy import Policy
-from guardian.sessions.checks import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.revocation import Revocations
+from ostraka.common.plan import Plan
+from ostraka.common.plan_limits import check_ring
+from ostraka.guardian.blind.limits import check_messages
+from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions.checks import (
     check_enforcement,
     check_heads,
     check_manifest,
     check_parties,
     check_policy,
 )
-from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
-from guardian.sessions.payers import budgets_of
-from guardian.sessions.revoked import check_signers
-from guardian.sessions.roster import check_planned_quorum, planned
-from guardian.sessions.trainings import check_guarantee
-from protos.ostraka.v1 import common_pb2
+from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
+from ostraka.guardian.sessions.payers import budgets_of
+from ostraka.guardian.sessions.revoked import check_signers
+from ostraka.guardian.sessions.roster import check_planned_quorum, planned
+from ostraka.guardian.sessions.trainings import check_guarantee
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)

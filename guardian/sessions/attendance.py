@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.schedules import scheduled
-from guardian.sessions.cliques import Clique
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.schedules import scheduled
+from ostraka.guardian.sessions.cliques import Clique
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.sharing.ring import RingArray
-from common.sharing.shares import add
-from guardian.blind.tally import BlindTally
-from guardian.ledger import UnitKey
-from guardian.noise import DrawnNoise
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.outcome import Outcome
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import add
+from ostraka.guardian.blind.tally import BlindTally
+from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.noise import DrawnNoise
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.outcome import Outcome
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)

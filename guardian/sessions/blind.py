@@ -13,20 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clock import Clock
-from common.crypto.computation import Sizes
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.rpc.steps import StepId
-from guardian.blind.stage import Stage
-from guardian.blind.tally import BlindTally
-from guardian.ledger import Charge, Ledger
-from guardian.sessions.batch import Batch
-from guardian.sessions.charging import worst_charges
-from guardian.sessions.outcome import encode_answered
-from guardian.sessions.payers import payers
-from guardian.sessions.registry import OpenBatches, Session, load_session_of
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.crypto.computation import Sizes
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.rpc.steps import StepId
+from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.blind.tally import BlindTally
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.charging import worst_charges
+from ostraka.guardian.sessions.outcome import encode_answered
+from ostraka.guardian.sessions.payers import payers
+from ostraka.guardian.sessions.registry import OpenBatches, Session, load_session_of
+from ostraka.protos.ostraka.v1 import common_pb2
 
 STAGES = frozenset({common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS})
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.plan import Plan
-from common.privacy import Influence
-from guardian.ledger import Charge
-from guardian.sessions.payers import Payer, worst_cost
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import Influence
+from ostraka.guardian.ledger import Charge
+from ostraka.guardian.sessions.payers import Payer, worst_cost
 
 
 @dataclass(frozen=True)

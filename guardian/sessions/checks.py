@@ -3,16 +3,16 @@
 import math
 from collections.abc import Collection, Iterable
 
-from common.encodings import QUERIES, missing_encoding
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.protected import check_protected
-from guardian.ledger import Budget
-from guardian.ledger.values import StoredParty
-from guardian.policy import Policy
-from guardian.sessions.abstaining import check_abstains
-from guardian.sessions.trainings import check_guarantee, check_learned
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.encodings import QUERIES, missing_encoding
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.protected import check_protected
+from ostraka.guardian.ledger import Budget
+from ostraka.guardian.ledger.values import StoredParty
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions.abstaining import check_abstains
+from ostraka.guardian.sessions.trainings import check_guarantee, check_learned
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def check_policy(plan: Plan, policy: Policy) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from common.mechanism import AnyMechanism, DpTtac
-from common.privacy import Influence
-from common.sharing.fixed_point import FRACTION_BITS
-from guardian.ledger import UnitKey
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.mechanism import AnyMechanism, DpTtac
+from ostraka.common.privacy import Influence
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.ledger import UnitKey
+from ostraka.protos.ostraka.v1 import common_pb2
 
 ONE_VOTE_STEPS = 2**FRACTION_BITS
 """Weight of a whole vote, in steps of the ballots' lattice."""

@@ -13,28 +13,28 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity
-from common.plan import Plan, digest
-from common.sharing.ring import RingArray
-from guardian.ledger import Charge, Ledger
-from guardian.noise import Ahead, draws_of
-from guardian.policy import Policies, Policy
-from guardian.sessions.admission import Admitted, admit
-from guardian.sessions.batch import Batch, Share
-from guardian.sessions.blind import BlindTallies
-from guardian.sessions.checks import check_still_allowed
-from guardian.sessions.data_dependent import DataDependentCosts
-from guardian.sessions.opening import Asked, Opened, Opening
-from guardian.sessions.outcome import Outcome, tally
-from guardian.sessions.payers import payers, reservation
-from guardian.sessions.planning import plan_reply
-from guardian.sessions.refusals import not_encrypted, not_open, nothing_released, tallied_blindly
-from guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
-from guardian.sessions.tickets import sign_grant
-from guardian.sessions.trainings import check_caller, is_training
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.plan import Plan, digest
+from ostraka.common.sharing.ring import RingArray
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.noise import Ahead, draws_of
+from ostraka.guardian.policy import Policies, Policy
+from ostraka.guardian.sessions.admission import Admitted, admit
+from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.guardian.sessions.blind import BlindTallies
+from ostraka.guardian.sessions.checks import check_still_allowed
+from ostraka.guardian.sessions.data_dependent import DataDependentCosts
+from ostraka.guardian.sessions.opening import Asked, Opened, Opening
+from ostraka.guardian.sessions.outcome import Outcome, tally
+from ostraka.guardian.sessions.payers import payers, reservation
+from ostraka.guardian.sessions.planning import plan_reply
+from ostraka.guardian.sessions.refusals import not_encrypted, not_open, nothing_released, tallied_blindly
+from ostraka.guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
+from ostraka.guardian.sessions.tickets import sign_grant
+from ostraka.guardian.sessions.trainings import check_caller, is_training
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
 

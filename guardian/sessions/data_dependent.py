@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import BOUND
-from common.plan import Plan
-from common.privacy import amount
-from common.sharing.fixed_point import FRACTION_BITS, decode
-from common.sharing.ring import Ring, RingArray
-from guardian.accounting import Tally, charges, largest_charges
-from guardian.ledger import Charge
-from guardian.noise import LATTICE
-from guardian.sessions.charging import Alike, alike
-from guardian.sessions.payers import Payer, worst_cost
+from ostraka.common.mechanism import BOUND
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import amount
+from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.accounting import Tally, charges, largest_charges
+from ostraka.guardian.ledger import Charge
+from ostraka.guardian.noise import LATTICE
+from ostraka.guardian.sessions.charging import Alike, alike
+from ostraka.guardian.sessions.payers import Payer, worst_cost
 
 
 @dataclass(frozen=True)

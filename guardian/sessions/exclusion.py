@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from common.mechanism import DpTtac, Ttac
-from common.plan import Plan
-from guardian.ledger import Budget, LedgerReader, UnitKey
-from guardian.ledger.values import StoredParty
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.checks import may_answer
-from guardian.sessions.cliques import Clique
-from guardian.sessions.payers import most_answers, worst_cost
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.plan import Plan
+from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey
+from ostraka.guardian.ledger.values import StoredParty
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.checks import may_answer
+from ostraka.guardian.sessions.cliques import Clique
+from ostraka.guardian.sessions.payers import most_answers, worst_cost
 
 
 @dataclass(frozen=True)

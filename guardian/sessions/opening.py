@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from common.clock import Clock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.plan import Plan
-from common.protected import check_protected
-from guardian.ledger import Budget, Ledger, UnitKey
-from guardian.policy import Policies, Policy
-from guardian.sessions.admission import all_cliques, check_unchanged, parsed
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.checks import check_enforcement, check_still_allowed
-from guardian.sessions.cliques import Clique
-from guardian.sessions.exclusion import Standing, solvent, willing
-from guardian.sessions.payers import budgets_of, payers, reservation
-from guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
-from guardian.sessions.registry import Session
-from guardian.sessions.revoked import revoked_sites
-from guardian.sessions.roster import check_planned_quorum, check_quorum, planned
-from guardian.sessions.tickets import sign_ticket
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.plan import Plan
+from ostraka.common.protected import check_protected
+from ostraka.guardian.ledger import Budget, Ledger, UnitKey
+from ostraka.guardian.policy import Policies, Policy
+from ostraka.guardian.sessions.admission import all_cliques, check_unchanged, parsed
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.checks import check_enforcement, check_still_allowed
+from ostraka.guardian.sessions.cliques import Clique
+from ostraka.guardian.sessions.exclusion import Standing, solvent, willing
+from ostraka.guardian.sessions.payers import budgets_of, payers, reservation
+from ostraka.guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
+from ostraka.guardian.sessions.registry import Session
+from ostraka.guardian.sessions.revoked import revoked_sites
+from ostraka.guardian.sessions.roster import check_planned_quorum, check_quorum, planned
+from ostraka.guardian.sessions.tickets import sign_ticket
+from ostraka.protos.ostraka.v1 import common_pb2
 
 ATTEMPTS = 3
 """How often a batch is put together while other sessions take the budgets that it counted on."""

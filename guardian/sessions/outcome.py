@@ -7,18 +7,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import BOUND, DpTtac, Ttac
-from common.plan import Plan
-from common.sharing.ring import Ring, RingArray
-from guardian.ledger import Charge
-from guardian.mechanisms import Answers, release, released_updates
-from guardian.noise import NoiseSource
-from guardian.sessions.abstaining import counts_by_label
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.charging import worst_charges
-from guardian.sessions.data_dependent import DataDependentCosts
-from guardian.sessions.payers import Payer
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.mechanism import BOUND, DpTtac, Ttac
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.ledger import Charge
+from ostraka.guardian.mechanisms import Answers, release, released_updates
+from ostraka.guardian.noise import NoiseSource
+from ostraka.guardian.sessions.abstaining import counts_by_label
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.charging import worst_charges
+from ostraka.guardian.sessions.data_dependent import DataDependentCosts
+from ostraka.guardian.sessions.payers import Payer
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from common.plan import Plan
-from common.privacy import Influence, WorstCase, worst_case
-from guardian.ledger import Budget, LedgerReader, UnitKey
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.cliques import Clique
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import Influence, WorstCase, worst_case
+from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.cliques import Clique
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from common.identity import Identity, Role
-from common.plan import Plan
-from common.privacy import AMOUNT_UNIT, Influence, epsilon
-from guardian.ledger import Budget
-from guardian.policy import Policy
-from guardian.sessions.admission import Admitted
-from guardian.sessions.payers import most_answers, worst_cost
-from guardian.sessions.roster import MOST, often, queries_paid, whole_budget
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.identity import Identity, Role
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import AMOUNT_UNIT, Influence, epsilon
+from ostraka.guardian.ledger import Budget
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions.admission import Admitted
+from ostraka.guardian.sessions.payers import most_answers, worst_cost
+from ostraka.guardian.sessions.roster import MOST, often, queries_paid, whole_budget
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)

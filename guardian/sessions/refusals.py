@@ -1,7 +1,7 @@
 """What a coordinator refuses about batches."""
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
 
 
 def check_size(plan: Plan, size: int) -> None:

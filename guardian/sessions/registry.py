@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.mechanism import BOUND
-from common.plan import Plan
-from guardian.ledger import Ledger
-from guardian.sessions.batch import Batch
-from guardian.sessions.refusals import not_open, session_ended
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.mechanism import BOUND
+from ostraka.common.plan import Plan
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.refusals import not_open, session_ended
+from ostraka.protos.ostraka.v1 import common_pb2
 
 _GONE = frozenset({ErrorCode.SESSION_ENDED, ErrorCode.SESSION_ELSEWHERE, ErrorCode.LEDGER_FENCED})
 """Errors after which this process has no more to do with a session."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from cryptography.x509 import load_der_x509_certificate
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity.revocation import Revocations
-from guardian.ledger import StoredManifest
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity.revocation import Revocations
+from ostraka.guardian.ledger import StoredManifest
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def revoked_sites(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> set[str]:

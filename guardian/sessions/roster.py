@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.planning.candidate import fits
-from common.privacy import Influence, budget_amount, budget_rdp
-from guardian.ledger import Budget, UnitKey
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.cliques import Clique
-from guardian.sessions.payers import most_answers, worst_cost
-from guardian.sessions.vanishing import frequencies, timetable
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.planning.candidate import fits
+from ostraka.common.privacy import Influence, budget_amount, budget_rdp
+from ostraka.guardian.ledger import Budget, UnitKey
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.cliques import Clique
+from ostraka.guardian.sessions.payers import most_answers, worst_cost
+from ostraka.guardian.sessions.vanishing import frequencies, timetable
 
 MOST = 2**32 - 1
 """The largest number of queries that is told apart from more."""

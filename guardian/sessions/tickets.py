@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Iterable
 
-from common.identity import Credentials, Identity
-from common.plan import Plan
-from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from guardian.policy import Policy
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.identity import Credentials, Identity
+from ostraka.common.plan import Plan
+from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.guardian.policy import Policy
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def sign_grant(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.mechanism import DpTtac, Ttac
-from common.plan import Plan
-from guardian.policy import Policy
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.plan import Plan
+from ostraka.guardian.policy import Policy
+from ostraka.protos.ostraka.v1 import common_pb2
 
 TOGETHER = ("", Ttac.together, DpTtac.together)
 """How a manifest may say that teachers learned with those of other parties; empty: they did not."""

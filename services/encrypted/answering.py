@@ -5,19 +5,19 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from common.clock import Clock
-from common.crypto.stream import SEED_BYTES, Stream
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from services.answers import Guardian, Told
-from services.encrypted.batch import BEGIN, EncryptedBatch
-from services.encrypted.circuits import BatchCircuits
-from services.encrypted.logits import BatchLogits
-from services.encrypted.steps import out_of_order
-from services.grants import Permission
-from services.hosting.hosted import Hosted
-from services.journal import Journal, restarted
-from services.replies import Key, Replies
+from ostraka.common.clock import Clock
+from ostraka.common.crypto.stream import SEED_BYTES, Stream
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.services.answers import Guardian, Told
+from ostraka.services.encrypted.batch import BEGIN, EncryptedBatch
+from ostraka.services.encrypted.circuits import BatchCircuits
+from ostraka.services.encrypted.logits import BatchLogits
+from ostraka.services.encrypted.steps import out_of_order
+from ostraka.services.grants import Permission
+from ostraka.services.hosting.hosted import Hosted
+from ostraka.services.journal import Journal, restarted
+from ostraka.services.replies import Key, Replies
 
 KEPT = 4
 """Batches of a session under way that are kept at a time, and batches of a querying party that are done; an

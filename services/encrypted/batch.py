@@ -4,13 +4,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from common.sharing.ring import Ring
-from services.answers import Guardian
-from services.encrypted.circuits import BatchCircuits
-from services.encrypted.logits import BatchLogits
-from services.encrypted.steps import Name, Steps
-from services.grants import Permission
-from services.submission import Share
+from ostraka.common.sharing.ring import Ring
+from ostraka.services.answers import Guardian
+from ostraka.services.encrypted.circuits import BatchCircuits
+from ostraka.services.encrypted.logits import BatchLogits
+from ostraka.services.encrypted.steps import Name, Steps
+from ostraka.services.grants import Permission
+from ostraka.services.submission import Share
 
 BEGIN = "Begin"
 

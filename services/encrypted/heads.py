@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead
-from common.crypto.logits import LOGIT_RANGE
-from services.teachers.ensemble import Ensemble
-from services.teachers.guard import FALLBACK
-from services.teachers.nets import Networks
-from services.teachers.networks import AsImages, Scaler, Square
+from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead
+from ostraka.common.crypto.logits import LOGIT_RANGE
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.guard import FALLBACK
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.networks import AsImages, Scaler, Square
 
 AFFINE = (Scaler, nn.Flatten, AsImages, nn.Linear, nn.Conv2d, nn.AvgPool2d)
 """Modules whose output is an affine map of their input."""

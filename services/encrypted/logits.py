@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from common.confidential import read_encrypted_queries
-from common.crypto.heads import EncryptedHead
-from common.crypto.inference import MaskedLogits, scheme_of
-from common.crypto.logits import Head
+from ostraka.common.confidential import read_encrypted_queries
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.inference import MaskedLogits, scheme_of
+from ostraka.common.crypto.logits import Head
 
 LENGTH_BYTES = 8
 """What says how long the public keys are."""

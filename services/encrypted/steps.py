@@ -4,7 +4,7 @@ import hashlib
 import threading
 from enum import StrEnum
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class Name(StrEnum):

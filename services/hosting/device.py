@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from common.telemetry.tracing import span
-from services.hosting.admission import stopping
+from ostraka.common.telemetry.tracing import span
+from ostraka.services.hosting.admission import stopping
 
 MICRO_BATCH = 512
 """Queries that are predicted together, at most."""

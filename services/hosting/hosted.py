@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from common.config import load_section
-from common.crypto.heads import EncryptedHead
-from common.encodings import encoding_of
-from common.task import Task
-from protos.ostraka.v1 import common_pb2
-from services.ballots import Teachers
-from services.declared import declaration
-from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
-from services.policy import Policy
-from services.records import Records
-from services.teachers.config import TEACHERS, TrainingSection
-from services.terms import Terms
+from ostraka.common.config import load_section
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.encodings import encoding_of
+from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.ballots import Teachers
+from ostraka.services.declared import declaration
+from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
+from ostraka.services.policy import Policy
+from ostraka.services.records import Records
+from ostraka.services.teachers.config import TEACHERS, TrainingSection
+from ostraka.services.terms import Terms
 
 if TYPE_CHECKING:
-    from services.teachers import Ensemble
+    from ostraka.services.teachers import Ensemble
 
 WARM_UP = (1, 128)
 """Queries of zeros that teachers vote on before they serve: first calls are slow in many libraries."""
@@ -71,8 +71,8 @@ class Loader:
 
         Raises `model.invalid`, `task.mismatch`, or `config.invalid` and `data.*` for labelled records.
         """
-        from services.encrypted.heads import encrypted_heads
-        from services.teachers import Ensemble
+        from ostraka.services.encrypted.heads import encrypted_heads
+        from ostraka.services.teachers import Ensemble
 
         ensemble = Ensemble.load(self.folder / TEACHERS)
         ensemble.require_task(self.task)

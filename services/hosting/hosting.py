@@ -8,9 +8,9 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import structlog
 
-from common.errors import ErrorCode, OstrakaError
-from common.serving import DRAIN_S
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.serving import DRAIN_S
+from ostraka.protos.ostraka.v1 import common_pb2
 
 TRANSIENT = frozenset(
     {

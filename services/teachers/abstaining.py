@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
 
 
 def abstained(task: Task, names: Sequence[str]) -> tuple[int, ...]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from common.datasets import Dataset
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import TrainingConfig
-from services.teachers.grouped import apportion, grouped_slices
-from services.teachers.groups import GROUP, GroupRecord
-from services.teachers.slices import Rows, slices
-from services.teachers.upsampled import copies, upsampled_slices
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.grouped import apportion, grouped_slices
+from ostraka.services.teachers.groups import GROUP, GroupRecord
+from ostraka.services.teachers.slices import Rows, slices
+from ostraka.services.teachers.upsampled import copies, upsampled_slices
 
 
 @dataclass(frozen=True)

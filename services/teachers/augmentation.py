@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from common.learning.shape import Axes
+from ostraka.common.learning.shape import Axes
 
 
 class Images:

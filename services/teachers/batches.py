@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from common.learning.shape import Axes
-from services.teachers.augmentation import Images
-from services.teachers.config import TrainingConfig
-from services.teachers.slices import Slice
+from ostraka.common.learning.shape import Axes
+from ostraka.services.teachers.augmentation import Images
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.slices import Slice
 
 MAX_BATCH = 32
 MIN_STEPS = 100

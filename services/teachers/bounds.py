@@ -5,7 +5,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from common.crypto.logits import LOGIT_RANGE
+from ostraka.common.crypto.logits import LOGIT_RANGE
 
 MICRO_BATCH = 4096
 

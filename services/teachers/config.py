@@ -7,9 +7,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from common.crypto.logits import Head
-from common.datasets.consent import Level
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.logits import Head
+from ostraka.common.datasets.consent import Level
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 TEACHERS = "teachers"
 """Folder of a site in which its teachers are stored."""

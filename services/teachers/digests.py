@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets import Dataset
-from services.teachers.slices import Rows
+from ostraka.common.datasets import Dataset
+from ostraka.services.teachers.slices import Rows
 
 
 def records_digest(dataset: Dataset) -> str:

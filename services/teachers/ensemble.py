@@ -7,15 +7,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from common.encoders import Encoder, load_encoder
-from common.errors import ErrorCode, OstrakaError
-from common.storage import room_in
-from common.task import Task
-from protos.ostraka.v1 import common_pb2
-from services.teachers.groups import ALL, Clique
-from services.teachers.guard import Guard, Votes
-from services.teachers.manifest import TeachersManifest
-from services.teachers.thresholds import Thresholds
+from ostraka.common.encoders import Encoder, load_encoder
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import room_in
+from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.teachers.groups import ALL, Clique
+from ostraka.services.teachers.guard import Guard, Votes
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.thresholds import Thresholds
 
 
 class Teacher(Protocol):
@@ -148,14 +148,14 @@ class Ensemble:
 def load_models(folder: Path, manifest: TeachersManifest) -> Models:
     """The models of a folder; no library is imported but theirs."""
     if manifest.library == "torch":
-        from services.teachers.nets import Networks
+        from ostraka.services.teachers.nets import Networks
 
         return Networks.load(folder, manifest)
     if manifest.library == "exported":
-        from services.teachers.exported import Exported
+        from ostraka.services.teachers.exported import Exported
 
         return Exported.load(folder, manifest)
-    from services.teachers.estimators import Estimators
+    from ostraka.services.teachers.estimators import Estimators
 
     return Estimators.load(folder, manifest)
 

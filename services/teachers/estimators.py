@@ -19,16 +19,16 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from common.archives import check_zip_file
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import Progress
-from services.teachers.factory import build, invalid_model
-from services.teachers.forests import TREE, is_sound
-from services.teachers.groups import ALL
-from services.teachers.guard import FALLBACK, Guard, Votes
-from services.teachers.labels import CONSTANT, for_labels, label_scores
-from services.teachers.manifest import TeachersManifest, unreadable
-from services.teachers.slices import Slice
+from ostraka.common.archives import check_zip_file
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import Progress
+from ostraka.services.teachers.factory import build, invalid_model
+from ostraka.services.teachers.forests import TREE, is_sound
+from ostraka.services.teachers.groups import ALL
+from ostraka.services.teachers.guard import FALLBACK, Guard, Votes
+from ostraka.services.teachers.labels import CONSTANT, for_labels, label_scores
+from ostraka.services.teachers.manifest import TeachersManifest, unreadable
+from ostraka.services.teachers.slices import Slice
 
 TREES = 50
 MAX_ITERATIONS = 1000

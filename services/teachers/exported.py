@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.export.passes import move_to_device_pass
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.exported_archives import Archive
-from services.teachers.exported_programs import HarmfulError
-from services.teachers.groups import ALL
-from services.teachers.guard import Guard, Votes
-from services.teachers.layouts import best_device
-from services.teachers.layouts_memory import MicroBatches
-from services.teachers.manifest import TeachersManifest, unreadable
-from services.teachers.nets import scores, winners
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.exported_archives import Archive
+from ostraka.services.teachers.exported_programs import HarmfulError
+from ostraka.services.teachers.groups import ALL
+from ostraka.services.teachers.guard import Guard, Votes
+from ostraka.services.teachers.layouts import best_device
+from ostraka.services.teachers.layouts_memory import MicroBatches
+from ostraka.services.teachers.manifest import TeachersManifest, unreadable
+from ostraka.services.teachers.nets import scores, winners
 
 TRIED = (1, 2, 3)
 """Records that a model must take at a time: one size alone would tell nothing of others."""

@@ -11,8 +11,8 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
-from common.archives import check_members
-from services.teachers.exported_programs import MODEL, HarmfulError, harmless_program
+from ostraka.common.archives import check_members
+from ostraka.services.teachers.exported_programs import MODEL, HarmfulError, harmless_program
 
 ROOT = "archive"
 _SCRIPT = re.compile(r"code/.+\.py|data\.pkl|constants\.pkl|(data|constants)/\d+|(\.data/)?version|byteorder")

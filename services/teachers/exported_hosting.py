@@ -4,20 +4,20 @@ import importlib.metadata
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.datasets import Dataset
-from common.encoders import load_encoder
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
-from services.teachers.abstaining import abstained
-from services.teachers.assignment import assign
-from services.teachers.config import FILE, TrainingConfig
-from services.teachers.digests import records_digest
-from services.teachers.ensemble import Ensemble
-from services.teachers.exported import Exported, not_hosted
-from services.teachers.manifest import TeachersManifest
-from services.teachers.preparation import features
-from services.teachers.slices import Slice
-from services.teachers.tuning import tune
+from ostraka.common.datasets import Dataset
+from ostraka.common.encoders import load_encoder
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.services.teachers.abstaining import abstained
+from ostraka.services.teachers.assignment import assign
+from ostraka.services.teachers.config import FILE, TrainingConfig
+from ostraka.services.teachers.digests import records_digest
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.exported import Exported, not_hosted
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.preparation import features
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.tuning import tune
 
 MEANT = {"teachers", "model", "encoder", "thresholds", "abstains", "consent"}
 """Settings that say something of models that are not trained here."""

@@ -4,8 +4,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import ESTIMATORS, NETWORKS, is_file
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import ESTIMATORS, NETWORKS, is_file
 
 Factory = Callable[[tuple[int, ...], int], Any]
 
@@ -17,11 +17,11 @@ def find_factory(model: str) -> Factory:
         OstrakaError: `model.invalid` where the module cannot be imported or has no such function.
     """
     if model in NETWORKS:
-        from services.teachers import networks
+        from ostraka.services.teachers import networks
 
         return networks.BUILDERS[model]
     if model in ESTIMATORS:
-        from services.teachers import estimators
+        from ostraka.services.teachers import estimators
 
         return estimators.BUILDERS[model]
     if is_file(model):

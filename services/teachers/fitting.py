@@ -10,19 +10,19 @@ import structlog
 import torch
 from torch import nn
 
-from common.learning.shape import image_axes
-from services.teachers.batches import Schedule, batches
-from services.teachers.bounds import bound_logits
-from services.teachers.config import Progress, TrainingConfig
-from services.teachers.factory import build, invalid_model
-from services.teachers.guard import FALLBACK
-from services.teachers.layouts import Arrangement, Layout, best_device, fastest, stacked
-from services.teachers.layouts_memory import free_memory, is_out_of_memory
-from services.teachers.losses import Loss
-from services.teachers.networks import Scaler
-from services.teachers.slices import Slice
-from services.teachers.stopping import Stopping, hold_out
-from services.teachers.workers import PartOfSteps, Steps, groups, run_each
+from ostraka.common.learning.shape import image_axes
+from ostraka.services.teachers.batches import Schedule, batches
+from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.config import Progress, TrainingConfig
+from ostraka.services.teachers.factory import build, invalid_model
+from ostraka.services.teachers.guard import FALLBACK
+from ostraka.services.teachers.layouts import Arrangement, Layout, best_device, fastest, stacked
+from ostraka.services.teachers.layouts_memory import free_memory, is_out_of_memory
+from ostraka.services.teachers.losses import Loss
+from ostraka.services.teachers.networks import Scaler
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.stopping import Stopping, hold_out
+from ostraka.services.teachers.workers import PartOfSteps, Steps, groups, run_each
 
 LEARNING_RATE = 0.01
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.slices import Rows, require_enough, slices
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.slices import Rows, require_enough, slices
 
 
 def apportion(records: Mapping[str, int], teachers: int) -> dict[str, int]:

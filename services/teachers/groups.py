@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from common.datasets.consent import Level
+from ostraka.common.datasets.consent import Level
 
 GROUP = "all"
 """Name of the one group of records without consent levels."""

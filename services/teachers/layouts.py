@@ -9,10 +9,10 @@ from typing import Literal
 import torch
 from torch import nn
 
-from services.teachers.layouts_grouped import Grouped, are_grouped
-from services.teachers.layouts_products import Products, are_products
-from services.teachers.stack import Alone, Mapped, Stack
-from services.teachers.workers import groups, threads
+from ostraka.services.teachers.layouts_grouped import Grouped, are_grouped
+from ostraka.services.teachers.layouts_products import Products, are_products
+from ostraka.services.teachers.stack import Alone, Mapped, Stack
+from ostraka.services.teachers.workers import groups, threads
 
 Layout = Literal["loop", "workers", "stacked", "products", "grouped"]
 """One network after another; one a thread; several by torch.func, batched products or convolution groups."""

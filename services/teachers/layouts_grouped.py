@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from services.teachers.layouts_steps import Chain, Convolutions, Linears, leaves
-from services.teachers.networks import AsImages, Scaler, Square
+from ostraka.services.teachers.layouts_steps import Chain, Convolutions, Linears, leaves
+from ostraka.services.teachers.networks import AsImages, Scaler, Square
 
 PLACE_BY_PLACE = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, Square)
 """What has no weights and mixes no channels."""

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from services.teachers.layouts_steps import Chain, Linears, leaves
-from services.teachers.networks import Scaler, Square
+from ostraka.services.teachers.layouts_steps import Chain, Linears, leaves
+from ostraka.services.teachers.networks import Scaler, Square
 
 KNOWN = (nn.Linear, nn.ReLU, Square)
 """Layers, and what has no weights and works value by value."""

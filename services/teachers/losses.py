@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from services.teachers.slices import Slice
+from ostraka.services.teachers.slices import Slice
 
 
 class Loss:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from common.crypto.logits import Head
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import TrainingConfig, Tuning, Variant
-from services.teachers.groups import GROUP, Clique, GroupRecord
+from ostraka.common.crypto.logits import Head
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import TrainingConfig, Tuning, Variant
+from ostraka.services.teachers.groups import GROUP, Clique, GroupRecord
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]

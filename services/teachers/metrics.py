@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from services.teachers.guard import Votes
+from ostraka.services.teachers.guard import Votes
 
 
 def accuracy(votes: Votes, y: NDArray[np.int64], classes: int) -> float:

@@ -11,14 +11,21 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from services.teachers.fitting import compose
-from services.teachers.groups import ALL
-from services.teachers.guard import Guard, Votes
-from services.teachers.layouts import Arrangement, Layout, best_device, fastest, low_precision, stacked
-from services.teachers.layouts_memory import MicroBatches
-from services.teachers.manifest import TeachersManifest, unreadable
-from services.teachers.stack import Stack
-from services.teachers.workers import run_each
+from ostraka.services.teachers.fitting import compose
+from ostraka.services.teachers.groups import ALL
+from ostraka.services.teachers.guard import Guard, Votes
+from ostraka.services.teachers.layouts import (
+    Arrangement,
+    Layout,
+    best_device,
+    fastest,
+    low_precision,
+    stacked,
+)
+from ostraka.services.teachers.layouts_memory import MicroBatches
+from ostraka.services.teachers.manifest import TeachersManifest, unreadable
+from ostraka.services.teachers.stack import Stack
+from ostraka.services.teachers.workers import run_each
 
 FILE = "weights.safetensors"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import ray
 from ray.exceptions import RayError
 
-from common.config import split_address
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import Progress, TrainingConfig
-from services.teachers.ensemble import Models, load_models
-from services.teachers.manifest import TeachersManifest
-from services.teachers.recipes import FitGroups, fit_of
-from services.teachers.slices import Slice
+from ostraka.common.config import split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import Progress, TrainingConfig
+from ostraka.services.teachers.ensemble import Models, load_models
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.recipes import FitGroups, fit_of
+from ostraka.services.teachers.slices import Slice
 
 Files = dict[str, bytes]
 """What `Models.save` wrote, by file name."""

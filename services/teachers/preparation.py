@@ -8,19 +8,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from common.datasets import Dataset
-from common.encoders import Encoder, load_encoder
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task
-from services.teachers.abstaining import abstained, unlearned
-from services.teachers.assignment import assign
-from services.teachers.config import TrainingConfig, is_file
-from services.teachers.digests import features_digest, records_digest, slices_digest
-from services.teachers.ensemble import Ensemble, Models
-from services.teachers.factory import build
-from services.teachers.manifest import TeachersManifest, Together
-from services.teachers.slices import Slice
-from services.teachers.tuning import require_labels, tune
+from ostraka.common.datasets import Dataset
+from ostraka.common.encoders import Encoder, load_encoder
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+from ostraka.services.teachers.abstaining import abstained, unlearned
+from ostraka.services.teachers.assignment import assign
+from ostraka.services.teachers.config import TrainingConfig, is_file
+from ostraka.services.teachers.digests import features_digest, records_digest, slices_digest
+from ostraka.services.teachers.ensemble import Ensemble, Models
+from ostraka.services.teachers.factory import build
+from ostraka.services.teachers.manifest import TeachersManifest, Together
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.tuning import require_labels, tune
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import Progress, TrainingConfig
-from services.teachers.ensemble import Models
-from services.teachers.manifest import TeachersManifest
-from services.teachers.slices import Slice
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import Progress, TrainingConfig
+from ostraka.services.teachers.ensemble import Models
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.slices import Slice
 
 Fit = Callable[[Sequence[Slice], Progress], Models]
 """Trains one model on each of some slices."""
@@ -45,10 +45,10 @@ def networks(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
     Raises:
         OstrakaError: `config.invalid` where images are to be turned and records are none.
     """
-    from common.learning.shape import image_axes
-    from services.teachers.batches import Schedule
-    from services.teachers.fitting import fit_networks
-    from services.teachers.nets import Networks
+    from ostraka.common.learning.shape import image_axes
+    from ostraka.services.teachers.batches import Schedule
+    from ostraka.services.teachers.fitting import fit_networks
+    from ostraka.services.teachers.nets import Networks
 
     axes = image_axes(manifest.shape)
     if config.rotate and axes is None:
@@ -68,7 +68,7 @@ def estimators(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
     Raises:
         OstrakaError: `config.invalid` for settings that only networks know.
     """
-    from services.teachers.estimators import fit_estimators
+    from ostraka.services.teachers.estimators import fit_estimators
 
     for name in ("rotate", "held_out"):
         if getattr(config, name):

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from common.errors import OstrakaError
-from common.storage import room_in
-from services.teachers.ensemble import Models, load_models
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.errors import OstrakaError
+from ostraka.common.storage import room_in
+from ostraka.services.teachers.ensemble import Models, load_models
+from ostraka.services.teachers.manifest import TeachersManifest
 
 GROUP = 48
 """Teachers trained, and kept, at a time: what a killed training loses at most."""
@@ -70,9 +70,9 @@ def joined(parts: Sequence[Any], manifest: TeachersManifest) -> Models:
     if len(parts) == 1:
         return cast(Models, parts[0])
     if manifest.library == "torch":
-        from services.teachers.nets import Networks
+        from ostraka.services.teachers.nets import Networks
 
         return Networks.of(manifest.model, manifest.shape, [net for part in parts for net in part.nets])
-    from services.teachers.estimators import Estimators
+    from ostraka.services.teachers.estimators import Estimators
 
     return Estimators.joined(parts)

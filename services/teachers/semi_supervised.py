@@ -13,22 +13,22 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.augmentation import augmentation
-from common.learning.data import Labelled
-from common.learning.fixmatch import FixMatch
-from common.learning.learning import Learning
-from common.learning.loop import learn
-from services.teachers.bounds import bound_logits
-from services.teachers.config import Progress, TrainingConfig
-from services.teachers.fitting import compose, require_numbers, seeded
-from services.teachers.layouts import best_device
-from services.teachers.manifest import TeachersManifest
-from services.teachers.nets import Networks
-from services.teachers.networks import Scaler
-from services.teachers.recipes import FitGroups
-from services.teachers.slices import Slice
-from services.teachers.workers import Steps, run_each, threads
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.augmentation import augmentation
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.fixmatch import FixMatch
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.loop import learn
+from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.config import Progress, TrainingConfig
+from ostraka.services.teachers.fitting import compose, require_numbers, seeded
+from ostraka.services.teachers.layouts import best_device
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.networks import Scaler
+from ostraka.services.teachers.recipes import FitGroups
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.workers import Steps, run_each, threads
 
 EPOCHS = 20
 """Passes over the shared records, where none are configured."""

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from common.sharing.ballots import YES
-from services.teachers.config import Tuning
-from services.teachers.groups import ALL
-from services.teachers.guard import Votes
-from services.teachers.manifest import unreadable
+from ostraka.common.sharing.ballots import YES
+from ostraka.services.teachers.config import Tuning
+from ostraka.services.teachers.groups import ALL
+from ostraka.services.teachers.guard import Votes
+from ostraka.services.teachers.manifest import unreadable
 
 FILE = "thresholds.safetensors"
 LEAST = 0.01

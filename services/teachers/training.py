@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.datasets import Dataset
-from common.task import Task
-from services.teachers.config import Progress, TrainingConfig
-from services.teachers.ensemble import Ensemble, Models
-from services.teachers.manifest import TeachersManifest
-from services.teachers.preparation import prepare
-from services.teachers.recipes import FitGroups, fit_here
-from services.teachers.resume import Finished, groups, joined
-from services.teachers.slices import Slice
+from ostraka.common.datasets import Dataset
+from ostraka.common.task import Task
+from ostraka.services.teachers.config import Progress, TrainingConfig
+from ostraka.services.teachers.ensemble import Ensemble, Models
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.preparation import prepare
+from ostraka.services.teachers.recipes import FitGroups, fit_here
+from ostraka.services.teachers.resume import Finished, groups, joined
+from ostraka.services.teachers.slices import Slice
 
 
 def train(
@@ -55,7 +55,7 @@ def train(
     """
     prepared = prepare(dataset, task, config, seed=seed, public=public, shared=shared)
     if prepared.shared is not None:
-        from services.teachers.semi_supervised import fit_on_shared
+        from ostraka.services.teachers.semi_supervised import fit_on_shared
 
         fit_groups = fit_on_shared(prepared.shared)
     finished = Finished(unfinished, prepared.manifest)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.config import TrainingConfig
-from services.teachers.ensemble import Models
-from services.teachers.guard import Guard
-from services.teachers.slices import Slice
-from services.teachers.thresholds import Thresholds, tuned
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.ensemble import Models
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.thresholds import Thresholds, tuned
 
 
 def tune(
@@ -51,7 +51,7 @@ def _unseen(part: Slice, share: float) -> Slice:
     """What a network of this slice was not shown; all of it where that is nothing."""
     if not share:
         return part
-    from services.teachers.stopping import hold_out
+    from ostraka.services.teachers.stopping import hold_out
 
     held = hold_out(part, share)[1]
     return held if len(held.y) else part

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.slices import Rows, require_enough
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.slices import Rows, require_enough
 
 MOST_COPIES = 16
 

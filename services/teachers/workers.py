@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from services.teachers.config import Progress
+from ostraka.services.teachers.config import Progress
 
 T = TypeVar("T")
 U = TypeVar("U")

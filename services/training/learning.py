@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.mechanism import DpTtac, Recipe, Ttac
-from common.task import Task
-from protos.ostraka.v1 import common_pb2
-from services.declared import declaration
-from services.grants import Session
-from services.policy import Policy
-from services.teachers.ensemble import Ensemble
-from services.teachers.nets import Networks
-from services.teachers.preparation import Prepared
-from services.teachers.together.algorithm import TogetherTeachers, require_usable, untrained
-from services.terms import Terms
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.task import Task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.declared import declaration
+from ostraka.services.grants import Session
+from ostraka.services.policy import Policy
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.preparation import Prepared
+from ostraka.services.teachers.together.algorithm import TogetherTeachers, require_usable, untrained
+from ostraka.services.terms import Terms
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.mechanism import DpTtac, Ttac
-from common.sharing.fixed_point import FRACTION_BITS
-from protos.ostraka.v1 import party_pb2, training_pb2
-from services.answers import Answers
-from services.grants import Permission, Session
-from services.teachers.config import Progress
-from services.teachers.ensemble import Ensemble
-from services.teachers.together.algorithm import Round
-from services.training.learning import Learning
-from services.training.variates import KeptVariates
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
+from ostraka.services.answers import Answers
+from ostraka.services.grants import Permission, Session
+from ostraka.services.teachers.config import Progress
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.together.algorithm import Round
+from ostraka.services.training.learning import Learning
+from ostraka.services.training.variates import KeptVariates
 
 NUMBER_BYTES = 4
 

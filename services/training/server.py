@@ -8,31 +8,31 @@ from pathlib import Path
 import structlog
 from prometheus_client import CollectorRegistry
 
-from common.clock import SystemClock
-from common.config import load_section, load_site
-from common.identity import Credentials, Identity, Role
-from common.rpc import make_server
-from common.serving import stop_on_signal, write_ready
-from common.task import Task
-from common.telemetry.rpc import RpcMetrics
-from common.telemetry.site import observing
-from protos.ostraka.v1 import training_pb2_grpc
-from services.answers import Answers
-from services.grants import Checker
-from services.hosting.admission import Admission
-from services.hosting.hosting import Hosting, Orders
-from services.journal import Journal
-from services.metrics import PartyMetrics, TimedSubmitter
-from services.policy import PartySection, Policy
-from services.server import AGAIN_S, drain
-from services.submission import GuardianLink
-from services.teachers.config import TEACHERS, Progress
-from services.teachers.ensemble import Ensemble
-from services.teachers.preparation import Prepared
-from services.training.learning import Learning
-from services.training.rounds import Trainer
-from services.training.service import ROLES, TrainingService
-from services.training.variates import KeptVariates
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_section, load_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import make_server
+from ostraka.common.serving import stop_on_signal, write_ready
+from ostraka.common.task import Task
+from ostraka.common.telemetry.rpc import RpcMetrics
+from ostraka.common.telemetry.site import observing
+from ostraka.protos.ostraka.v1 import training_pb2_grpc
+from ostraka.services.answers import Answers
+from ostraka.services.grants import Checker
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.hosting import Hosting, Orders
+from ostraka.services.journal import Journal
+from ostraka.services.metrics import PartyMetrics, TimedSubmitter
+from ostraka.services.policy import PartySection, Policy
+from ostraka.services.server import AGAIN_S, drain
+from ostraka.services.submission import GuardianLink
+from ostraka.services.teachers.config import TEACHERS, Progress
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.preparation import Prepared
+from ostraka.services.training.learning import Learning
+from ostraka.services.training.rounds import Trainer
+from ostraka.services.training.service import ROLES, TrainingService
+from ostraka.services.training.variates import KeptVariates
 
 UNFINISHED = "teachers.together"
 """Folder of what a party keeps between rounds."""

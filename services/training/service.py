@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 
 import grpc
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.rpc import join, peer_identity, split
-from protos.ostraka.v1 import party_pb2, training_pb2, training_pb2_grpc
-from services.grants import Checker
-from services.hosting.admission import Admission
-from services.training.learning import Learning
-from services.training.rounds import Trainer, average_bytes
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.rpc import join, peer_identity, split
+from ostraka.protos.ostraka.v1 import party_pb2, training_pb2, training_pb2_grpc
+from ostraka.services.grants import Checker
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.training.learning import Learning
+from ostraka.services.training.rounds import Trainer, average_bytes
 
 ROLES: Mapping[str, frozenset[Role]] = {
     f"/ostraka.v1.Training/{call}": frozenset({Role.PARTY}) for call in ("Join", "Train", "Finish")

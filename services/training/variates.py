@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from common.errors import ErrorCode, OstrakaError
-from common.files import replace_durably
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.services.teachers.manifest import TeachersManifest
 
 Variates = NDArray[np.float32]
 _STATE = "state.json"

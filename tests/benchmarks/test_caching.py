@@ -8,7 +8,7 @@ from benchmarks.dpsgd.data import PROBLEMS
 from benchmarks.dpsgd.networks import linear, tanh_cnn
 from benchmarks.label_dp.data import SIZES, Dataset
 from benchmarks.label_dp.methods import NOISE_CLUSTER, PATE_FM, settings
-from common.mechanism import Binary, Tau
+from ostraka.common.mechanism import Binary, Tau
 
 SIZE = SIZES[Dataset.DIGITS]
 

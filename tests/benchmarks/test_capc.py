@@ -26,11 +26,11 @@ from benchmarks.capc_multilabel.linear import REGULARISATION, Linear
 from benchmarks.capc_multilabel.models import Said, Scores, balanced_accuracy, fitted, said, scores, weakest
 from benchmarks.capc_multilabel.noise import RepeatableNoise
 from benchmarks.capc_multilabel.sessions import Mechanism, Session, session
-from common.learning.learning import Learning
-from common.mechanism import Binary, Powerset, Tau
-from common.privacy import budget_rdp, epsilon
-from guardian.accounting import binary_rdp
-from guardian.noise import LATTICE, NoiseSource
+from ostraka.common.learning.learning import Learning
+from ostraka.common.mechanism import Binary, Powerset, Tau
+from ostraka.common.privacy import budget_rdp, epsilon
+from ostraka.guardian.accounting import binary_rdp
+from ostraka.guardian.noise import LATTICE, NoiseSource
 
 LEAST_P = 1e-9
 

@@ -9,10 +9,10 @@ from benchmarks.confidential import prototype
 from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.tables import sessions_table, steps_table, work_table
 from benchmarks.confidential.work import computation, inference
-from client.meter import Step
-from common.crypto.computation import Computation
-from common.crypto.tally_circuits import sign_circuit
-from deploy.simulation.settings import Settings
+from ostraka.client.meter import Step
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.crypto.tally_circuits import sign_circuit
+from ostraka.deploy.simulation.settings import Settings
 
 SETTINGS = Settings(parties=2, teachers=1, queries=10, batch_size=5)
 STEPS = (

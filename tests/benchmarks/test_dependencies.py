@@ -8,8 +8,8 @@ import pytest
 from benchmarks.dependencies.asking import BUDGET, ORDER, Counted, noise_for, parents_first
 from benchmarks.dependencies.cells import QUICK, cell
 from benchmarks.dependencies.domains import WAYS, domains
-from common.mechanism import Binary
-from common.privacy import worst_case
+from ostraka.common.mechanism import Binary
+from ostraka.common.privacy import worst_case
 
 POSITIVES = np.random.default_rng(0).integers(0, 21, size=(200, 5))
 FAMILIES = {0: (1, 2), 4: (3,)}

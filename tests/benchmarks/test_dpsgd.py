@@ -13,7 +13,7 @@ from benchmarks.dpsgd.data import DELTA, PROBLEMS, Split, load, standardised
 from benchmarks.dpsgd.learning import Training, dpsgd
 from benchmarks.dpsgd.measures import Measure, by_label, measure
 from benchmarks.dpsgd.tables import HEADS, markdown, rows
-from common.errors import OstrakaError
+from ostraka.common.errors import OstrakaError
 
 DIGITS = PROBLEMS[0]
 SHORT = Training(epochs=3, batch=128, rate=0.3)

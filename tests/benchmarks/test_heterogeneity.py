@@ -20,10 +20,10 @@ from benchmarks.heterogeneity.tables import tables
 from benchmarks.heterogeneity.teachers import SIMILARITIES, TEACHERS, TRAININGS, Training, shards, spent
 from benchmarks.heterogeneity.together import DP_TTAC, TTAC, Lessons, learn
 from benchmarks.heterogeneity.voting import answer, costs, histograms, plurality_accuracy
-from common.mechanism import Confident, LnMax
-from common.privacy import ORDERS, epsilon
-from guardian.accounting import lnmax_rdp
-from services.teachers.together.algorithm import untrained
+from ostraka.common.mechanism import Confident, LnMax
+from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.guardian.accounting import lnmax_rdp
+from ostraka.services.teachers.together.algorithm import untrained
 
 NOTHING = np.zeros(len(ORDERS))
 MEASURE = Measure(answered=12.0, labels=0.5, student=None, worst_case=3.0, exact=2.0)

@@ -14,9 +14,9 @@ from benchmarks.label_dp.data import SIZES, Dataset, load
 from benchmarks.label_dp.methods import EPSILONS, METHODS, NOISE_CLUSTER, Bench, Measure
 from benchmarks.label_dp.pate import DELTA, Votes, within
 from benchmarks.label_dp.tables import tables
-from common.privacy import budget_rdp, epsilon, propose_order
-from guardian.accounting import confident_rdp
-from guardian.noise import LATTICE
+from ostraka.common.privacy import budget_rdp, epsilon, propose_order
+from ostraka.guardian.accounting import confident_rdp
+from ostraka.guardian.noise import LATTICE
 
 TEACHERS = 200
 

@@ -11,8 +11,8 @@ from benchmarks.personalized.experiments import average, everyone
 from benchmarks.personalized.participation import higher_teachers, participation, weights
 from benchmarks.personalized.variants import Side, vanishing
 from benchmarks.personalized.voting import Ballots, Prices, histogram
-from common.privacy import ONE_VOTE, Influence, epsilon
-from guardian.accounting.checks import Bound
+from ostraka.common.privacy import ONE_VOTE, Influence, epsilon
+from ostraka.guardian.accounting.checks import Bound
 
 LIMITS = np.array([1.0, 3.0])
 

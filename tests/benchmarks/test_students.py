@@ -12,10 +12,10 @@ from benchmarks.students.answers import answer
 from benchmarks.students.cells import Cell
 from benchmarks.students.settings import FULL, QUICK, Plan
 from benchmarks.students.table import table
-from common.mechanism import Confident
-from common.privacy import budget_rdp
-from guardian.accounting import Tally, charge
-from guardian.noise import LATTICE
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import budget_rdp
+from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.noise import LATTICE
 
 DELTA = 1e-5
 PLAN = Plan(1.0, 20.0, Confident(sigma1=60.0, sigma2=25.0, threshold=200.0))

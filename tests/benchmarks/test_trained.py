@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import train_adult, trained
-from services.teachers import TrainingConfig
+from ostraka.services.teachers import TrainingConfig
 from tests.services.teachers.conftest import blobs
 
 FOREST = f"{train_adult.__name__}:{train_adult.forest.__name__}"

@@ -10,19 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity
-from common.protocol import AUDIT_CONTEXT
-from common.sharing.ring import RingArray
-from guardian.ledger import Charge, Cipher, Ledger, UnitKey
-from guardian.noise import Ahead
-from guardian.policy import Policy
-from guardian.registration import Registrar
-from guardian.sessions import Coordinator
-from guardian.sessions.batch import Batch, Share
-from guardian.sessions.data_dependent import DataDependentCosts
-from guardian.sessions.registry import OpenBatches
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.common.sharing.ring import RingArray
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey
+from ostraka.guardian.noise import Ahead
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.registration import Registrar
+from ostraka.guardian.sessions import Coordinator
+from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.guardian.sessions.data_dependent import DataDependentCosts
+from ostraka.guardian.sessions.registry import OpenBatches
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.dying import dying
 from tests.chaos.faults import Faults
 from tests.chaos.members import CheapNoise, FixedPolicy, as_clock, members

@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 from rich.progress import track
 
-from deploy.simulation.forking import forking
-from deploy.simulation.processes import Supervisor
-from deploy.simulation.starting import Start
+from ostraka.deploy.simulation.forking import forking
+from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.starting import Start
 from tests.chaos.places import folder, places
 from tests.chaos.siege import Siege
 from tests.guardian.federation import Federation

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clock import Clock, ManualClock
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import GnMax
-from common.plan import VARIANT, Plan
-from common.protocol import MANIFEST_CONTEXT
-from common.sharing.fixed_point import FRACTION_BITS
-from common.sharing.ring import Ring
-from guardian.noise import DrawnNoise
-from guardian.policy import Policy
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import Clock, ManualClock
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import VARIANT, Plan
+from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.noise import DrawnNoise
+from ostraka.guardian.policy import Policy
+from ostraka.protos.ostraka.v1 import common_pb2
 
 FEDERATION = "chaos"
 START = 1_900_000_000.0
@@ -110,7 +110,7 @@ def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -
 
 
 class CheapNoise:
-    """Stands for `guardian.noise.Ahead` and its source; fresh at every draw, so that a second one shows."""
+    """Stands for `ostraka.guardian.noise.Ahead` and its source; fresh at every draw: a second one shows."""
 
     def __init__(self, seed: int) -> None:
         self._draws = np.random.default_rng(seed)

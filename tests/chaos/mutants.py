@@ -15,10 +15,10 @@ from unittest import mock
 
 import typer
 
-from guardian.ledger import batches, deaths, evaluations, ledger, reconcile, releases, replicas
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.batch import Batch
-from guardian.sessions.coordinator import Coordinator
+from ostraka.guardian.ledger import batches, deaths, evaluations, ledger, reconcile, releases, replicas
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.coordinator import Coordinator
 from tests.chaos.simulate import simulate
 
 MOST = 400

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from common.errors import OstrakaError
+from ostraka.common.errors import OstrakaError
 from tests.chaos.faults import CALL_TIMEOUT_S, LATENCY_S, Faults
 from tests.chaos.turns import Owner, Turns
 

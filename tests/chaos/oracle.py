@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
-from common.errors import OstrakaError
-from guardian.ledger import LedgerReader, RecordedCharge, UnitKey, verify
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger import LedgerReader, RecordedCharge, UnitKey, verify
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import FEDERATION, members
 from tests.chaos.records import BatchKey, Record

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.protocol import RECEIPTS_CONTEXT
-from common.schedules import scheduled
-from common.sharing.fixed_point import encode
-from common.sharing.ring import RingArray
-from common.sharing.shares import split
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.protocol import RECEIPTS_CONTEXT
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import split
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.chaos.faults import CALL_TIMEOUT_S
 from tests.chaos.members import CLASSES, RING, members
 from tests.chaos.network import Network, UnreachableError

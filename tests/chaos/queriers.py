@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from common.errors import ErrorCode, OstrakaError
-from common.plan import Plan
-from common.sharing.ring import RingArray
-from common.sharing.shares import add
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import add
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import Surroundings, Told
 from tests.chaos.members import PARTIES, members
 from tests.chaos.network import Network, UnreachableError

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from common.plan import Plan
-from common.privacy import worst_case
-from common.schedules import scheduled
-from guardian.ledger import UnitKey
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import worst_case
+from ostraka.common.schedules import scheduled
+from ostraka.guardian.ledger import UnitKey
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.members import ORDER
 
 BatchKey = tuple[str, int]

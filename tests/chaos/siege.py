@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 import grpc
 import numpy as np
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.mechanism import GnMax
-from common.plan import Plan
-from common.privacy import worst_case
-from common.rpc import call_error
-from common.sharing.ring import RingArray
-from deploy.simulation.processes import Job, Supervisor
-from deploy.simulation.starting import Process
-from guardian.ledger import LedgerReader, verify
-from guardian.ledger.site import ledger_location
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import worst_case
+from ostraka.common.rpc import call_error
+from ostraka.common.sharing.ring import RingArray
+from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.starting import Process
+from ostraka.guardian.ledger import LedgerReader, verify
+from ostraka.guardian.ledger.site import ledger_location
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, plan
 
 FIRST_BATCH_S = 0.4

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.errors import ErrorCode, OstrakaError
-from common.protocol import AUDIT_CONTEXT
-from guardian.ledger import Ledger, LedgerReader, UnitKey, backup, restore
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.guardian.ledger import Ledger, LedgerReader, UnitKey, backup, restore
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.faults import CALM, HORIZON_S
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import GROUPS, PARTIES, START, as_clock, members

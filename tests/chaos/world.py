@@ -10,9 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from common.plan import VARIANT, Plan
-from guardian.policy import Policy
-from guardian.sessions import coordinator
+from ostraka.common.plan import VARIANT, Plan
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions import coordinator
 from tests.chaos.faults import CALM, Faults
 from tests.chaos.guardians import Guardian, Surroundings, Where, open_ledger
 from tests.chaos.members import DELTA, GROUPS, ORDER, PARTIES, QUERIERS, START, members, plan

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from common.ballot_computation import BallotComputation
-from common.confidential import ballots_binding, read_encrypted_queries
-from common.crypto.heads import Affine, EncryptedHead
-from common.crypto.inference import scheme_of
-from common.crypto.two_party import Garbling
-from common.plan import Plan
-from common.rpc.steps import StepId, read_header, read_request, reply_messages
-from common.schedules import scheduled
-from protos.ostraka.v1 import common_pb2, party_pb2
-from protos.ostraka.v1.party_pb2_grpc import PartyServicer
+from ostraka.common.ballot_computation import BallotComputation
+from ostraka.common.confidential import ballots_binding, read_encrypted_queries
+from ostraka.common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.inference import scheme_of
+from ostraka.common.crypto.two_party import Garbling
+from ostraka.common.plan import Plan
+from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.protos.ostraka.v1.party_pb2_grpc import PartyServicer
 
 Key = tuple[str, int]
 SEED = b"m" * 32

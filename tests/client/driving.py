@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from client.labelling import LabelResult, label
-from client.options import PlanOptions
-from client.retry import Retry
-from client.state import load_state
-from common.mechanism import Confident
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.options import PlanOptions
+from ostraka.client.retry import Retry
+from ostraka.client.state import load_state
+from ostraka.common.mechanism import Confident
 from tests.client.federation import Federation
 
 MECHANISM = Confident(sigma1=10.0, sigma2=5.0, threshold=6.0)

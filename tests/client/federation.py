@@ -7,27 +7,27 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from common import plan as common_plan
-from common.clock import SystemClock
-from common.config import SiteConfig, write_site
-from common.datasets import from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import NoiseCluster, RandRes
-from common.plan import digest
-from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from common.rpc import BoundServer, join, make_server
-from common.sharing.ballots import VOTE, ballots
-from common.sharing.expansion import fresh_seed
-from common.sharing.fixed_point import decode
-from common.sharing.ring import Ring, RingArray
-from common.sharing.shares import add, split
-from common.task import infer_task, write_task
-from protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
-from protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
-from services.records import Records
-from services.voting import Content
+from ostraka.common import plan as common_plan
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.plan import digest
+from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.rpc import BoundServer, join, make_server
+from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.expansion import fresh_seed
+from ostraka.common.sharing.fixed_point import decode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.shares import add, split
+from ostraka.common.task import infer_task, write_task
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
+from ostraka.protos.ostraka.v1.party_pb2_grpc import add_PartyServicer_to_server
+from ostraka.services.records import Records
+from ostraka.services.voting import Content
 from tests.client.answering import Answering
 from tests.client.tallying import Tallying
 from tests.guardian.federation import FEDERATION

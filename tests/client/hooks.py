@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from common.errors import ErrorCode
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.errors import ErrorCode
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.federation import refuse
 
 

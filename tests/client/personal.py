@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from client.labelling import LabelResult, label
-from client.options import PlanOptions
-from common.config import SiteConfig, write_site
-from common.datasets import digits, save
-from common.mechanism import GnMax
-from common.task import Task, infer_task, write_task
-from services.journal import Journal
-from services.server import running
-from services.teachers import TrainingConfig, train
-from services.teachers.config import Variant
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.options import PlanOptions
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import digits, save
+from ostraka.common.mechanism import GnMax
+from ostraka.common.task import Task, infer_task, write_task
+from ostraka.services.journal import Journal
+from ostraka.services.server import running
+from ostraka.services.teachers import TrainingConfig, train
+from ostraka.services.teachers.config import Variant
 from tests.client.driving import QUICK
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
 from tests.services.wire import Stop

@@ -10,13 +10,13 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.identity import Role
-from common.rpc import call_error
-from common.sharing.ring import RingArray
-from common.task import load_task
-from guardian.service import GuardianService
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.identity import Role
+from ostraka.common.rpc import call_error
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.task import load_task
+from ostraka.guardian.service import GuardianService
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.federation import TEACHERS, FakeGuardian, FakeParty, Federation, Key, Served, lay_out, serve
 from tests.guardian import federation as members
 from tests.guardian.noise.silent import Silent
@@ -49,7 +49,7 @@ class Host:
         """Serve, if it does not yet, and register every party."""
         if self.calls is None:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("guardian.server.GuardianService", watched(self))
+                patch.setattr("ostraka.guardian.server.GuardianService", watched(self))
                 self.calls = self._running.enter_context(self.made.guardian(Silent()))
             digest = load_task(self.root / "query" / "task.toml").digest
             for site in members.PARTIES:

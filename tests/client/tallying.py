@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from common import plan as common_plan
-from common.confidential import tally_binding
-from common.crypto.circuit import Circuit
-from common.crypto.tally_circuits import answers_of, check_of
-from common.crypto.two_party import Computation, Garbling
-from common.mechanism import Confident, GnMax
-from common.rpc.steps import StepId, read_header, read_request, reply_messages
-from common.sharing.ballots import VOTE
-from common.sharing.ring import RingArray
-from guardian.blind.words import confident_check, halved_differences, label_check, noisy_counts
-from guardian.mechanisms.check import needed_steps
-from protos.ostraka.v1 import common_pb2, guardian_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import GuardianServicer
+from ostraka.common import plan as common_plan
+from ostraka.common.confidential import tally_binding
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.tally_circuits import answers_of, check_of
+from ostraka.common.crypto.two_party import Computation, Garbling
+from ostraka.common.mechanism import Confident, GnMax
+from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sharing.ring import RingArray
+from ostraka.guardian.blind.words import confident_check, halved_differences, label_check, noisy_counts
+from ostraka.guardian.mechanisms.check import needed_steps
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianServicer
 
 Key = tuple[str, int]
 CHECK, ANSWERS = common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS

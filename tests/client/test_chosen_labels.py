@@ -2,14 +2,14 @@
 
 import pytest
 
-from client.answers import of_task
-from client.options import PlanOptions, make_plan
-from client.report import report
-from client.state import load_state
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, GnMax, Powerset, Tau
-from common.privacy import ORDERS, epsilon, worst_case
-from common.task import load_task
+from ostraka.client.answers import of_task
+from ostraka.client.options import PlanOptions, make_plan
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, GnMax, Powerset, Tau
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.task import load_task
 from tests.client.driving import asked, options, run, run_of
 from tests.client.federation import TEACHERS, Federation
 from tests.client.test_multi_label import label_rows

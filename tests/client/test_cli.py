@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from client.cli import app
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.cli import app
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run_of
 from tests.client.federation import Federation
 from tests.client.hooks import spending
@@ -130,7 +130,7 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("client.guardian_peer.GuardianPeer.release", interrupt)
+        patched.setattr("ostraka.client.guardian_peer.GuardianPeer.release", interrupt)
         result = label(federation)
     assert result.exit_code == 130
     assert "run the same command again to go on" in result.stderr

@@ -6,11 +6,11 @@ from math import factorial
 import numpy as np
 import pytest
 
-from client.clusters import Clusters
-from client.composing import compose
-from client.state import load_state
-from common.errors import ErrorCode
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.clusters import Clusters
+from ostraka.client.composing import compose
+from ostraka.client.state import load_state
+from ostraka.common.errors import ErrorCode
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation, refuse
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from client.costs import party_costs
-from client.report import report
-from client.state import Party, RunState, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary
-from common.plan import Plan
-from common.privacy import ORDERS, epsilon, worst_case
+from ostraka.client.costs import party_costs
+from ostraka.client.report import report
+from ostraka.client.state import Party, RunState, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 from tests.client.test_report import DELTA, expected

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from client.check import CheckResult, check
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.check import CheckResult, check
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import run, run_of
 from tests.client.federation import CLASSES, Federation
 

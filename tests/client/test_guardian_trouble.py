@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from client.state import load_state
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.client.state import load_state
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.client.driving import options, right, rows, run, run_of
 from tests.client.federation import Federation, refuse
 from tests.client.hooks import failing, refusing, spending

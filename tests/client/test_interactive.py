@@ -10,14 +10,14 @@ import skops.io
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
-from client.guardian_peer import GuardianPeer
-from client.labelling import LabelResult
-from client.report import report
-from client.state import load_state
-from client.students.models import train
-from client.students.scores import read_beliefs
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Interactive
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.labelling import LabelResult
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.client.students.models import train
+from ostraka.client.students.scores import read_beliefs
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Interactive
 from tests.client.driving import options, rows, run, run_of
 from tests.client.federation import Federation
 from tests.client.test_resuming import interrupted_once

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from client.options import PlanOptions
-from client.report import report
-from client.state import load_state
-from client.students.released import read_released
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import NoiseCluster, RandRes
-from common.task import load_task
+from ostraka.client.options import PlanOptions
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.client.students.released import read_released
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.task import load_task
 from tests.client.driving import options, rows, run, run_of
 from tests.client.federation import Federation, holding
 

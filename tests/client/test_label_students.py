@@ -10,21 +10,21 @@ import pytest
 import skops.io
 from rich.console import Console
 
-from client import tables
-from client.answers import Answer
-from client.retraining import as_json, retrain
-from client.run_folder import pool_digest
-from client.state import Batch, Party, RunState, RunStore
-from client.students.files import TRUSTED
-from client.students.metrics import measure
-from client.students.models import UNKNOWN, probabilities, train
-from client.students.trainers import Choice
-from common.config import SiteConfig, write_site
-from common.datasets import from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary
-from common.plan import Plan
-from common.task import infer_task, write_task
+from ostraka.client import tables
+from ostraka.client.answers import Answer
+from ostraka.client.retraining import as_json, retrain
+from ostraka.client.run_folder import pool_digest
+from ostraka.client.state import Batch, Party, RunState, RunStore
+from ostraka.client.students.files import TRUSTED
+from ostraka.client.students.metrics import measure
+from ostraka.client.students.models import UNKNOWN, probabilities, train
+from ostraka.client.students.trainers import Choice
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary
+from ostraka.common.plan import Plan
+from ostraka.common.task import infer_task, write_task
 
 RNG = np.random.default_rng(5)
 X = RNG.random((400, 3)).astype(np.float32)

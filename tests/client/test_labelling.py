@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from client.labelling import LabelResult
-from client.state import load_state
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident
+from ostraka.client.labelling import LabelResult
+from ostraka.client.state import load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Confident
 from tests.client.driving import options, right, rows, run, run_of, session_of
 from tests.client.federation import TEACHERS, Federation
 

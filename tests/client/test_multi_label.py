@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from client import tables
-from client.answers import answered_mask, label_matrix, read_answers
-from client.options import PlanOptions
-from client.report import report
-from client.state import RunStore, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, Confident, Powerset
-from common.plan import Plan
-from common.privacy import ORDERS, epsilon, worst_case
-from protos.ostraka.v1.guardian_pb2 import Answer
+from ostraka.client import tables
+from ostraka.client.answers import answered_mask, label_matrix, read_answers
+from ostraka.client.options import PlanOptions
+from ostraka.client.report import report
+from ostraka.client.state import RunStore, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Confident, Powerset
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.protos.ostraka.v1.guardian_pb2 import Answer
 from tests.client.driving import asked, options, run, run_of
 from tests.client.federation import TEACHERS, Federation
 from tests.client.test_resuming import interrupted_once

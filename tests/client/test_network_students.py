@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from client.cli import app
-from client.retraining import StudentResult
-from client.students.files import load_student
-from client.students.fixmatch import FixMatch
-from client.students.models import probabilities
-from client.students.registry import STUDENTS
-from client.students.scores import read_beliefs
-from client.students.trainers import Choice
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import Labelled
-from common.learning.learning import Learning
+from ostraka.client.cli import app
+from ostraka.client.retraining import StudentResult
+from ostraka.client.students.files import load_student
+from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.models import probabilities
+from ostraka.client.students.registry import STUDENTS
+from ostraka.client.students.scores import read_beliefs
+from ostraka.client.students.trainers import Choice
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
 from tests.client.test_retraining import POOL, SKIPPED, Bench, bench
 
 __all__ = ["bench"]
@@ -123,7 +123,7 @@ def test_a_loss_that_is_no_number_leaves_the_run_as_it_was(
     bench.retrain(test=bench.test)
     before = contents(bench.run)
     monkeypatch.setattr(
-        "client.students.fixmatch.FixMatch.default_learning", Learning(steps=60, learning_rate=1e30)
+        "ostraka.client.students.fixmatch.FixMatch.default_learning", Learning(steps=60, learning_rate=1e30)
     )
     with pytest.raises(OstrakaError) as refused:
         trained(bench)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from client.cli import label_command
-from client.options import PlanOptions, make_plan
-from client.planning_cli import plan
-from common.datasets import from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.client.cli import label_command
+from ostraka.client.options import PlanOptions, make_plan
+from ostraka.client.planning_cli import plan
+from ostraka.common.datasets import from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     LABELLING,
     Binary,
     GnMax,
@@ -20,8 +20,8 @@ from common.mechanism import (
     RandRes,
     Tau,
 )
-from common.plan import Plan
-from common.task import Task, infer_task
+from ostraka.common.plan import Plan
+from ostraka.common.task import Task, infer_task
 
 
 def task(*, multi_label: bool) -> Task:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from tests.client.driving import options, right, rows, run, session_of
 from tests.client.federation import TEACHERS, Federation, refuse
 from tests.client.hooks import failing, refusing

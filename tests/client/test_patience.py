@@ -5,12 +5,12 @@ import random
 import grpc
 import pytest
 
-from client.guardian_peer import GuardianPeer
-from client.labelling import label
-from client.retry import Retry
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.redirect import Replicas
-from guardian.ledger.ledger import LEASE_S
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.labelling import label
+from ostraka.client.retry import Retry
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.guardian.ledger.ledger import LEASE_S
 from tests.client.driving import options, run_of
 from tests.client.federation import Federation
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from client.permissions import Permissions
-from common.clock import Clock, ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import GnMax
-from common.plan import Plan, digest
-from common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.permissions import Permissions
+from ostraka.common.clock import Clock, ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan, digest
+from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION
+from ostraka.protos.ostraka.v1 import common_pb2
 
 GUARDIAN, QUERIER = Identity("fed", "g", Role.GUARDIAN), Identity("fed", "q", Role.QUERY)
 PLAN = Plan(

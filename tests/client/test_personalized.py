@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from client.report import report
-from client.state import load_state
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import AMOUNT_UNIT, epsilon
-from guardian.cli import app as guardian_app
-from services.charges import Charge
-from services.teachers.config import Variant
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.cli import app as guardian_app
+from ostraka.services.charges import Charge
+from ostraka.services.teachers.config import Variant
 from tests.client.personal import (
     BATCH,
     EPSILONS,

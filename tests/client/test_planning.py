@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from client.cli import app
-from common.config import SiteConfig, write_site
-from common.datasets import from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident
-from common.privacy import AMOUNT_UNIT, epsilon, worst_case
-from common.task import Task, infer_task, load_task, write_task
-from protos.ostraka.v1 import admin_pb2
+from ostraka.client.cli import app
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.task import Task, infer_task, load_task, write_task
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, TEACHERS, Calls, Federation, group
 
 NOISE = ("--sigma1", 10, "--sigma2", 5, "--threshold", 6)

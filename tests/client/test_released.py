@@ -5,19 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from client.label_dp.denoise_ssl import DenoiseSsl
-from client.retraining import retrain
-from client.run_folder import pool_digest
-from client.state import Batch, Party, RunState, RunStore
-from client.students.models import UNKNOWN
-from client.students.registry import STUDENTS
-from client.students.released import read_released
-from client.students.trainers import Choice
-from common.datasets import Dataset, digits, save
-from common.learning.data import Labelled
-from common.mechanism import AnyMechanism, NoiseCluster, RandRes
-from common.plan import Plan
-from common.task import Task, load_task
+from ostraka.client.label_dp.denoise_ssl import DenoiseSsl
+from ostraka.client.retraining import retrain
+from ostraka.client.run_folder import pool_digest
+from ostraka.client.state import Batch, Party, RunState, RunStore
+from ostraka.client.students.models import UNKNOWN
+from ostraka.client.students.registry import STUDENTS
+from ostraka.client.students.released import read_released
+from ostraka.client.students.trainers import Choice
+from ostraka.common.datasets import Dataset, digits, save
+from ostraka.common.learning.data import Labelled
+from ostraka.common.mechanism import AnyMechanism, NoiseCluster, RandRes
+from ostraka.common.plan import Plan
+from ostraka.common.task import Task, load_task
 from tests.client.dependencies.clinic import ask
 from tests.client.driving import run_of
 from tests.client.federation import Federation

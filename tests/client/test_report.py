@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from client import tables
-from client.report import report
-from client.state import RunStore, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import ORDERS, epsilon
-from common.sharing.fixed_point import FRACTION_BITS
-from common.two_outcomes import two_outcomes_rdp
+from ostraka.client import tables
+from ostraka.client.report import report
+from ostraka.client.state import RunStore, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.two_outcomes import two_outcomes_rdp
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 

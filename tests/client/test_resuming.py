@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from client.guardian_peer import GuardianPeer
-from client.run_folder import held
-from client.state import RunStore, load_state
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.run_folder import held
+from ostraka.client.state import RunStore, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import options, right, rows, run, run_of, session_of
 from tests.client.federation import Federation, refuse
 from tests.client.hooks import failing
@@ -169,7 +169,7 @@ def test_a_crash_while_saving_keeps_the_old_state(
         raise OSError("power cut")
 
     store = RunStore(run_of(federation), before)
-    monkeypatch.setattr("common.files.os.replace", crash)
+    monkeypatch.setattr("ostraka.common.files.os.replace", crash)
     with pytest.raises(OSError, match="power cut"):
         store.begin([0])
     assert load_state(run_of(federation)) == before

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import skops.io
 
-from client.retraining import StudentResult, retrain
-from client.run_folder import held, pool_digest
-from client.state import Batch, RunState, RunStore, load_state
-from client.students.metrics import measure
-from client.students.models import probabilities, train
-from client.students.scores import read_beliefs
-from client.students.trainers import Choice
-from common.config import SiteConfig, write_site
-from common.datasets import Dataset, digits, save
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident
-from common.plan import Plan
-from common.task import infer_task, write_task
+from ostraka.client.retraining import StudentResult, retrain
+from ostraka.client.run_folder import held, pool_digest
+from ostraka.client.state import Batch, RunState, RunStore, load_state
+from ostraka.client.students.metrics import measure
+from ostraka.client.students.models import probabilities, train
+from ostraka.client.students.scores import read_beliefs
+from ostraka.client.students.trainers import Choice
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import Dataset, digits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Confident
+from ostraka.common.plan import Plan
+from ostraka.common.task import infer_task, write_task
 
 POOL = 300
 SKIPPED = 20

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from client.batch import Queries
-from client.party_peer import VoteBatch
-from client.step_calls import StepCall
-from client.votes import Votes
-from common.rpc.steps import StepId
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.batch import Queries
+from ostraka.client.party_peer import VoteBatch
+from ostraka.client.step_calls import StepCall
+from ostraka.client.votes import Votes
+from ostraka.common.rpc.steps import StepId
+from ostraka.protos.ostraka.v1 import common_pb2
 
 SECRET = np.full((2, 2), 77_777)
 STEP = StepId("s", 1, common_pb2.STAGE_BALLOTS)

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from client.deaths import MOST, Deaths
-from client.report import report
-from client.state import load_state
-from common.clock import SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.rpc import make_server
-from common.sharing.ballots import VOTE
-from protos.ostraka.v1 import common_pb2, guardian_pb2
-from protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
+from ostraka.client.deaths import MOST, Deaths
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.clock import SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.rpc import make_server
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import add_GuardianServicer_to_server
 from tests.client.driving import options, right, rows, run, run_of
 from tests.client.federation import TEACHERS, FakeGuardian, Federation, refuse
 from tests.client.hooks import spending

@@ -5,8 +5,8 @@ import json
 
 from typer.testing import CliRunner, Result
 
-from client.cli import app
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.cli import app
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import run, run_of
 from tests.client.federation import Federation
 

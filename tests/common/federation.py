@@ -3,8 +3,8 @@
 import itertools
 from pathlib import Path
 
-from common.clock import Clock, SystemClock
-from common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 
 NAME = "demo"
 GUARDIAN = Identity(NAME, "guardian", Role.GUARDIAN)

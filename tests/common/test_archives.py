@@ -8,7 +8,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, Z
 
 import pytest
 
-from common.archives import UnpackingError, check_zip
+from ostraka.common.archives import UnpackingError, check_zip
 
 LOCAL, CENTRAL = 14, 16
 """Where a member's checksum lies in its own header and in the directory's; 8 bytes on, its length."""

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.averaging import Average
-from common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.averaging import Average
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 
 STEP = 2.0**-16
 

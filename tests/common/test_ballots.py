@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from common.mechanism import L1, AnyMechanism, Binary, GnMax, NoiseCluster, Powerset, Tau
-from common.sharing.ballots import VOTE, ballots, clipped, l1_clipped, label_sets, positives
-from common.sharing.fixed_point import decode, encode
-from common.sharing.label_sets import bits_of, count_sets
-from common.sharing.ring import Ring
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, NoiseCluster, Powerset, Tau
+from ostraka.common.sharing.ballots import VOTE, ballots, clipped, l1_clipped, label_sets, positives
+from ostraka.common.sharing.fixed_point import decode, encode
+from ostraka.common.sharing.label_sets import bits_of, count_sets
+from ostraka.common.sharing.ring import Ring
 
 SCORES = arrays.arrays(
     np.float32,

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from common.cli import run, write_json
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.cli import run, write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def leaving(monkeypatch: pytest.MonkeyPatch, error: Exception | None, *arguments: str) -> int | str | None:

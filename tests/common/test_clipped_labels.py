@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.clipped_labels import clipped_labels_rdp
-from common.two_outcomes import two_outcomes_rdp
+from ostraka.common.clipped_labels import clipped_labels_rdp
+from ostraka.common.two_outcomes import two_outcomes_rdp
 from tests.common.test_two_outcomes import divergence
 
 orders = st.sampled_from([1.01, 2.0, 8.0, 64.0, 1024.0])

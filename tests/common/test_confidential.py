@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from common.confidential import ballots_binding, framed_keys, read_encrypted_queries, tally_binding
-from common.errors import ErrorCode, OstrakaError
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.confidential import ballots_binding, framed_keys, read_encrypted_queries, tally_binding
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def test_no_two_computations_are_bound_alike() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from common.config import (
+from ostraka.common.config import (
     SiteConfig,
     is_loopback,
     load_section,
@@ -12,7 +12,7 @@ from common.config import (
     split_addresses,
     write_site,
 )
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERY = """
 federation = "demo"

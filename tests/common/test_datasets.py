@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import Dataset, digits, from_arrays, load, load_splits, save
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.datasets import Dataset, digits, from_arrays, load, load_splits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 X = np.arange(12).reshape(6, 2)

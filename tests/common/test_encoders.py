@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from common.encoders import MICRO_BATCH, Encoder, load_encoder
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.encoders import MICRO_BATCH, Encoder, load_encoder
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 HERE = __name__
 not_callable = 3

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.encrypted_order import encrypted_turns
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.encrypted_order import encrypted_turns
+from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def participant(*teachers: int) -> common_pb2.Participant:

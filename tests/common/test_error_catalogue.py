@@ -2,9 +2,9 @@
 
 import re
 
-from common.error_catalogue import catalogue, exit_status, page
-from common.errors import ErrorCode
-from deploy.error_page import FILE
+from ostraka.common.error_catalogue import catalogue, exit_status, page
+from ostraka.common.errors import ErrorCode
+from ostraka.deploy.error_page import FILE
 
 
 def test_every_code_is_explained() -> None:

@@ -3,8 +3,8 @@ import re
 import grpc
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError, status_of
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError, status_of
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.datasets import load
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task, load_task, write_task
+from ostraka.common.datasets import load
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task, load_task, write_task
 
 X = np.arange(8.0).reshape(4, 2)
 Y = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 1]])

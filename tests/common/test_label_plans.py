@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     AnyMechanism,
     Binary,
     Confident,
@@ -23,9 +23,9 @@ from common.mechanism import (
     Recipe,
     Ttac,
 )
-from common.plan import Plan
-from common.plan_limits import check_ring
-from common.protected import check_protected
+from ostraka.common.plan import Plan
+from ostraka.common.plan_limits import check_ring
+from ostraka.common.protected import check_protected
 
 FIELDS: dict[str, Any] = {
     "nonce": bytes(16),

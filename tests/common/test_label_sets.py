@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.sharing.label_sets import bits_of, count_sets, index_of
+from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
 
 
 def listed(labels: int, most: int) -> list[tuple[int, ...]]:

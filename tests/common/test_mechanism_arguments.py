@@ -2,8 +2,8 @@
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -16,7 +16,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.mechanism.arguments import make_mechanism
+from ostraka.common.mechanism.arguments import make_mechanism
 
 CHECK = Check(sigma=9.0, threshold=12.0)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     L1,
     MECHANISMS,
     AnyMechanism,
@@ -21,7 +21,7 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.mechanism.scaling import scaled
+from ostraka.common.mechanism.scaling import scaled
 
 CHECK, TWICE = Check(sigma=3.0, threshold=5.0), Check(sigma=6.0, threshold=10.0)
 RECIPE = Recipe(model="mlp", parameters=5, steps=3, batch_size=2, learning_rate=0.1)

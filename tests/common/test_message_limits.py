@@ -4,9 +4,9 @@ import pytest
 from google.protobuf import descriptor_pool
 from google.protobuf.message import Message
 
-from common.errors import ErrorCode, OstrakaError
-from common.message_limits import MOST, check_limits, most_bytes
-from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.message_limits import MOST, check_limits, most_bytes
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from common.datasets import from_arrays, load, load_splits, save
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.datasets import from_arrays, load, load_splits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 X = np.arange(8).reshape(4, 2)
 Y = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 1]])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from common.datasets import Dataset, from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import Column, TableInput, Task, infer_task, load_task, write_task
+from ostraka.common.datasets import Dataset, from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Column, TableInput, Task, infer_task, load_task, write_task
 
 NAMES = ("cat", "dog", "fox")
 INPUT = TableInput(columns=(Column(name="a", min=0, max=9), Column(name="b", min=0, max=9)))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
-from common.mechanism.narrowing import narrowed
-from common.sharing.ballots import ballots
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
+from ostraka.common.mechanism.narrowing import narrowed
+from ostraka.common.sharing.ballots import ballots
 
 LABELS = 9
 

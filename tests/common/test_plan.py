@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -21,9 +21,9 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.plan import Plan, digest
-from common.plan_limits import check_ring
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.plan import Plan, digest
+from ostraka.common.plan_limits import check_ring
+from ostraka.protos.ostraka.v1 import common_pb2
 
 FIELDS: dict[str, Any] = {
     "nonce": bytes(range(16)),

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, GnMax
-from common.plan import Plan
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, GnMax
+from ostraka.common.plan import Plan
 
 
 def chosen(**changes: Any) -> Plan:

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -17,8 +17,8 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.plan import Plan
-from common.plan_switches import MOST_COLUMNS, MOST_ENCRYPTED
+from ostraka.common.plan import Plan
+from ostraka.common.plan_switches import MOST_COLUMNS, MOST_ENCRYPTED
 
 QUERIES = 20
 FIELDS: dict[str, Any] = {

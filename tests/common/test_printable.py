@@ -3,9 +3,9 @@
 import pytest
 from rich.table import Table
 
-from common.errors import ErrorCode, OstrakaError
-from common.printable import printable, shortened
-from common.screen import Screen
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.printable import printable, shortened
+from ostraka.common.screen import Screen
 
 HOSTILE = "[/b]\x1b[2J\u202eevil\n:smile:"
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import GnMax
-from common.privacy import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax
+from ostraka.common.privacy import (
     AMOUNT_UNIT,
     ONE_VOTE,
     ORDERS,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.mechanism import RandRes
-from common.privacy import AMOUNT_UNIT, ORDERS, pure_rdp, worst_case
-from common.privacy.randomized import randomized_rdp
+from ostraka.common.mechanism import RandRes
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, pure_rdp, worst_case
+from ostraka.common.privacy.randomized import randomized_rdp
 
 EPSILONS = st.floats(1e-6, 300.0)
 CLASSES = st.integers(2, 10_000)

@@ -1,8 +1,8 @@
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.schedules import scheduled
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2
 
 LOW = common_pb2.Clique(groups=["low"], teachers=2, weight=65536)
 HIGH = common_pb2.Clique(groups=["high"], teachers=3, weight=65536)

@@ -10,12 +10,12 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.ballots import single_label
-from common.sharing.expansion import expand, fresh_seed
-from common.sharing.fixed_point import decode
-from common.sharing.ring import Ring, RingArray
-from common.sharing.shares import add, split
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.ballots import single_label
+from ostraka.common.sharing.expansion import expand, fresh_seed
+from ostraka.common.sharing.fixed_point import decode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.shares import add, split
 
 RINGS = st.sampled_from([Ring(32), Ring(64)])
 BALLOTS = arrays(

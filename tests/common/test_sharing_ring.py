@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.fixed_point import FRACTION_BITS, decode, encode
-from common.sharing.ring import Ring, RingArray
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode, encode
+from ostraka.common.sharing.ring import Ring, RingArray
 
 VOTE = 2**FRACTION_BITS
 BOTH = pytest.mark.parametrize("bits", [32, 64])

@@ -8,10 +8,10 @@ import pytest
 import typer
 from safetensors import SafetensorError
 
-from common.cli import run, write_json
-from common.errors import OstrakaError
-from common.files import replace_durably
-from common.storage import room_in
+from ostraka.common.cli import run, write_json
+from ostraka.common.errors import OstrakaError
+from ostraka.common.files import replace_durably
+from ostraka.common.storage import room_in
 from tests.disk import fill, free, small_disk
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from common.datasets import digits, from_arrays, load_splits, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import Column, TableInput, Task, TensorInput, infer_task, load_task, write_task
+from ostraka.common.datasets import digits, from_arrays, load_splits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Column, TableInput, Task, TensorInput, infer_task, load_task, write_task
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 ADULTS = Task(

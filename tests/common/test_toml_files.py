@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from client.dependencies.rules import load_dependencies
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.task import load_task
-from common.toml_files import TomlError, parse_toml, read_toml
-from deploy.provisioning.federation_file import load_federation
-from deploy.simulation.settings import load_settings
-from guardian.policy import parse_policy
+from ostraka.client.dependencies.rules import load_dependencies
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import load_task
+from ostraka.common.toml_files import TomlError, parse_toml, read_toml
+from ostraka.deploy.provisioning.federation_file import load_federation
+from ostraka.deploy.simulation.settings import load_settings
+from ostraka.guardian.policy import parse_policy
 
 BEYOND = {
     "x = " + "[" * 5000: "nested too deeply",

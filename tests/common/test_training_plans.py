@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import LABELLING, MECHANISMS, DpTtac, Recipe, Ttac
-from common.mechanism.arguments import make_mechanism
-from common.plan import Plan
-from common.plan_limits import check_ring
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import LABELLING, MECHANISMS, DpTtac, Recipe, Ttac
+from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.plan import Plan
+from ostraka.common.plan_limits import check_ring
 
 RECIPE = Recipe(model="mlp", parameters=30, steps=3, batch_size=8, learning_rate=0.1)
 FIELDS: dict[str, Any] = {

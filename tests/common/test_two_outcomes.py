@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from common.clipping import l1_radius
-from common.two_outcomes import two_outcomes_rdp
+from ostraka.common.clipping import l1_radius
+from ostraka.common.two_outcomes import two_outcomes_rdp
 
 ORDERS = [1.01, 1.5, 2.0, 8.0, 32.0, 256.0, 1024.0]
 SHIFTS = [1e-6, 1e-3, 0.05, 1.0, 50.0]

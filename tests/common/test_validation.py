@@ -3,7 +3,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from common.validation import first_problem
+from ostraka.common.validation import first_problem
 
 
 class Settings(BaseModel):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -22,7 +22,7 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.privacy import ORDERS, amount, pure_rdp, worst_case
+from ostraka.common.privacy import ORDERS, amount, pure_rdp, worst_case
 
 CHECK = Check(sigma=50, threshold=60)
 RECIPE = Recipe(model="mlp", parameters=2**20, steps=1, batch_size=1, learning_rate=0.1)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from client.state import RunState
-from common.mechanism import GnMax
-from common.privacy import worst_case
-from deploy.compose.federation import HOSPITALS
+from ostraka.client.state import RunState
+from ostraka.common.mechanism import GnMax
+from ostraka.common.privacy import worst_case
+from ostraka.deploy.compose.federation import HOSPITALS
 from tests.compose.project import Project, docker
 
 NOISE = GnMax(sigma=100.0)

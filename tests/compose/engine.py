@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deploy.images import build as images
-from deploy.images import locks
-from deploy.images.roles import ROLES, ROOT
+from ostraka.deploy.images import build as images
+from ostraka.deploy.images import locks
+from ostraka.deploy.images.roles import ROLES, ROOT
 
 PYTHON = "python:3.11-slim-bookworm"
 POSTGRES = "postgres:17-bookworm"

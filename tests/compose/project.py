@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from client.state import STATE_FILE, RunState
-from deploy.images.roles import ROOT
+from ostraka.client.state import STATE_FILE, RunState
+from ostraka.deploy.images.roles import ROOT
 
 NAME = "ostraka-test"
 LOGS = ROOT / "build" / "compose-logs"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.images import build, locks
-from deploy.images.roles import ROLES, ROOT
+from ostraka.deploy.images import build, locks
+from ostraka.deploy.images.roles import ROLES, ROOT
 from tests.compose import engine
 
 pytestmark = pytest.mark.compose
@@ -21,15 +21,21 @@ for top in {packages}:
         if not module.name.endswith(("__main__", "migrations.env")) and module.name not in {left_out}:
             importlib.import_module(module.name)
 """
-SITES = ("protos", "deploy.site", "deploy.provisioning")
+SITES = ("ostraka.protos", "ostraka.deploy.site", "ostraka.deploy.provisioning")
 CODE = {
-    "guardian": (*SITES, "common.identity", "common.rpc", "common.telemetry", "guardian"),
-    "party": (*SITES, "common", "services"),
-    "client": (*SITES, "common", "services", "client", "deploy.compose"),
+    "guardian": (
+        *SITES,
+        "ostraka.common.identity",
+        "ostraka.common.rpc",
+        "ostraka.common.telemetry",
+        "ostraka.guardian",
+    ),
+    "party": (*SITES, "ostraka.common", "ostraka.services"),
+    "client": (*SITES, "ostraka.common", "ostraka.services", "ostraka.client", "ostraka.deploy.compose"),
 }
 """What of ours each image is to import; code of the others is not there, or not used."""
 
-LEFT_OUT = ("services.teachers.on_ray",)
+LEFT_OUT = ("ostraka.services.teachers.on_ray",)
 """What needs packages that no image has."""
 
 HELP = """
@@ -46,7 +52,11 @@ for module in {modules}:
         assert shown.exit_code == 0, (module, path, shown.exception)
         print(module, *path)
 """
-COMMANDS = {"guardian": "guardian.cli", "party": "services.cli", "client": "client.cli"}
+COMMANDS = {
+    "guardian": "ostraka.guardian.cli",
+    "party": "ostraka.services.cli",
+    "client": "ostraka.client.cli",
+}
 
 INSTALLED = """
 import importlib.metadata, json
@@ -76,7 +86,7 @@ def test_every_module_of_a_role_can_be_imported(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_command_of_a_role_is_there(role: str) -> None:
-    modules = (COMMANDS[role], "deploy.site.cli", "deploy.provisioning.cli")
+    modules = (COMMANDS[role], "ostraka.deploy.site.cli", "ostraka.deploy.provisioning.cli")
     shown = run(role, "-c", HELP.format(modules=modules))
     assert shown.returncode == 0, shown.stderr
     assert f"{COMMANDS[role]}\n" in shown.stdout
@@ -111,7 +121,7 @@ def test_a_command_of_another_role_says_so() -> None:
     refused = run("guardian", "party", "serve", entrypoint="ostraka")
     said = " ".join(refused.stderr.replace("│", " ").split())
     assert refused.returncode == 2
-    assert "needs services" in said
+    assert "needs ostraka.services" in said
 
 
 def test_data_files_of_packages_are_installed() -> None:

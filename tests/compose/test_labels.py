@@ -1,7 +1,7 @@
 import pytest
 
-from deploy.compose.federation import ENCRYPTED, SETTINGS
-from deploy.simulation.split import split_data
+from ostraka.deploy.compose.federation import ENCRYPTED, SETTINGS
+from ostraka.deploy.simulation.split import split_data
 from tests.compose.charges import require_intact
 from tests.compose.project import Project, docker, exit_status, state_of
 

@@ -37,6 +37,6 @@ def test_what_is_missing_is_said_in_one_sentence(
 
 
 def test_setup_without_its_volumes_says_so(project: Project) -> None:
-    ended = project.one_off("setup", "-m", "deploy.compose.setup", "/opt", entrypoint="python")
+    ended = project.one_off("setup", "-m", "ostraka.deploy.compose.setup", "/opt", entrypoint="python")
     assert ended.status == 2
     assert "No volume is mounted at /opt/ca" in ended.err

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.clock import ManualClock, SystemClock
-from common.identity import Identity, Role
-from common.mechanism import Confident
-from protos.ostraka.v1 import admin_pb2, guardian_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.identity import Identity, Role
+from ostraka.common.mechanism import Confident
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.dashboard.browsing import admin_folder
 from tests.guardian.federation import FEDERATION, Calls, Federation, group, plan, unanimous
 

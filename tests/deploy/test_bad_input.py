@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import guardian.cli
-from client.status import query_status
-from common.cli import run
-from common.clock import SystemClock
-from common.config import load_site
-from common.identity import Credentials, Role
-from deploy.cli import app
-from deploy.provisioning.signing import revoke_site
-from guardian.ledger import open_guardian_ledger
-from guardian.server import running
-from services.journal import Journal
+import ostraka.guardian.cli
+from ostraka.client.status import query_status
+from ostraka.common.cli import run
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.identity import Credentials, Role
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning.signing import revoke_site
+from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.server import running
+from ostraka.services.journal import Journal
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
 
@@ -122,7 +122,7 @@ def test_a_revoked_site_is_refused_by_a_guardian_that_runs(sites: Sites, leaves:
         assert query_status(sites["q-query"]).unknown is None
         revoke_site("q", Role.QUERY, sites.made.ca, sites.clock)
         told = CliRunner().invoke(
-            guardian.cli.app,
+            ostraka.guardian.cli.app,
             ["revoke", str(lists), "--site", str(sites["hub-admin"]), "--reason", "a stolen laptop"],
         )
         assert told.exit_code == 0, told.exception

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from deploy.provisioning import provision
+from ostraka.deploy.provisioning import provision
 
 PROBE = """
 import sys
-from deploy.cli import main
+from ostraka.deploy.cli import main
 try:
     main()
 except SystemExit as left:
-    print(left.code, *sorted(m for m in ("torch", "services", "guardian", "client") if m in sys.modules))
+    roles = {name: f"ostraka.{name}" for name in ("services", "guardian", "client")} | {"torch": "torch"}
+    print(left.code, *sorted(name for name in roles if roles[name] in sys.modules))
 """
 
 

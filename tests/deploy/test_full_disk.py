@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from client.labelling import LabelResult
-from common.errors import OstrakaError
-from guardian.admin.client import admin_call
-from guardian.admin.upkeep import back_up
-from guardian.ledger import LedgerReader
-from protos.ostraka.v1 import admin_pb2
+from ostraka.client.labelling import LabelResult
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.upkeep import back_up
+from ostraka.guardian.ledger import LedgerReader
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.deploy.whole import BATCH, PARTIES, QUERIES, Whole, build
 from tests.disk import fill, free, small_disk
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import client.cli
-import services.cli
-from client.status import query_status
-from common.clock import ManualClock, SystemClock
-from common.errors import OstrakaError
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2
+import ostraka.client.cli
+import ostraka.services.cli
+from ostraka.client.status import query_status
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.deploy.whole import PARTIES, QUERIES, Whole, build
 
 
@@ -45,12 +45,12 @@ def whole(built: Whole, tmp_path: Path) -> Whole:
 
 def query(whole: Whole, *options: object) -> Result:
     arguments = ["status", "--site", str(whole.folder("q")), *map(str, options)]
-    return CliRunner().invoke(client.cli.app, arguments)
+    return CliRunner().invoke(ostraka.client.cli.app, arguments)
 
 
 def party(whole: Whole, *options: object) -> Result:
     arguments = ["status", "--site", str(whole.folder("athens")), *map(str, options)]
-    return CliRunner().invoke(services.cli.app, arguments)
+    return CliRunner().invoke(ostraka.services.cli.app, arguments)
 
 
 def told(result: Result) -> Any:

@@ -7,20 +7,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import guardian.server
-import services.server
-from client.labelling import LabelResult, label
-from client.options import PlanOptions
-from client.retry import Retry
-from common.clock import SystemClock
-from common.config import SiteConfig, write_site
-from common.datasets import digits, save
-from common.identity import CertificateAuthority, Identity, Role
-from common.mechanism import GnMax
-from common.task import infer_task, write_task
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2
-from services.teachers import TrainingConfig, train
+import ostraka.guardian.server
+import ostraka.services.server
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.options import PlanOptions
+from ostraka.client.retry import Retry
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import digits, save
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.task import infer_task, write_task
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.services.teachers import TrainingConfig, train
 
 FEDERATION = "attica"
 PARTIES = ("athens", "sparta")
@@ -46,7 +46,7 @@ class Whole:
     @contextmanager
     def guardian(self) -> Iterator[str]:
         """A guardian that serves, whose address every member knows."""
-        with guardian.server.running(self.folder("guardian"), sleep=lambda _: None) as address:
+        with ostraka.guardian.server.running(self.folder("guardian"), sleep=lambda _: None) as address:
             for site, role in (*((party, "party") for party in PARTIES), ("q", "query"), ("ops", "admin")):
                 self._write(site, role, guardian=address)
             yield address
@@ -57,7 +57,7 @@ class Whole:
         with ExitStack() as stack:
             addresses = {}
             for party in PARTIES:
-                serving = services.server.running(self.folder(party), stop=threading.Event())
+                serving = ostraka.services.server.running(self.folder(party), stop=threading.Event())
                 addresses[party] = stack.enter_context(serving)
                 self._budget(party)
             query = self.folder("q") / "site.toml"

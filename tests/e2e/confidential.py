@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from client.labelling import LabelResult, label
-from client.options import PlanOptions
-from client.state import Batch, load_state
-from common.config import SITE_FILE
-from common.mechanism import AnyMechanism
-from deploy.simulation.federation import GUARDIAN, QUERY, Federation
-from deploy.simulation.processes import Supervisor
-from deploy.simulation.split import Split
-from services.encrypted.heads import encrypted_heads
-from services.teachers.config import TrainingConfig
-from services.teachers.ensemble import Ensemble
-from services.teachers.training import train
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.options import PlanOptions
+from ostraka.client.state import Batch, load_state
+from ostraka.common.config import SITE_FILE
+from ostraka.common.mechanism import AnyMechanism
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.split import Split
+from ostraka.services.encrypted.heads import encrypted_heads
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.training import train
 from tests.e2e.sites import POLICY, SETTINGS, SOON, Sites
 
 HEADS = SETTINGS.model_copy(update={"model": None, "head": "linear"})

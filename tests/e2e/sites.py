@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from client.labelling import LabelResult, label
-from client.options import PlanOptions
-from client.retry import Retry
-from client.state import RunState, load_state
-from common.config import SITE_FILE, load_site
-from common.mechanism import GnMax
-from common.task import Task
-from deploy.simulation.federation import ADMIN, QUERY, Federation
-from deploy.simulation.processes import Child, Job, Supervisor
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import Split
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2
-from services.teachers.ensemble import Ensemble
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.options import PlanOptions
+from ostraka.client.retry import Retry
+from ostraka.client.state import RunState, load_state
+from ostraka.common.config import SITE_FILE, load_site
+from ostraka.common.mechanism import GnMax
+from ostraka.common.task import Task
+from ostraka.deploy.simulation.federation import ADMIN, QUERY, Federation
+from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.services.teachers.ensemble import Ensemble
 
 QUIET = 0.1
 """Noise so small that a label is the true plurality wherever one class leads."""

@@ -17,26 +17,26 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from client.dependencies.asking import label_by_dependencies
-from client.dependencies.combined import combined_answers
-from client.dependencies.rules import Dependencies, Dependency, write_dependencies
-from client.labelling import label
-from client.options import PlanOptions
-from client.report import report
-from client.state import load_state
-from common.config import SITE_FILE, load_site, write_site
-from common.datasets import Dataset, from_arrays, save
-from common.mechanism import Binary, Tau
-from common.privacy import epsilon, worst_case
-from common.sharing.ballots import ballots
-from common.task import Task, infer_task, write_task
-from deploy.provisioning import provision
-from guardian import server as guardian_server
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
-from services import server as party_server
-from services.cli import app
-from services.teachers import Ensemble
+from ostraka.client.dependencies.asking import label_by_dependencies
+from ostraka.client.dependencies.combined import combined_answers
+from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
+from ostraka.client.labelling import label
+from ostraka.client.options import PlanOptions
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.config import SITE_FILE, load_site, write_site
+from ostraka.common.datasets import Dataset, from_arrays, save
+from ostraka.common.mechanism import Binary, Tau
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.sharing.ballots import ballots
+from ostraka.common.task import Task, infer_task, write_task
+from ostraka.deploy.provisioning import provision
+from ostraka.guardian import server as guardian_server
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.services import server as party_server
+from ostraka.services.cli import app
+from ostraka.services.teachers import Ensemble
 from tests.guardian.training import Recording
 
 PARTIES, TEACHERS = ("athens", "sparta", "thebes"), 4

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.mechanism import Confident, GnMax
-from deploy.simulation.federation import GUARDIAN, QUERY
-from deploy.simulation.processes import Supervisor
-from deploy.simulation.split import Split
-from deploy.simulation.starting import Start
-from guardian.admin.confidential import totals
-from guardian.admin.verification import verify_ledger
+from ostraka.common.mechanism import Confident, GnMax
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
+from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.split import Split
+from ostraka.deploy.simulation.starting import Start
+from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.verification import verify_ledger
 from tests.e2e.confidential import HEADS, Asked, ask, encrypted_logits, placed
 from tests.e2e.sites import QUIET, Sites
 

@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from client.meter import Progress
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Confident
-from common.privacy import epsilon, worst_case
-from deploy.simulation.federation import GUARDIAN
-from deploy.simulation.processes import Supervisor
-from deploy.simulation.split import Split
-from deploy.simulation.starting import Start
-from guardian.admin.confidential import totals
-from guardian.admin.verification import verify_ledger
-from guardian.ledger import LedgerReader
+from ostraka.client.meter import Progress
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.deploy.simulation.federation import GUARDIAN
+from ostraka.deploy.simulation.processes import Supervisor
+from ostraka.deploy.simulation.split import Split
+from ostraka.deploy.simulation.starting import Start
+from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.guardian.ledger import LedgerReader
 from tests.e2e.confidential import HEADS, ask, placed
 from tests.e2e.sites import QUIET, Sites
 

@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from client.meter import Progress
-from common.datasets import digits, save
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.run import simulate
-from deploy.simulation.settings import Settings
-from deploy.simulation.starting import Start
+from ostraka.client.meter import Progress
+from ostraka.common.datasets import digits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.run import simulate
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.starting import Start
 
 SMALL = Settings(
     parties=3,

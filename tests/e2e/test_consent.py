@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from deploy.simulation.report import Report, Unit
-from deploy.simulation.run import simulate
-from deploy.simulation.settings import Settings
-from deploy.simulation.starting import Start
-from guardian.admin.verification import verify_ledger
+from ostraka.deploy.simulation.report import Report, Unit
+from ostraka.deploy.simulation.run import simulate
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.starting import Start
+from ostraka.guardian.admin.verification import verify_ledger
 from tests.e2e.test_simulate import SMALL
 
 LEVELS = {"low": 100.0, "high": 400.0}

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from client.labelling import LabelResult
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import epsilon, worst_case
-from deploy.simulation.federation import GUARDIAN
-from guardian.admin.confidential import totals
-from guardian.admin.verification import verify_ledger
+from ostraka.client.labelling import LabelResult
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.deploy.simulation.federation import GUARDIAN
+from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.verification import verify_ledger
 from tests.e2e.sites import SETTINGS, Sites
 
 

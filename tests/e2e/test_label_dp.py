@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-from common.mechanism import RandRes
-from deploy.simulation.report import Report
-from deploy.simulation.run import simulate
-from deploy.simulation.settings import load_settings
-from deploy.simulation.starting import Start
+from ostraka.common.mechanism import RandRes
+from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.run import simulate
+from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.starting import Start
 
 SMALL = {"parties": 3, "teachers": 1, "labelled": 20, "epsilon": 40, "model": "logistic_regression"}
 RARE = 1e-9

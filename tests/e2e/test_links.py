@@ -6,13 +6,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from client.labelling import label
-from client.options import PlanOptions
-from common.config import load_site, write_site
-from common.mechanism import GnMax
-from deploy.simulation.federation import ADMIN, GUARDIAN, QUERY
-from guardian import server as guardian_server
-from services import server as party_server
+from ostraka.client.labelling import label
+from ostraka.client.options import PlanOptions
+from ostraka.common.config import load_site, write_site
+from ostraka.common.mechanism import GnMax
+from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN, QUERY
+from ostraka.guardian import server as guardian_server
+from ostraka.services import server as party_server
 from tests.e2e.sites import QUIET, SETTINGS, Sites
 from tests.links import Link, links
 

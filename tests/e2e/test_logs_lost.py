@@ -14,10 +14,10 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from common.config import load_site, write_site
-from common.identity import Credentials, Identity, Role
-from common.rpc import open_channel
-from deploy.simulation.federation import GUARDIAN, QUERY
+from ostraka.common.config import load_site, write_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import open_channel
+from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until
 
@@ -30,7 +30,7 @@ DEADLINE_S = 30.0
 def served(group: str, folder: Path, stderr: int) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     """A server as its own process that logs to `stderr`, and its address."""
     ready = folder / "ready.json"
-    command = [sys.executable, "-m", "deploy.cli", group, "serve", "--site", str(folder)]
+    command = [sys.executable, "-m", "ostraka.deploy.cli", group, "serve", "--site", str(folder)]
     with subprocess.Popen([*command, "--ready-file", str(ready)], stderr=stderr) as process:
         try:
             until(lambda: ready.exists() or process.poll() is not None)

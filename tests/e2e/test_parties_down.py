@@ -8,8 +8,8 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from client.labelling import LabelResult
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.labelling import LabelResult
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until
 

@@ -1,13 +1,13 @@
 """A hospital's keys are stolen in the middle of a run: it is cut off, and the others' labels stay right."""
 
-from client.labelling import LabelResult
-from common.clock import SystemClock
-from common.identity import CertificateAuthority, Identity, Role
-from deploy.provisioning.provision import CA_FOLDER
-from deploy.simulation.federation import ADMIN, GUARDIAN
-from guardian.admin.client import admin_call
-from guardian.admin.verification import verify_ledger
-from protos.ostraka.v1 import admin_pb2
+from ostraka.client.labelling import LabelResult
+from ostraka.common.clock import SystemClock
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN
+from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.e2e.sites import SETTINGS, Sites
 from tests.e2e.test_parties_down import require_right_sums
 

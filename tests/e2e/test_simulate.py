@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.processes import Job, Supervisor
-from deploy.simulation.report import Report
-from deploy.simulation.run import simulate
-from deploy.simulation.settings import Settings
-from deploy.simulation.starting import Start
-from guardian.admin.verification import verify_ledger
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.run import simulate
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.starting import Start
+from ostraka.guardian.admin.verification import verify_ledger
 from tests.waiting import until
 
 SMALL = Settings(
@@ -74,22 +74,10 @@ def processes_of(folder: Path) -> dict[int, int]:
     return found
 
 
-def with_files_of_our_names(folder: Path) -> Path:
-    """A working folder as somebody may have it, whose files must not run."""
-    home = folder / "home"
-    home.mkdir()
-    for name in ("client", "common", "deploy", "guardian", "protos", "services"):
-        (home / f"{name}.py").write_text("raise SystemExit('a file of the working folder ran')\n")
-    return home
-
-
 def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     folder, copy = tmp_path / "run", tmp_path / "out.json"
-    command = [
-        str(Path(sys.executable).with_name("ostraka")),
-        *words(folder, [*OPTIONS, "--json", str(copy)]),
-    ]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=with_files_of_our_names(tmp_path))
+    command = [sys.executable, "-m", "ostraka.deploy.cli", *words(folder, [*OPTIONS, "--json", str(copy)])]
+    ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     written = json.loads((folder / "report.json").read_text())
     report = Report.model_validate(written)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from deploy.simulation.report import Report
-from deploy.simulation.run import simulate
-from deploy.simulation.settings import Settings
-from deploy.simulation.starting import Start
-from guardian.admin.verification import verify_ledger
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.run import simulate
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.starting import Start
+from ostraka.guardian.admin.verification import verify_ledger
 
 SMALL = Settings(
     parties=3,

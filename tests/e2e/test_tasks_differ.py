@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from common.datasets import Dataset, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import TableInput, Task, load_task, write_task
-from deploy.simulation.processes import Job
-from services.teachers.config import TrainingConfig
-from services.teachers.training import train
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import TableInput, Task, load_task, write_task
+from ostraka.deploy.simulation.processes import Job
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.training import train
 from tests.e2e.sites import SETTINGS, Sites
 
 ODD = SETTINGS.sites[0]

@@ -11,15 +11,15 @@ from shutil import copytree
 import numpy as np
 import pytest
 
-from client.labelling import LabelResult
-from common.config import SITE_FILE
-from common.privacy import amount, worst_case
-from deploy.simulation.federation import ADMIN, ANY_PORT, GUARDIAN, QUERY
-from deploy.simulation.processes import Job
-from guardian.admin.verification import verify_ledger
-from guardian.ledger import LedgerReader, load_or_create_key
-from guardian.ledger.ledger import LEASE_S
-from guardian.server import running
+from ostraka.client.labelling import LabelResult
+from ostraka.common.config import SITE_FILE
+from ostraka.common.privacy import amount, worst_case
+from ostraka.deploy.simulation.federation import ADMIN, ANY_PORT, GUARDIAN, QUERY
+from ostraka.deploy.simulation.processes import Job
+from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.guardian.ledger import LedgerReader, load_or_create_key
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.server import running
 from tests.addresses import free_addresses
 from tests.clocks import Ahead
 from tests.e2e.sites import SETTINGS, Sites

@@ -17,7 +17,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import typer
 
-from common.telemetry import configure_logging
+from ostraka.common.telemetry import configure_logging
 from tests.fuzz.calling import Callers
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.federation import NAME, Federation, federation

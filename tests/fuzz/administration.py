@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common.clock import SystemClock
-from common.config import load_site
-from common.errors import OstrakaError
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.protocol import AGREEMENT_CONTEXT, MANIFEST_CONTEXT, RECEIPTS_CONTEXT
-from common.rpc import call_error, open_channel
-from common.task import load_task
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.protocol import AGREEMENT_CONTEXT, MANIFEST_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.common.task import load_task
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2, guardian_pb2, guardian_pb2_grpc
 from tests.fuzz.calling import NEVER_HONEST
 
 SPARE, DELTA = "spare", 1e-5

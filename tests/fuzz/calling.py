@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import grpc
 
-from common.errors import ErrorCode
-from common.identity import Credentials, Identity, Role
-from common.rpc.status import from_call
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc.status import from_call
 from tests.fuzz.altering import Call
 
 DEADLINE_S = 30.0

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import grpc
 
-from common.errors import OstrakaError
-from common.identity import Role
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Role
 from tests.fuzz.altering import Call, altered, nonsense, random_bytes
 from tests.fuzz.calling import NEVER_HONEST, Callers
 from tests.fuzz.forging import Forger

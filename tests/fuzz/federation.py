@@ -13,28 +13,28 @@ from threading import Event
 
 import numpy as np
 
-from client.labelling import label
-from client.options import PlanOptions
-from client.retry import Retry
-from client.training.joining import TrainingOptions
-from client.training.leading import lead
-from common.clock import SystemClock
-from common.config import SITE_FILE, SiteConfig, load_site, write_site
-from common.datasets import Dataset, from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import AnyMechanism, Confident, GnMax, LnMax
-from common.plan import ENCODING, TALLY
-from common.task import infer_task, load_task, write_task
-from deploy.provisioning import provision
-from deploy.simulation.processes import Child, Job, Supervisor
-from guardian.admin.client import admin_call
-from protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
-from services.server import running as voting
-from services.teachers import train
-from services.teachers.config import TEACHERS, TrainingConfig, TrainingSection
-from services.teachers.preparation import prepare
-from services.training.server import running as learning
+from ostraka.client.labelling import label
+from ostraka.client.options import PlanOptions
+from ostraka.client.retry import Retry
+from ostraka.client.training.joining import TrainingOptions
+from ostraka.client.training.leading import lead
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import SITE_FILE, SiteConfig, load_site, write_site
+from ostraka.common.datasets import Dataset, from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.mechanism import AnyMechanism, Confident, GnMax, LnMax
+from ostraka.common.plan import ENCODING, TALLY
+from ostraka.common.task import infer_task, load_task, write_task
+from ostraka.deploy.provisioning import provision
+from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.guardian.admin.client import admin_call
+from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
+from ostraka.services.server import running as voting
+from ostraka.services.teachers import train
+from ostraka.services.teachers.config import TEACHERS, TrainingConfig, TrainingSection
+from ostraka.services.teachers.preparation import prepare
+from ostraka.services.training.server import running as learning
 from tests.fuzz.administration import SPARE, administer, set_budget
 from tests.fuzz.calling import Server
 

@@ -10,9 +10,9 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from common import protocol
-from common.identity import Credentials
-from protos.ostraka.v1 import common_pb2
+from ostraka.common import protocol
+from ostraka.common.identity import Credentials
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.fuzz.nonsense import fill, put
 
 CONTEXTS: Mapping[str, bytes] = {

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from common.rpc import channel
-from common.rpc.watcher import Target, Watcher
+from ostraka.common.rpc import channel
+from ostraka.common.rpc.watcher import Target, Watcher
 from tests.fuzz.altering import Call, altered
 from tests.fuzz.forging import Forger
 from tests.fuzz.methods import Method

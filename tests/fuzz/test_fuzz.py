@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from common.identity import Identity, Role
-from common.mechanism import GnMax
-from guardian.standing import Standing
+from ostraka.common.identity import Identity, Role
+from ostraka.common.mechanism import GnMax
+from ostraka.guardian.standing import Standing
 from tests.fuzz.altering import Call
 from tests.fuzz.calling import Callers, Server
 from tests.fuzz.campaign import Campaign

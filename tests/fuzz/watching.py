@@ -12,11 +12,11 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from common.errors import OstrakaError
-from common.plan import Plan
-from deploy.simulation.processes import Child
-from guardian.ledger import LedgerReader, verify
-from guardian.ledger.site import ledger_location
+from ostraka.common.errors import OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.deploy.simulation.processes import Child
+from ostraka.guardian.ledger import LedgerReader, verify
+from ostraka.guardian.ledger.site import ledger_location
 from tests.fuzz.calling import outcome_of
 from tests.fuzz.campaign import Campaign
 

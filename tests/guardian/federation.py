@@ -10,21 +10,21 @@ from typing import Any, TypeVar
 import grpc
 import numpy as np
 
-from common.clock import Clock, SystemClock
-from common.config import SiteConfig, write_site
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import AnyMechanism, Confident
-from common.mechanism.message import mechanism_message
-from common.plan import Plan
-from common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
-from common.rpc import call_error, open_channel, split
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring, RingArray
-from common.sharing.shares import add
-from common.sharing.shares import split as split_shares
-from guardian.noise import NoiseSource
-from guardian.server import running
-from protos.ostraka.v1 import (
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.mechanism import AnyMechanism, Confident
+from ostraka.common.mechanism.message import mechanism_message
+from ostraka.common.plan import Plan
+from ostraka.common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.common.rpc import call_error, open_channel, split
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.shares import add
+from ostraka.common.sharing.shares import split as split_shares
+from ostraka.guardian.noise import NoiseSource
+from ostraka.guardian.server import running
+from ostraka.protos.ostraka.v1 import (
     admin_pb2,
     admin_pb2_grpc,
     common_pb2,

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from guardian.ledger import Ledger
-from guardian.server import serve
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.server import serve
 
 
 def main() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.mechanism import L1, AnyMechanism, Binary, Check, Powerset, Tau
-from common.mechanism.narrowing import narrowed
-from common.privacy import epsilon, worst_case
-from common.sharing.ballots import ballots
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, Check, Powerset, Tau
+from ostraka.common.mechanism.narrowing import narrowed
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.sharing.ballots import ballots
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.blind.querying import asked as asked_blindly
 from tests.guardian.blind.querying import blind_plan
 from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, plan, refusal

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from common.config import SiteConfig, write_site
-from common.errors import OstrakaError
-from guardian.cli import app
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.cli import app
 from tests.guardian.federation import FEDERATION, Calls, Federation, unanimous
 
 RUNNER = CliRunner()

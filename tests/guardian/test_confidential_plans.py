@@ -7,10 +7,10 @@ from typing import Any
 import grpc
 import pytest
 
-from common.mechanism import GnMax
-from common.plan import Plan
-from common.rpc import call_error
-from protos.ostraka.v1 import admin_pb2, guardian_pb2
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan
+from ostraka.common.rpc import call_error
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, refusal
 
 HEAD = "square-mlp"

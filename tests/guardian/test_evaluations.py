@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.clock import ManualClock
-from common.plan import Plan
-from common.sharing.ring import Ring
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.ring import Ring
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, refusal, unanimous
 
 START = 1_800_000_000.0

@@ -7,8 +7,8 @@ import grpc
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -21,10 +21,10 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.privacy import epsilon, worst_case
-from common.rpc import call_error
-from common.sharing.ballots import ballots
-from protos.ostraka.v1 import admin_pb2, guardian_pb2
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.rpc import call_error
+from ostraka.common.sharing.ballots import ballots
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, plan, refusal, unanimous
 
 CLASSES, QUERIES = 4, 6

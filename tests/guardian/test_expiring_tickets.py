@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock
-from common.identity import Role
-from common.mechanism import DpTtac, Recipe
-from guardian.policy import Policy
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import DpTtac, Recipe
+from ostraka.guardian.policy import Policy
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.federation import Calls, Federation, plan, refusal, unanimous
 
 START = 1_800_000_000.0

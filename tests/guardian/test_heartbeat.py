@@ -1,10 +1,10 @@
 import threading
 from pathlib import Path
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from guardian.heartbeat import beating
-from guardian.ledger import Ledger
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.heartbeat import beating
+from ostraka.guardian.ledger import Ledger
 from tests.guardian.ledger.support import START, cipher, sign
 
 PATIENCE_S = 60.0

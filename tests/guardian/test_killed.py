@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.simulation.processes import Job, Supervisor
-from deploy.simulation.starting import Start
-from protos.ostraka.v1 import admin_pb2
+from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.starting import Start
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import Calls, Federation, refusal, unanimous
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

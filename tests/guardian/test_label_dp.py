@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.mechanism import AnyMechanism, Confident, GnMax, NoiseCluster, RandRes
-from common.privacy import AMOUNT_UNIT, epsilon, worst_case
-from common.privacy.randomized import randomized_rdp
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.mechanism import AnyMechanism, Confident, GnMax, NoiseCluster, RandRes
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, receipt, refusal, unanimous
 from tests.guardian.test_registration import lose
 

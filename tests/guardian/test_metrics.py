@@ -6,11 +6,11 @@ from typing import Any, cast
 import pytest
 from prometheus_client import CollectorRegistry
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from guardian.heartbeat import beating
-from guardian.ledger import Budget, Ledger, UnitKey
-from guardian.metrics import UNITS, GuardianMetrics, remaining
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.heartbeat import beating
+from ostraka.guardian.ledger import Budget, Ledger, UnitKey
+from ostraka.guardian.metrics import UNITS, GuardianMetrics, remaining
 
 LOST = OstrakaError(ErrorCode.LEDGER_FENCED, "Another guardian took over.")
 

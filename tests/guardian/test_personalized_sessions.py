@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, RandRes
-from common.plan import Plan
-from common.privacy import AMOUNT_UNIT, epsilon, worst_case
-from common.rpc import call_error
-from common.schedules import scheduled
-from common.sharing.fixed_point import encode
-from common.sharing.ring import RingArray
-from common.sharing.shares import add, split
-from guardian.ledger import Ledger
-from guardian.sessions import Coordinator
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, RandRes
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.rpc import call_error
+from ostraka.common.schedules import scheduled
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import add, split
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.sessions import Coordinator
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, group, plan, refusal
 from tests.guardian.noise.silent import Silent
 

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import DpTtac, Recipe, Ttac
-from guardian.ledger.values import StoredPolicy
-from guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.guardian.ledger.values import StoredPolicy
+from ostraka.guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
 
 SITE = 'federation = "f"\nsite = "g"\nrole = "guardian"\nlisten = "127.0.0.1:0"\n'
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.mechanism import GnMax
-from common.privacy import epsilon, worst_case
-from guardian.admin.verification import verify_ledger
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.mechanism import GnMax
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, unanimous
 
 QUERIES = 20

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.identity import Role
-from common.mechanism import Confident, GnMax
-from common.privacy import AMOUNT_UNIT, epsilon, worst_case
-from common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
-from guardian.ledger.limits import MANIFESTS_A_DAY
-from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import Confident, GnMax
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
+from ostraka.guardian.ledger.limits import MANIFESTS_A_DAY
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
     PARTIES,
     TEACHERS,

@@ -12,19 +12,19 @@ import grpc
 import pytest
 from structlog.testing import capture_logs
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Role
-from common.identity.crl import CRL
-from common.mechanism import Confident
-from common.protocol import AGREEMENT_CONTEXT
-from common.sharing.fixed_point import encode
-from common.sharing.ring import RingArray
-from common.sharing.shares import add
-from common.sharing.shares import split as split_shares
-from guardian.ledger import LedgerReader, open_guardian_ledger, verify
-from guardian.revoking import Follower, following
-from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Role
+from ostraka.common.identity.crl import CRL
+from ostraka.common.mechanism import Confident
+from ostraka.common.protocol import AGREEMENT_CONTEXT
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import add
+from ostraka.common.sharing.shares import split as split_shares
+from ostraka.guardian.ledger import LedgerReader, open_guardian_ledger, verify
+from ostraka.guardian.revoking import Follower, following
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
     FEDERATION,
     PARTIES,

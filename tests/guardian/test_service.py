@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.mechanism import Confident, GnMax, Mechanism
-from common.sharing.fixed_point import encode
-from guardian.ledger import Ledger, verify
-from guardian.noise import OpenDpNoise
-from protos.ostraka.v1 import admin_pb2, guardian_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import Confident, GnMax, Mechanism
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.guardian.ledger import Ledger, verify
+from ostraka.guardian.noise import OpenDpNoise
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (
     FEDERATION,
     PARTIES,
@@ -145,7 +145,7 @@ def test_a_random_sum_is_answered_and_charged_the_worst_case(tmp_path: Path) -> 
         total = guardian.vote(session, 1, unanimous(20))
         total += rng.integers(0, 2**64, total.shape, dtype=np.uint64)
         assert len(guardian.release(session, 1, total)) == 20
-    from guardian.admin.confidential import totals
+    from ostraka.guardian.admin.confidential import totals
 
     for unit in totals(tmp_path / "guardian-guardian"):
         assert unit["epsilon_data_dependent"] == pytest.approx(unit["epsilon_worst_case"], rel=1e-9)

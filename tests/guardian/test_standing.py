@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from common.identity import Role
-from guardian.standing import STEPS
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.identity import Role
+from ostraka.guardian.standing import STEPS
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.admin.support import budget, label
 from tests.guardian.federation import Calls, Federation, plan, refusal
 

@@ -10,14 +10,14 @@ import grpc
 import numpy as np
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode
-from common.identity import Role
-from common.mechanism import DpTtac
-from common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon, worst_case
-from common.rpc import call_error
-from guardian.admin.upkeep import back_up, restore
-from protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import DpTtac
+from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon, worst_case
+from ostraka.common.rpc import call_error
+from ostraka.guardian.admin.upkeep import back_up, restore
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, Federation, group, plan, receipt, refusal
 from tests.guardian.training import (
     ALLOWING,

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.identity import Role
-from common.mechanism import DpTtac, Recipe, Ttac
-from common.plan import Plan
-from common.sharing.expansion import expand
-from common.sharing.ring import RingArray
-from common.sharing.shares import add
-from guardian.noise import OpenDpNoise
-from protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.plan import Plan
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.sharing.shares import add
+from ostraka.guardian.noise import OpenDpNoise
+from ostraka.protos.ostraka.v1 import guardian_pb2, guardian_pb2_grpc
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, framed, plan
 
 D = 7

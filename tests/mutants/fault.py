@@ -37,7 +37,9 @@ class Fault:
     @property
     def module(self) -> str:
         """The module that the file is imported as."""
-        return ".".join(Path(self.file).with_suffix("").parts).removesuffix(".__init__")
+        path = Path(self.file).with_suffix("")
+        package = ["ostraka"] if len(path.parts) > 1 else []
+        return ".".join([*package, *path.parts]).removesuffix(".__init__")
 
     def planted(self, root: Path = ROOT) -> str:
         """The file's text with the fault in it.

@@ -15,10 +15,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from common.mechanism import RandRes
-from common.privacy import ORDERS, epsilon, worst_case
-from common.sharing.ring import Ring
-from guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.common.mechanism import RandRes
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case
 from tests.privacy.evidence import P, chance, deviation, least_epsilon
 from tests.privacy.faults import Narrow, Shared

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -20,7 +20,7 @@ from common.mechanism import (
     RandRes,
     Tau,
 )
-from common.privacy import ONE_VOTE, Influence
+from ostraka.common.privacy import ONE_VOTE, Influence
 
 Votes = NDArray[Any]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import OpenDpNoise
 
 
 class Narrow(OpenDpNoise):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     Binary,
     Check,

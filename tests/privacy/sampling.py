@@ -6,14 +6,14 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism import NoiseCluster, RandRes
-from common.sharing.ballots import VOTE, ballots
-from common.sharing.expansion import expand, fresh_seed
-from common.sharing.ring import Ring, RingArray
-from common.sharing.shares import add, split
-from guardian.mechanisms import release
-from guardian.noise import NoiseSource
-from services.records import Records
+from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.expansion import expand, fresh_seed
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.common.sharing.shares import add, split
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.noise import NoiseSource
+from ostraka.services.records import Records
 from tests.privacy.cases import CLUSTERS, Case, Votes
 
 PARTIES = 3

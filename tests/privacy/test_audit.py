@@ -11,12 +11,12 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from common.mechanism import LABELLING, GnMax
-from common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
-from common.sharing.fixed_point import decode
-from common.sharing.ring import Ring
-from guardian.accounting import Tally, charge
-from guardian.noise import LATTICE, OpenDpNoise
+from ostraka.common.mechanism import LABELLING, GnMax
+from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
+from ostraka.common.sharing.fixed_point import decode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.noise import LATTICE, OpenDpNoise
 from tests.privacy.audit import DELTA, audit, charged, promised, telling, uncharged
 from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case, Votes
 from tests.privacy.evidence import agrees, least_epsilon

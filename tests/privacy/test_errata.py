@@ -10,8 +10,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from common.mechanism import Binary, Check, Confident, GnMax, LnMax, Tau
-from common.privacy import WorstCase, worst_case
+from ostraka.common.mechanism import Binary, Check, Confident, GnMax, LnMax, Tau
+from ostraka.common.privacy import WorstCase, worst_case
 
 ORDERS = (1.5, 2.0, 8.0, 32.0)
 DIGITS = 40

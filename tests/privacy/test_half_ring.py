@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.mechanism import AnyMechanism, Binary, Check, Confident, GnMax, Powerset
-from common.privacy import ORDERS, WorstCase, epsilon, worst_case
-from common.sharing.fixed_point import FRACTION_BITS, encode
-from common.sharing.label_sets import index_of
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms import release
-from guardian.mechanisms.check import passes, passes_per_label
-from guardian.noise import OpenDpNoise
+from ostraka.common.mechanism import AnyMechanism, Binary, Check, Confident, GnMax, Powerset
+from ostraka.common.privacy import ORDERS, WorstCase, epsilon, worst_case
+from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
+from ostraka.common.sharing.label_sets import index_of
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.mechanisms.check import passes, passes_per_label
+from ostraka.guardian.noise import OpenDpNoise
 from tests.privacy import probabilities
 from tests.privacy.evidence import Counts, Floats, agrees, least_epsilon
 

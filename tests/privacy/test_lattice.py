@@ -9,11 +9,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from common.privacy import Influence
-from guardian.accounting import gnmax_rdp, threshold_rdp
-from guardian.accounting.confident import log_q_check
-from guardian.accounting.gnmax import log_q_argmax
-from guardian.accounting.parts import NoisyCheck, argmax_part
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting import gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.confident import log_q_check
+from ostraka.guardian.accounting.gnmax import log_q_argmax
+from ostraka.guardian.accounting.parts import NoisyCheck, argmax_part
 from tests.guardian.accounting.oracle import divergence
 
 mp.mp.dps = 60

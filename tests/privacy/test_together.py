@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import nn
 
-from common.mechanism import DpTtac, Recipe
-from common.privacy import ORDERS, epsilon, worst_case
-from common.sharing.ring import Ring
-from common.sharing.shares import add
-from guardian.mechanisms.updates import released_updates
-from guardian.noise import NoiseSource, OpenDpNoise
-from services.teachers.config import TrainingConfig
-from services.teachers.networks import Scaler
-from services.teachers.slices import Slice
-from services.teachers.together import algorithm, record_gradients
-from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from services.teachers.together.updates import STEPS
+from ostraka.common.mechanism import DpTtac, Recipe
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import add
+from ostraka.guardian.mechanisms.updates import released_updates
+from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.networks import Scaler
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.together import algorithm, record_gradients
+from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.together.updates import STEPS
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
 from tests.privacy.faults import Narrow

@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.datasets import Dataset, digits, from_arrays
-from common.task import infer_task, write_task
-from services.teachers import TrainingConfig, train
+from ostraka.common.datasets import Dataset, digits, from_arrays
+from ostraka.common.task import infer_task, write_task
+from ostraka.services.teachers import TrainingConfig, train
 from tests.services.wire import TEACHERS, Federation, federation
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from common.config import SiteConfig, write_site
+from ostraka.common.config import SiteConfig, write_site
 
 
 def party_folder(folder: Path, more: str = "") -> Path:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, AnyMechanism, Binary, Powerset, Tau
-from common.sharing.ballots import ballots
-from common.sharing.label_sets import count_sets
-from common.task import infer_task, write_task
-from protos.ostraka.v1 import common_pb2
-from services.charges import Charge
-from services.journal import Journal
-from services.teachers import Ensemble, TrainingConfig, train
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, Powerset, Tau
+from ostraka.common.sharing.ballots import ballots
+from ostraka.common.sharing.label_sets import count_sets
+from ostraka.common.task import infer_task, write_task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.journal import Journal
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.conftest import symptoms
 from tests.services.wire import TEACHERS, Ask, Caller, Federation, federation, participant, scheduled
 

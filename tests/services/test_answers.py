@@ -7,18 +7,18 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.mechanism import GnMax
-from common.plan import Plan, digest
-from protos.ostraka.v1 import common_pb2
-from services.answers import Answers
-from services.charges import Cap, Charge
-from services.daily import Asked
-from services.encrypted.answering import EncryptedVoter
-from services.grants import Permission
-from services.journal import Journal
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan, digest
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.answers import Answers
+from ostraka.services.charges import Cap, Charge
+from ostraka.services.daily import Asked
+from ostraka.services.encrypted.answering import EncryptedVoter
+from ostraka.services.grants import Permission
+from ostraka.services.journal import Journal
 
 NOW, SIZE = 1_900_000_000.0, 5
 QUERIER = Identity("fed", "q", Role.QUERY)

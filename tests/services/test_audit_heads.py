@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from structlog.testing import capture_logs
 
-from common.clock import SystemClock
-from common.identity import Credentials
-from protos.ostraka.v1 import common_pb2
-from services.journal import Journal
-from services.submission import GuardianLink
+from ostraka.common.clock import SystemClock
+from ostraka.common.identity import Credentials
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.journal import Journal
+from ostraka.services.submission import GuardianLink
 from tests.services.wire import Federation
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
-from common.sharing.ballots import VOTE, ballots
-from common.task import Task, infer_task
-from services.ballots import Teachers, Turn
-from services.hosting.device import MICRO_BATCH
+from ostraka.common.datasets import from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
+from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.task import Task, infer_task
+from ostraka.services.ballots import Teachers, Turn
+from ostraka.services.hosting.device import MICRO_BATCH
 from tests.services.conftest import symptoms
 
 QUERIES = 150
@@ -54,7 +54,7 @@ def test_small_micro_batches_count_the_same(
     teachers = Teachers(scripted, 4, task)
     whole = teachers.ballots(X, everyone(ALL), mechanism)
     assert scripted.asked == [QUERIES]
-    monkeypatch.setattr("services.ballots.WORK_BYTES", 10_000)
+    monkeypatch.setattr("ostraka.services.ballots.WORK_BYTES", 10_000)
     assert np.array_equal(teachers.ballots(X, everyone(ALL), mechanism), whole)
     assert 1 <= max(scripted.asked[1:]) < 20
 

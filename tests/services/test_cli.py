@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.datasets import Dataset, digits, from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task, write_task
-from protos.ostraka.v1 import common_pb2
-from services.cli import app
-from services.journal import Journal
+from ostraka.common.datasets import Dataset, digits, from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task, write_task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.cli import app
+from ostraka.services.journal import Journal
 from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE, counted
 
@@ -100,7 +100,7 @@ def test_a_training_that_was_killed_goes_on(
     calls = tmp_path / "calls"
     monkeypatch.setenv("CALLS", str(calls))
     killed = subprocess.run(
-        [sys.executable, "-m", "deploy.cli", "party", *options],
+        [sys.executable, "-m", "ostraka.deploy.cli", "party", *options],
         capture_output=True,
         env=os.environ | {"KILLED_AT": "45"},
     )
@@ -241,7 +241,7 @@ def test_a_refusal_is_one_line_and_exit_2(site: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "deploy.cli",
+        "ostraka.deploy.cli",
         "party",
         "check",
         "--site",
@@ -257,7 +257,7 @@ def test_a_refusal_is_one_line_and_exit_2(site: Path) -> None:
 
 @pytest.mark.heavy
 def test_help_needs_no_heavy_library() -> None:
-    code = "import sys, services.cli; print(sorted({'torch', 'sklearn', 'skops'} & set(sys.modules)))"
+    code = "import sys, ostraka.services.cli; print(sorted({'torch', 'sklearn', 'skops'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -334,7 +334,7 @@ def test_ray_is_for_teachers_that_are_trained_alone(site: Path) -> None:
 
 
 def test_ray_that_is_not_installed_is_one_sentence(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "services.teachers.on_ray", raising=False)
+    monkeypatch.delitem(sys.modules, "ostraka.services.teachers.on_ray", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
     error = refused(invoke("train", "--site", site, *FEW, "--on", "ray"))
     assert error.code is ErrorCode.CONFIG_INVALID

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import digits, from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import NoiseCluster
-from common.sharing.ballots import VOTE, single_label
-from common.task import infer_task, write_task
-from protos.ostraka.v1 import common_pb2
-from services.charges import Charge
-from services.journal import Journal
-from services.teachers import Ensemble, TrainingConfig, train
+from ostraka.common.datasets import digits, from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import NoiseCluster
+from ostraka.common.sharing.ballots import VOTE, single_label
+from ostraka.common.task import infer_task, write_task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.journal import Journal
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.wire import Ask, Caller, Federation, federation, scheduled
 from tests.services.wire import participant as one_clique
 

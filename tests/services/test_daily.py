@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.datasets import digits
-from common.errors import OstrakaError
-from common.identity import Role
-from common.mechanism import GnMax
-from services.charges import Charge
-from services.daily import DAY_S, Asked
-from services.journal import Journal
-from services.policy import Policy
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.datasets import digits
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import GnMax
+from ostraka.services.charges import Charge
+from ostraka.services.daily import DAY_S, Asked
+from ostraka.services.journal import Journal
+from ostraka.services.policy import Policy
 from tests.services.wire import Ask, Caller, Federation
 
 DELPHI = "ostraka://attica/delphi/query"

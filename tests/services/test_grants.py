@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials, Role
-from common.plan import Plan
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, Role
+from ostraka.common.plan import Plan
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, participant, scheduled, yesterday
 
 HOUR_S = 3600

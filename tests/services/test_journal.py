@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, Confident, GnMax, NoiseCluster
-from common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst_case
-from protos.ostraka.v1 import common_pb2
-from services.charges import Cap, Charge
-from services.daily import Asked
-from services.journal import Journal
-from services.journal_file import JournalFile
-from services.policy import Policy
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
+from ostraka.common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst_case
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Cap, Charge
+from ostraka.services.daily import Asked
+from ostraka.services.journal import Journal
+from ostraka.services.journal_file import JournalFile
+from ostraka.services.policy import Policy
 from tests.disk import fill, free, small_disk
 
 CHARGE = Charge(GnMax(sigma=40.0), queries=100, classes=10)
@@ -170,7 +170,7 @@ def test_no_change_of_groups_makes_room_under_the_cap(tmp_path: Path) -> None:
 def test_receipts_name_every_charge_over_several_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.journal.PAGE", 2)
+    monkeypatch.setattr("ostraka.services.journal.PAGE", 2)
     low = replace(of_group("low", 3), sensitivity=0.75, adjacency="label")
     with Journal(tmp_path / "journal.db") as journal:
         assert list(journal.receipts()) == []
@@ -258,7 +258,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_another_process_holds_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journal.db"
     Journal(path).close()
-    monkeypatch.setattr("services.journal_file._BUSY_S", 0.0)
+    monkeypatch.setattr("ostraka.services.journal_file._BUSY_S", 0.0)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with Journal(path) as journal, pytest.raises(OstrakaError) as refused:

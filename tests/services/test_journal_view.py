@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import OstrakaError
-from common.mechanism import GnMax
-from services.charges import Charge
-from services.daily import Asked
-from services.journal import Journal
-from services.journal_view import Journaled, Terms, read_journal
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism import GnMax
+from ostraka.services.charges import Charge
+from ostraka.services.daily import Asked
+from ostraka.services.journal import Journal
+from ostraka.services.journal_view import Journaled, Terms, read_journal
 
 TERMS = Terms(8.0, 1e-5)
 NOW = 1_000_000.0

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from services.matching import Known
+from ostraka.services.matching import Known
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=12)
 

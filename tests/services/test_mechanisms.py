@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import digits, save
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.datasets import digits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -21,13 +21,13 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.privacy import amount
-from common.sharing.label_sets import bits_of, count_sets
-from services.charges import Charge
-from services.journal import Journal
-from services.records import Records
-from services.teachers import Ensemble
-from services.teachers.guard import Votes
+from ostraka.common.privacy import amount
+from ostraka.common.sharing.label_sets import bits_of, count_sets
+from ostraka.services.charges import Charge
+from ostraka.services.journal import Journal
+from ostraka.services.records import Records
+from ostraka.services.teachers import Ensemble
+from ostraka.services.teachers.guard import Votes
 from tests.services.conftest import symptoms
 from tests.services.wire import TEACHERS, Caller, Federation, participant, scheduled
 
@@ -178,7 +178,7 @@ def counted(attica: Federation, centres: NDArray[np.float32]) -> NDArray[np.int6
 def test_records_count_once_at_their_nearest_centre(
     attica: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.records.WORK_BYTES", 100 * 7 * 8)
+    monkeypatch.setattr("ostraka.services.records.WORK_BYTES", 100 * 7 * 8)
     centres = counting(attica)
     found = ballots(attica, centres)
     assert np.array_equal(found, counted(attica, centres))

@@ -11,16 +11,16 @@ import pytest
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
-from common.clock import ManualClock
-from common.mechanism import GnMax
-from services.charges import Charge
-from services.daily import DAY_S, Asked
-from services.hosting.admission import Admission
-from services.hosting.device import Device
-from services.journal import Journal
-from services.metrics import PartyMetrics, TimedSubmitter
-from services.policy import Policy
-from services.submission import Share
+from ostraka.common.clock import ManualClock
+from ostraka.common.mechanism import GnMax
+from ostraka.services.charges import Charge
+from ostraka.services.daily import DAY_S, Asked
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.device import Device
+from ostraka.services.journal import Journal
+from ostraka.services.metrics import PartyMetrics, TimedSubmitter
+from ostraka.services.policy import Policy
+from ostraka.services.submission import Share
 from tests.guardian.federation import plan
 
 QUERIES = np.zeros((3, 1), np.float32)

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from typer.testing import CliRunner
 
-from common.datasets import digits, save
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.ballots import single_label
-from services.cli import app
-from services.teachers import Ensemble, TrainingConfig, train
-from services.teachers.thresholds import Thresholds
+from ostraka.common.datasets import digits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.ballots import single_label
+from ostraka.services.cli import app
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.thresholds import Thresholds
 from tests.services.conftest import symptoms
 from tests.services.teachers.test_exported import write
 from tests.services.wire import TEACHERS, Federation

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import RandRes
-from services.randomized import randomize
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import RandRes
+from ostraka.services.randomized import randomize
 from tests.privacy.evidence import agrees, least_epsilon
 
 DRAWS = 60_000

@@ -1,4 +1,4 @@
-from services.replies import Replies, Slot
+from ostraka.services.replies import Replies, Slot
 
 
 def test_a_batch_has_one_slot_until_its_grant_ends() -> None:

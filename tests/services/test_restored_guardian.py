@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from common.clock import SystemClock
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role, read_signed
-from common.mechanism.message import mechanism_of
-from common.protocol import RECEIPTS_CONTEXT
-from protos.ostraka.v1 import common_pb2
-from services.charges import Charge
-from services.daily import Asked
-from services.journal import Journal
-from services.receipts import receipts
-from services.server import running
+from ostraka.common.clock import SystemClock
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role, read_signed
+from ostraka.common.mechanism.message import mechanism_of
+from ostraka.common.protocol import RECEIPTS_CONTEXT
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.daily import Asked
+from ostraka.services.journal import Journal
+from ostraka.services.receipts import receipts
+from ostraka.services.server import running
 from tests.services.wire import FEDERATION, Federation, Guardian
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from common.clock import SystemClock
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials
-from common.identity.crl import CRL
-from services.server import running
+from ostraka.common.clock import SystemClock
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials
+from ostraka.common.identity.crl import CRL
+from ostraka.services.server import running
 from tests.services.wire import FEDERATION, Ask, Caller, Federation, yesterday
 from tests.waiting import until
 

@@ -6,16 +6,16 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from common.clock import SystemClock
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role, verify_signed
-from common.protocol import MANIFEST_CONTEXT
-from common.rpc import call_error
-from common.task import infer_task, write_task
-from deploy.simulation.starting import Start
-from protos.ostraka.v1 import common_pb2
-from services.journal import Journal
+from ostraka.common.clock import SystemClock
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role, verify_signed
+from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.common.rpc import call_error
+from ostraka.common.task import infer_task, write_task
+from ostraka.deploy.simulation.starting import Start
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.journal import Journal
 from tests.services.process import process
 from tests.services.wire import FEDERATION, TEACHERS, Ask, Caller, Federation
 

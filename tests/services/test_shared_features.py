@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.datasets import digits, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task, write_task
-from services.cli import app
+from ostraka.common.datasets import digits, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task, write_task
+from ostraka.services.cli import app
 from tests.services.folders import party_folder
 
 

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.sharing.ballots import single_label
-from services.charges import Charge
-from services.hosting.device import MICRO_BATCH
-from services.journal import Journal
-from services.teachers import Ensemble
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.sharing.ballots import single_label
+from ostraka.services.charges import Charge
+from ostraka.services.hosting.device import MICRO_BATCH
+from ostraka.services.journal import Journal
+from ostraka.services.teachers import Ensemble
 from tests.services.wire import TEACHERS, Ask, Caller, Federation, participant, scheduled
 
 

@@ -14,21 +14,21 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from common.clock import Clock, ManualClock, SystemClock
-from common.config import SiteConfig, write_site
-from common.errors import OstrakaError
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.mechanism import Binary, GnMax
-from common.plan import Plan
-from common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
-from common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
-from common.sharing.ballots import VOTE
-from common.sharing.expansion import expand
-from common.sharing.ring import Ring
-from common.sharing.shares import add
-from common.task import Task, load_task
-from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
-from services.server import running
+from ostraka.common.clock import Clock, ManualClock, SystemClock
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.mechanism import Binary, GnMax
+from ostraka.common.plan import Plan
+from ostraka.common.protocol import AUDIT_CONTEXT, GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.rpc import BoundServer, call_error, join, make_server, open_channel, peer_identity, split
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import add
+from ostraka.common.task import Task, load_task
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc, party_pb2, party_pb2_grpc
+from ostraka.services.server import running
 
 FEDERATION = "attica"
 DAY_S = 86400

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from common.crypto.ckks.parameters import Parameters
-from common.crypto.ckks.residues import product
-from common.crypto.ckks.wire import Residues
-from common.crypto.heads import WEIGHT_BITS, Affine, check_weights
+from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.ckks.residues import product
+from ostraka.common.crypto.ckks.wire import Residues
+from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, check_weights
 
 
 class AffineMaps:

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import tenseal.sealapi as sealapi
 
-from common.crypto.ckks.affine import AffineMaps
-from common.crypto.ckks.masking import add_mask, draw_mask
-from common.crypto.ckks.parameters import LAYERS, Parameters
-from common.crypto.ckks.public import read_public
-from common.crypto.ckks.queries import EncryptedQueries
-from common.crypto.ckks.residues import UniformResidues
-from common.crypto.ckks.seal import SEAL_ERRORS, Seal
-from common.crypto.ckks.wire import Residues, pack
-from common.crypto.heads import Affine, EncryptedHead
-from common.crypto.inference import MaskedLogits, check_heads, groups
-from common.crypto.stream import SEED_BYTES, Stream
+from ostraka.common.crypto.ckks.affine import AffineMaps
+from ostraka.common.crypto.ckks.masking import add_mask, draw_mask
+from ostraka.common.crypto.ckks.parameters import LAYERS, Parameters
+from ostraka.common.crypto.ckks.public import read_public
+from ostraka.common.crypto.ckks.queries import EncryptedQueries
+from ostraka.common.crypto.ckks.residues import UniformResidues
+from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, Seal
+from ostraka.common.crypto.ckks.wire import Residues, pack
+from ostraka.common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, groups
+from ostraka.common.crypto.stream import SEED_BYTES, Stream
 
 _ROWS = 256
 """Values that the first layers of several heads give together at most, so that memory stays bounded."""

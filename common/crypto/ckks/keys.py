@@ -8,15 +8,15 @@ import numpy as np
 import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
-from common.crypto.ckks.masking import logit_share
-from common.crypto.ckks.parameters import SQUARES, Parameters
-from common.crypto.ckks.public import write_public
-from common.crypto.ckks.queries import second_halves
-from common.crypto.ckks.residues import UniformResidues
-from common.crypto.ckks.seal import Seal
-from common.crypto.ckks.wire import ciphertexts, logits_bytes, pack, unpack
-from common.crypto.inference import checked_queries
-from common.crypto.stream import SEED_BYTES
+from ostraka.common.crypto.ckks.masking import logit_share
+from ostraka.common.crypto.ckks.parameters import SQUARES, Parameters
+from ostraka.common.crypto.ckks.public import write_public
+from ostraka.common.crypto.ckks.queries import second_halves
+from ostraka.common.crypto.ckks.residues import UniformResidues
+from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.wire import ciphertexts, logits_bytes, pack, unpack
+from ostraka.common.crypto.inference import checked_queries
+from ostraka.common.crypto.stream import SEED_BYTES
 
 
 class CkksKeys:

@@ -30,11 +30,11 @@ import numpy as np
 import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
-from common.crypto.ckks.embedding import slots_of
-from common.crypto.ckks.parameters import Parameters
-from common.crypto.ckks.seal import Seal
-from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
-from common.crypto.stream import Stream
+from ostraka.common.crypto.ckks.embedding import slots_of
+from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
+from ostraka.common.crypto.stream import Stream
 
 _UNIFORMS = 3
 _HALF = 0.5

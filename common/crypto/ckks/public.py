@@ -4,9 +4,9 @@ from typing import Any
 
 import tenseal.sealapi as sealapi
 
-from common.crypto.ckks.seal import SEAL_ERRORS, Seal, load, save
-from common.crypto.ckks.wire import most_public_bytes, without_digest
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, Seal, load, save
+from ostraka.common.crypto.ckks.wire import most_public_bytes, without_digest
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 _LENGTH_BYTES = 8
 _SQUARE = 2

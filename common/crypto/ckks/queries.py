@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from common.crypto.ckks.residues import UniformResidues
-from common.crypto.ckks.seal import Seal
-from common.crypto.ckks.wire import Residues, ciphertexts, queries_bytes, unpack, without_digest
-from common.crypto.stream import SEED_BYTES
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.residues import UniformResidues
+from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.wire import Residues, ciphertexts, queries_bytes, unpack, without_digest
+from ostraka.common.crypto.stream import SEED_BYTES
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class EncryptedQueries:

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.limbs import COLUMNS, EXACT_BITS, blas, signed_limbs
-from common.crypto.stream import Stream
+from ostraka.common.crypto.limbs import COLUMNS, EXACT_BITS, blas, signed_limbs
+from ostraka.common.crypto.stream import Stream
 
 
 class UniformResidues:

@@ -1,9 +1,9 @@
 """The scheme of heads with squares."""
 
-from common.crypto.ckks.evaluation import CkksEvaluator
-from common.crypto.ckks.keys import CkksKeys
-from common.crypto.ckks.parameters import SQUARES
-from common.crypto.ckks.wire import logits_bytes, most_public_bytes, queries_bytes
+from ostraka.common.crypto.ckks.evaluation import CkksEvaluator
+from ostraka.common.crypto.ckks.keys import CkksKeys
+from ostraka.common.crypto.ckks.parameters import SQUARES
+from ostraka.common.crypto.ckks.wire import logits_bytes, most_public_bytes, queries_bytes
 
 
 class CkksScheme:

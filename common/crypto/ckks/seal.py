@@ -15,10 +15,10 @@ import tenseal
 import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
-from common.crypto.ckks.memory import content_of, memory_file
-from common.crypto.ckks.parameters import Parameters
-from common.crypto.ckks.wire import Residues
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.memory import content_of, memory_file
+from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.ckks.wire import Residues
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 TENSEAL_VERSION = "0.3.18"
 """The version whose files this module writes and reads."""
@@ -63,7 +63,8 @@ class Seal:
             raise OstrakaError(
                 ErrorCode.CRYPTO_REFUSED,
                 "These encryption parameters are not 128-bit secure "
-                f"({self.context.parameters_error_message()}); use those of common.crypto.ckks.parameters.",
+                f"({self.context.parameters_error_message()}); use those of"
+                " ostraka.common.crypto.ckks.parameters.",
             )
         self.moduli = tuple(int(prime.value()) for prime in chosen.coeff_modulus())[:-1]
         self.evaluator = sealapi.Evaluator(self.context)

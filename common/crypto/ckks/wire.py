@@ -10,9 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.ckks.parameters import Parameters
-from common.crypto.stream import SEED_BYTES
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.stream import SEED_BYTES
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 Residues = NDArray[np.uint64]
 """Polynomials in NTT form, modulo each prime: (..., primes, degree)."""

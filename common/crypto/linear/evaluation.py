@@ -19,21 +19,21 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
-from common.crypto.inference import MaskedLogits, check_heads, groups
-from common.crypto.linear.keys import PUBLIC_KEY, SECOND_HALVES
-from common.crypto.linear.matrix import product
-from common.crypto.linear.messages import (
+from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, EncryptedHead, check_weights
+from ostraka.common.crypto.inference import MaskedLogits, check_heads, groups
+from ostraka.common.crypto.linear.keys import PUBLIC_KEY, SECOND_HALVES
+from ostraka.common.crypto.linear.matrix import product
+from ostraka.common.crypto.linear.messages import (
     POLYNOMIAL_BYTES,
     polynomials,
     read_queries,
     write_logits,
 )
-from common.crypto.linear.ring import Factor, Polynomials
-from common.crypto.linear.sampling import errors, ternary, uniform
-from common.crypto.linear.shares import LOGIT_SCALE_BITS, WEIGHT_SCALE_BITS, logit_shares
-from common.crypto.stream import Stream
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.linear.ring import Factor, Polynomials
+from ostraka.common.crypto.linear.sampling import errors, ternary, uniform
+from ostraka.common.crypto.linear.shares import LOGIT_SCALE_BITS, WEIGHT_SCALE_BITS, logit_shares
+from ostraka.common.crypto.stream import Stream
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 _ROWS = 256
 """Logits that several heads give together at most, so that memory stays bounded."""

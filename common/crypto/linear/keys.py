@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.binding import derive
-from common.crypto.inference import checked_queries
-from common.crypto.linear.messages import LOGIT_BYTES, polynomial_octets, read_logits, write_queries
-from common.crypto.linear.ring import Factor, Polynomials
-from common.crypto.linear.sampling import errors, ternary, uniform
-from common.crypto.linear.shares import FEATURE_SCALE_BITS, logit_shares
-from common.crypto.stream import SEED_BYTES, Stream
+from ostraka.common.crypto.binding import derive
+from ostraka.common.crypto.inference import checked_queries
+from ostraka.common.crypto.linear.messages import LOGIT_BYTES, polynomial_octets, read_logits, write_queries
+from ostraka.common.crypto.linear.ring import Factor, Polynomials
+from ostraka.common.crypto.linear.sampling import errors, ternary, uniform
+from ostraka.common.crypto.linear.shares import FEATURE_SCALE_BITS, logit_shares
+from ostraka.common.crypto.stream import SEED_BYTES, Stream
 
 SECOND_HALVES = "second halves of queries"
 """What a message's seed stands for."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.limbs import COLUMNS, EXACT_BITS, blas, signed_limbs
+from ostraka.common.crypto.limbs import COLUMNS, EXACT_BITS, blas, signed_limbs
 
 _BITS = 64
 

@@ -11,9 +11,9 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.linear.ring import DEGREE, Polynomials
-from common.crypto.stream import SEED_BYTES
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.linear.ring import DEGREE, Polynomials
+from ostraka.common.crypto.stream import SEED_BYTES
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 DIGEST = hashlib.sha256(b"ostraka linear heads: X^4096 + 1, 2^64, features 2^27, logits 2^61").digest()
 """What messages under other parameters do not begin with."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from common.crypto.linear.ring import DEGREE, Polynomials, Small
-from common.crypto.stream import Stream
+from ostraka.common.crypto.linear.ring import DEGREE, Polynomials, Small
+from ostraka.common.crypto.stream import Stream
 
 _PAIRS = 21
 """Pairs of bits in an error: a centred binomial distribution of variance 10.5, which is SEAL's."""

@@ -1,8 +1,8 @@
 """The scheme of linear heads."""
 
-from common.crypto.linear.evaluation import LinearEvaluator
-from common.crypto.linear.keys import LinearKeys
-from common.crypto.linear.messages import LOGIT_BYTES, POLYNOMIAL_BYTES, queries_bytes
+from ostraka.common.crypto.linear.evaluation import LinearEvaluator
+from ostraka.common.crypto.linear.keys import LinearKeys
+from ostraka.common.crypto.linear.messages import LOGIT_BYTES, POLYNOMIAL_BYTES, queries_bytes
 
 
 class LinearScheme:

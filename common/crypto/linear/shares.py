@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.linear.ring import Polynomials
-from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
+from ostraka.common.crypto.linear.ring import Polynomials
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 
 FEATURE_SCALE_BITS = 27
 """A feature is encrypted in steps of 2^-27; those of its error move a logit by 2^-25 of a weight."""

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from cryptography import x509
 
-from common.clock import Clock
-from common.config import SiteConfig
-from common.errors import OstrakaError
-from common.identity import Credentials
-from common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
-from common.identity.crl import CRL, read_crl
-from common.identity.requests import REQUEST, fingerprint
-from common.identity.unreadable import UNREADABLE
-from deploy.site.checks.finding import Finding, failed, ok, warning
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.credentials import CA_CERT, SIGNING_KEY, TLS_KEY
+from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.requests import REQUEST, fingerprint
+from ostraka.common.identity.unreadable import UNREADABLE
+from ostraka.deploy.site.checks.finding import Finding, failed, ok, warning
 
 DAY_S = 86_400
 EXPIRY_WARNING_DAYS = 30

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from common.clock import Clock
-from common.config import SiteConfig
-from common.identity import Credentials
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig
+from ostraka.common.identity import Credentials
 
 State = Literal["ok", "warning", "failed"]
 

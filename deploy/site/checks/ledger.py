@@ -3,8 +3,8 @@
 import socket
 from pathlib import Path
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.site.checks.finding import Finding, failed, ok
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.site.checks.finding import Finding, failed, ok
 
 LEDGER, KEY = "ledger", "ledger key"
 TIMEOUT_S = 3.0
@@ -13,9 +13,9 @@ POSTGRES_PORT = 5432
 
 def ledger(folder: Path) -> Finding:
     """Whether the ledger opens and is of this version, and its key is there."""
-    from guardian.ledger import LedgerReader
-    from guardian.ledger.cipher import KEY_FILE
-    from guardian.ledger.site import ledger_location
+    from ostraka.guardian.ledger import LedgerReader
+    from ostraka.guardian.ledger.cipher import KEY_FILE
+    from ostraka.guardian.ledger.site import ledger_location
 
     try:
         where = ledger_location(folder)
@@ -32,8 +32,8 @@ def ledger(folder: Path) -> Finding:
 
 def ledger_key(folder: Path) -> Finding:
     """Whether the key that data-dependent sums are encrypted with is there, for its owner alone."""
-    from guardian.ledger.cipher import KEY_FILE, load_or_create_key
-    from guardian.ledger.site import ledger_location
+    from ostraka.guardian.ledger.cipher import KEY_FILE, load_or_create_key
+    from ostraka.guardian.ledger.site import ledger_location
 
     path = folder / KEY_FILE
     try:

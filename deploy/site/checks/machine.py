@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from deploy.site.checks.finding import Finding, failed, ok, warning
+from ostraka.deploy.site.checks.finding import Finding, failed, ok, warning
 
 MIB, GIB = 2**20, 2**30
 DISK_FAILS, DISK_WARNS = 100 * MIB, GIB
@@ -46,8 +46,8 @@ def enough_memory(available: float) -> Finding:
 
 def device(folder: Path) -> Finding:
     """Whether a party's teachers can vote on what its site.toml asks for."""
-    from common.config import load_section
-    from services.policy import PartySection
+    from ostraka.common.config import load_section
+    from ostraka.services.policy import PartySection
 
     if load_section(folder, "party", PartySection).device != "cuda":
         return ok("device", "No GPU is asked for.")

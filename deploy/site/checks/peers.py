@@ -6,14 +6,14 @@ from importlib.metadata import version
 
 import grpc
 
-from common.config import split_addresses
-from common.errors import OstrakaError
-from common.identity import Identity, Role
-from common.protocol import PROTOCOL_VERSION
-from common.rpc import call_error, open_channel
-from deploy.site.checks.certificates import expiry
-from deploy.site.checks.finding import Finding, Place, failed, ok, warning
-from protos.ostraka.v1 import site_pb2, site_pb2_grpc
+from ostraka.common.config import split_addresses
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.deploy.site.checks.certificates import expiry
+from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok, warning
+from ostraka.protos.ostraka.v1 import site_pb2, site_pb2_grpc
 
 TIMEOUT_S = 10.0
 ALLOWED_SKEW_S = 60.0

@@ -4,10 +4,10 @@ import errno
 import socket
 from pathlib import Path
 
-from common.config import SiteConfig, split_address
-from common.errors import OstrakaError
-from deploy.site.checks.finding import Finding, failed, ok, warning
-from deploy.site.health import is_serving
+from ostraka.common.config import SiteConfig, split_address
+from ostraka.common.errors import OstrakaError
+from ostraka.deploy.site.checks.finding import Finding, failed, ok, warning
+from ostraka.deploy.site.health import is_serving
 
 PORT = "port"
 

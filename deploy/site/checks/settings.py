@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from common.config import load_section, load_site, split_address
-from common.errors import ErrorCode, OstrakaError
-from common.telemetry.registry import TelemetrySection
-from deploy.site.checks.finding import Finding, failed, ok
+from ostraka.common.config import load_section, load_site, split_address
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.telemetry.registry import TelemetrySection
+from ostraka.deploy.site.checks.finding import Finding, failed, ok
 
 TABLES = "site.toml tables"
 
@@ -15,18 +15,18 @@ def tables(folder: Path, role: str) -> Finding:
     try:
         _apart(load_site(folder).listen, load_section(folder, "telemetry", TelemetrySection).metrics)
         if role == "guardian":
-            from guardian.ledger.site import ledger_location
-            from guardian.policy import load_policy
+            from ostraka.guardian.ledger.site import ledger_location
+            from ostraka.guardian.policy import load_policy
 
             load_policy(folder)
             ledger_location(folder)
         elif role == "party":
-            from services.policy import PartySection, Policy
+            from ostraka.services.policy import PartySection, Policy
 
             load_section(folder, "party", PartySection)
             load_section(folder, "policy", Policy)
         elif role == "query":
-            from client.encoding import QuerySection
+            from ostraka.client.encoding import QuerySection
 
             load_section(folder, "query", QuerySection)
     except OstrakaError as error:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from common.config import load_section
-from common.errors import OstrakaError
-from common.task import Task, load_task
-from deploy.site.checks.finding import Finding, failed, ok
+from ostraka.common.config import load_section
+from ostraka.common.errors import OstrakaError
+from ostraka.common.task import Task, load_task
+from ostraka.deploy.site.checks.finding import Finding, failed, ok
 
 TASK, TEACHING, RECORDS = "task", "teachers", "records"
 TASK_FILE = "task.toml"
@@ -22,15 +22,15 @@ def task_file(path: Path) -> Finding:
 
 def party_task(folder: Path) -> Path:
     """Where a party's task lies; raises config.invalid."""
-    from services.policy import PartySection
+    from ostraka.services.policy import PartySection
 
     return folder / load_section(folder, "party", PartySection).task
 
 
 def teachers(folder: Path) -> Finding:
     """Whether a party's teachers load and were trained for its task."""
-    from services.teachers import Ensemble
-    from services.teachers.config import TEACHERS
+    from ostraka.services.teachers import Ensemble
+    from ostraka.services.teachers.config import TEACHERS
 
     if not (folder / TEACHERS).is_dir():
         return failed(TEACHING, "There are no teachers yet; train them with `ostraka party train`.")
@@ -45,7 +45,7 @@ def teachers(folder: Path) -> Finding:
 
 def records(folder: Path) -> Finding:
     """Whether the records that site.toml names for training, if any, fit the task."""
-    from services.teachers.config import TrainingSection
+    from ostraka.services.teachers.config import TrainingSection
 
     try:
         section = load_section(folder, "training", TrainingSection)

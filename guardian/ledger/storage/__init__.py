@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from guardian.ledger.storage.base import ConflictError, Storage
-from guardian.ledger.storage.sqlite import SqliteStorage
+from ostraka.guardian.ledger.storage.base import ConflictError, Storage
+from ostraka.guardian.ledger.storage.sqlite import SqliteStorage
 
 __all__ = ["ConflictError", "Storage", "open_storage"]
 
@@ -28,6 +28,6 @@ def open_storage(
     """
     if isinstance(where, Path):
         return SqliteStorage(where, read_only=read_only, busy_timeout_s=busy_timeout_s)
-    from guardian.ledger.storage.postgres import PostgresStorage
+    from ostraka.guardian.ledger.storage.postgres import PostgresStorage
 
     return PostgresStorage(where, read_only=read_only, busy_timeout_s=busy_timeout_s)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection
 
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 class Storage(ABC):

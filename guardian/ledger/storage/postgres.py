@@ -10,9 +10,9 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from common.errors import ErrorCode, OstrakaError
-from common.storage import storage_full
-from guardian.ledger.storage.base import ConflictError, Storage
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import storage_full
+from ostraka.guardian.ledger.storage.base import ConflictError, Storage
 
 _DRIVER = "postgresql+psycopg"
 _CONNECT_TIMEOUT_S = 10

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
-from common.errors import ErrorCode, OstrakaError
-from common.storage import is_full, is_used_up, storage_full
-from guardian.ledger.storage.base import Storage
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.storage import is_full, is_used_up, storage_full
+from ostraka.guardian.ledger.storage.base import Storage
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {

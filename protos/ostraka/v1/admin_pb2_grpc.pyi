@@ -7,8 +7,8 @@ No message here holds a vote, a histogram or a data-dependent amount.
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from protos.ostraka.v1 import admin_pb2 as _admin_pb2
-from protos.ostraka.v1 import common_pb2 as _common_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2 as _admin_pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as _common_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys

@@ -1,4 +1,4 @@
-from protos.ostraka.v1 import limits_pb2 as _limits_pb2
+from ostraka.protos.ostraka.v1 import limits_pb2 as _limits_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor

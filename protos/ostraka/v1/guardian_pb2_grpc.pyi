@@ -5,8 +5,8 @@ What the privacy guardian serves to querying and answering parties."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from protos.ostraka.v1 import common_pb2 as _common_pb2
-from protos.ostraka.v1 import guardian_pb2 as _guardian_pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as _common_pb2
+from ostraka.protos.ostraka.v1 import guardian_pb2 as _guardian_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys

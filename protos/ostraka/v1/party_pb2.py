@@ -22,15 +22,15 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
-from protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_dot_limits__pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
+from ostraka.protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_dot_limits__pb2
 
 
 DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dprotos/ostraka/v1/party.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\x1a\x1eprotos/ostraka/v1/limits.proto\"y\n\x0c\x42\x65ginRequest\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12!\n\x05grant\x18\x02 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\"\n\x06ticket\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\r\n\x05point\x18\x04 \x01(\x0c:\x05\x90\xb5\x18\x80 \"\x1c\n\nBeginReply\x12\x0e\n\x06points\x18\x01 \x01(\x0c\"j\n\x0bVoteRequest\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.VoteHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\xa1\x01\n\nVoteHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12!\n\x05grant\x18\x02 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\"\n\x06ticket\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x05 \x01(\r\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x0f\n\x07members\x18\x07 \x01(\r\"f\n\tVoteReply\x12-\n\x06header\x18\x01 \x01(\x0b\x32\x1b.ostraka.v1.VoteReplyHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00\x42\x06\n\x04part\"<\n\x0fVoteReplyHeader\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\r\n\x05width\x18\x02 \x01(\r\x12\x0c\n\x04seed\x18\x03 \x01(\x0c\x32\x97\x02\n\x05Party\x12:\n\x04Vote\x12\x17.ostraka.v1.VoteRequest\x1a\x15.ostraka.v1.VoteReply(\x01\x30\x01\x12\x39\n\x05\x42\x65gin\x12\x18.ostraka.v1.BeginRequest\x1a\x16.ostraka.v1.BeginReply\x12\x30\n\x06Garble\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x12\x32\n\x08\x45valuate\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x12\x31\n\x07\x43ompare\x12\x10.ostraka.v1.Step\x1a\x10.ostraka.v1.Step(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'protos.ostraka.v1.party_pb2', _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ostraka.protos.ostraka.v1.party_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_BEGINREQUEST']._loaded_options = None

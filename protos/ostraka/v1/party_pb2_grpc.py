@@ -3,8 +3,8 @@
 import grpc
 import warnings
 
-from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
-from protos.ostraka.v1 import party_pb2 as protos_dot_ostraka_dot_v1_dot_party__pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
+from ostraka.protos.ostraka.v1 import party_pb2 as protos_dot_ostraka_dot_v1_dot_party__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__

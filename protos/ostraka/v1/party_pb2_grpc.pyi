@@ -5,8 +5,8 @@ What an answering party serves. Called by querying parties only."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from protos.ostraka.v1 import common_pb2 as _common_pb2
-from protos.ostraka.v1 import party_pb2 as _party_pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as _common_pb2
+from ostraka.protos.ostraka.v1 import party_pb2 as _party_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys

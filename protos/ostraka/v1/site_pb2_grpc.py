@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from protos.ostraka.v1 import site_pb2 as protos_dot_ostraka_dot_v1_dot_site__pb2
+from ostraka.protos.ostraka.v1 import site_pb2 as protos_dot_ostraka_dot_v1_dot_site__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__

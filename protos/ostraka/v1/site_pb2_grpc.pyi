@@ -5,7 +5,7 @@ What every server says of itself to any member of its federation."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from protos.ostraka.v1 import site_pb2 as _site_pb2
+from ostraka.protos.ostraka.v1 import site_pb2 as _site_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys

@@ -22,16 +22,16 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
-from protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_dot_limits__pb2
-from protos.ostraka.v1 import party_pb2 as protos_dot_ostraka_dot_v1_dot_party__pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as protos_dot_ostraka_dot_v1_dot_common__pb2
+from ostraka.protos.ostraka.v1 import limits_pb2 as protos_dot_ostraka_dot_v1_dot_limits__pb2
+from ostraka.protos.ostraka.v1 import party_pb2 as protos_dot_ostraka_dot_v1_dot_party__pb2
 
 
 DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n protos/ostraka/v1/training.proto\x12\nostraka.v1\x1a\x1eprotos/ostraka/v1/common.proto\x1a\x1eprotos/ostraka/v1/limits.proto\x1a\x1dprotos/ostraka/v1/party.proto\"\x1b\n\x0bJoinRequest\x12\x0c\n\x04kind\x18\x01 \x01(\t\"a\n\tJoinReply\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.ostraka.v1.JoinHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00\x42\x06\n\x04part\"T\n\nJoinHeader\x12\r\n\x05model\x18\x01 \x01(\t\x12\x12\n\nparameters\x18\x02 \x01(\r\x12\x13\n\x0btask_digest\x18\x03 \x01(\x0c\x12\x0e\n\x06sha256\x18\x04 \x01(\x0c\"l\n\x0cTrainRequest\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x17.ostraka.v1.TrainHeaderH\x00\x12\"\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x11.ostraka.v1.ChunkH\x00:\x05\x90\xb5\x18\x80 B\x06\n\x04part\"\xa3\x01\n\x0bTrainHeader\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12!\n\x05grant\x18\x02 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\"\n\x06ticket\x18\x03 \x01(\x0b\x32\x12.ostraka.v1.Signed\x12\r\n\x05round\x18\x04 \x01(\r\x12\x14\n\x07\x63ounted\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x42\n\n\x08_counted\"\r\n\x0b\x46inishReply2\xc5\x01\n\x08Training\x12\x38\n\x04Join\x12\x17.ostraka.v1.JoinRequest\x1a\x15.ostraka.v1.JoinReply0\x01\x12@\n\x05Train\x12\x18.ostraka.v1.TrainRequest\x1a\x1b.ostraka.v1.VoteReplyHeader(\x01\x12=\n\x06\x46inish\x12\x18.ostraka.v1.TrainRequest\x1a\x17.ostraka.v1.FinishReply(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'protos.ostraka.v1.training_pb2', _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ostraka.protos.ostraka.v1.training_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TRAINREQUEST']._loaded_options = None

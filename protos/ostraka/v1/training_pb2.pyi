@@ -1,6 +1,6 @@
-from protos.ostraka.v1 import common_pb2 as _common_pb2
-from protos.ostraka.v1 import limits_pb2 as _limits_pb2
-from protos.ostraka.v1 import party_pb2 as _party_pb2
+from ostraka.protos.ostraka.v1 import common_pb2 as _common_pb2
+from ostraka.protos.ostraka.v1 import limits_pb2 as _limits_pb2
+from ostraka.protos.ostraka.v1 import party_pb2 as _party_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Mapping as _Mapping

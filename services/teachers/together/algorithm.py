@@ -9,18 +9,18 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import DpTtac, Recipe, Ttac
-from services.teachers.bounds import bound_logits
-from services.teachers.config import TrainingConfig
-from services.teachers.layouts import best_device
-from services.teachers.slices import Slice
-from services.teachers.together.failures import FAILURES, tell
-from services.teachers.together.local_steps import drawn, step_on
-from services.teachers.together.networks import Vector, first, set_vector, vector
-from services.teachers.together.record_gradients import require_gradients, sum_of_clipped
-from services.teachers.together.updates import STEPS, Floats, clipped, plain
-from services.teachers.workers import run_each, threads
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.layouts import best_device
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.together.failures import FAILURES, tell
+from ostraka.services.teachers.together.local_steps import drawn, step_on
+from ostraka.services.teachers.together.networks import Vector, first, set_vector, vector
+from ostraka.services.teachers.together.record_gradients import require_gradients, sum_of_clipped
+from ostraka.services.teachers.together.updates import STEPS, Floats, clipped, plain
+from ostraka.services.teachers.workers import run_each, threads
 
 
 @dataclass(frozen=True)

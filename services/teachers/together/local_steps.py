@@ -8,15 +8,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector
 
-from common.learning.shape import image_axes
-from common.mechanism import Recipe
-from services.teachers.batches import Schedule, batches
-from services.teachers.config import TrainingConfig
-from services.teachers.losses import Loss
-from services.teachers.slices import Slice
-from services.teachers.together.networks import move
-from services.teachers.together.record_gradients import sum_of_clipped
-from services.teachers.together.updates import STEPS
+from ostraka.common.learning.shape import image_axes
+from ostraka.common.mechanism import Recipe
+from ostraka.services.teachers.batches import Schedule, batches
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.losses import Loss
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.together.networks import move
+from ostraka.services.teachers.together.record_gradients import sum_of_clipped
+from ostraka.services.teachers.together.updates import STEPS
 
 
 def step_on(

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from services.teachers.factory import invalid_model
-from services.teachers.fitting import compose
+from ostraka.services.teachers.factory import invalid_model
+from ostraka.services.teachers.fitting import compose
 
 Vector = NDArray[np.float32]
 

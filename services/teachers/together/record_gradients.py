@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad
 from torch.nn import functional
 
-from services.teachers.factory import invalid_model
-from services.teachers.losses import Loss
-from services.teachers.networks import AsImages, Scaler, Square
-from services.teachers.together.failures import FAILURES, tell
-from services.teachers.together.updates import STEPS, WITHIN
+from ostraka.services.teachers.factory import invalid_model
+from ostraka.services.teachers.losses import Loss
+from ostraka.services.teachers.networks import AsImages, Scaler, Square
+from ostraka.services.teachers.together.failures import FAILURES, tell
+from ostraka.services.teachers.together.updates import STEPS, WITHIN
 
 TOGETHER = 64
 """Records at a time. Up to 128 clipped gradients' sums are whole numbers below 2^24: exact in float32."""

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.mechanism.together import UPDATE_UNITS
-from common.sharing.fixed_point import FRACTION_BITS
+from ostraka.common.mechanism.together import UPDATE_UNITS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 Floats = NDArray[np.float64]
 Steps = NDArray[np.int64]

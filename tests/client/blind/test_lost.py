@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from client.answers import answered_mask, read_answers
-from client.guardian_peer import GuardianPeer
-from client.report import report
-from client.state import load_state
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, GnMax
-from common.privacy import ORDERS, epsilon, worst_case
-from guardian.sessions.outcome import encode_answered
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.client.answers import answered_mask, read_answers
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, GnMax
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.guardian.sessions.outcome import encode_answered
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.blind.test_tally import UNANIMOUS, blind
 from tests.client.driving import right, rows, run, run_of
 from tests.client.federation import Federation, refuse

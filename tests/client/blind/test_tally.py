@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from client.labelling import as_json
-from client.meter import Progress
-from client.report import report
-from client.state import load_state
-from common.crypto.computation import Computation
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, Check, Confident, GnMax, Tau
-from common.sharing.ring import Ring
-from common.sharing.shares import add
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.labelling import as_json
+from ostraka.client.meter import Progress
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Tau
+from ostraka.common.sharing.ring import Ring
+from ostraka.common.sharing.shares import add
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import options, right, rows, run, run_of
 from tests.client.federation import Federation
 from tests.client.tallying import ANSWERS, CHECK

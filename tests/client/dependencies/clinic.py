@@ -4,9 +4,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from client.dependencies.asking import DependentResult, label_by_dependencies
-from client.dependencies.rules import Dependencies, Dependency, write_dependencies
-from common.mechanism import Binary
+from ostraka.client.dependencies.asking import DependentResult, label_by_dependencies
+from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
+from ostraka.common.mechanism import Binary
 from tests.client.driving import QUICK, options, run_of
 from tests.client.federation import Federation
 

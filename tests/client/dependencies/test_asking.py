@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from client.dependencies.combined import combined_answers, is_combined
-from client.dependencies.rules import Dependencies
-from client.guardian_peer import GuardianPeer
-from client.run_folder import held
-from client.session import Session
-from client.state import RunStore, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, Tau
-from protos.ostraka.v1.guardian_pb2 import Answer, OpenBatchRequest, PrepareRequest
+from ostraka.client.dependencies.combined import combined_answers, is_combined
+from ostraka.client.dependencies.rules import Dependencies
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.run_folder import held
+from ostraka.client.session import Session
+from ostraka.client.state import RunStore, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, Tau
+from ostraka.protos.ostraka.v1.guardian_pb2 import Answer, OpenBatchRequest, PrepareRequest
 from tests.client.dependencies.clinic import BINARY, RULES, ask, rule, table, whole
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation, refuse

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from client.dependencies.rules import load_dependencies
-from common.errors import ErrorCode
+from ostraka.client.dependencies.rules import load_dependencies
+from ostraka.common.errors import ErrorCode
 from tests.client.dependencies.clinic import table, whole
 from tests.client.driving import run_of
 from tests.client.federation import Federation

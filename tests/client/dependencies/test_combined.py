@@ -5,13 +5,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from client import tables
-from client.dependencies.combined import combined_answers, folder_of, is_combined, join
-from client.report import report
-from client.run_folder import LABELS_FILE
-from client.state import RunStore, load_state
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import ORDERS, epsilon, worst_case
+from ostraka.client import tables
+from ostraka.client.dependencies.combined import combined_answers, folder_of, is_combined, join
+from ostraka.client.report import report
+from ostraka.client.run_folder import LABELS_FILE
+from ostraka.client.state import RunStore, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
 from tests.client.dependencies.clinic import BINARY, ask
 from tests.client.driving import run_of
 from tests.client.federation import Federation

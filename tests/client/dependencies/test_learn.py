@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from client.dependencies.learn import Absences, choose_parents, learn
-from common.datasets import from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
+from ostraka.client.dependencies.learn import Absences, choose_parents, learn
+from ostraka.common.datasets import from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
 
 NAMES = ("opacity", "consolidation", "edema", "fracture")
 RECORDS = 400

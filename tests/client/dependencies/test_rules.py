@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.dependencies.clinic import rule
 
 ODD = Dependencies(

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from client.encrypted.room import Room
+from ostraka.client.encrypted.room import Room
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10, 11, 99])

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from client.party_peer import PartyPeer
-from client.state import load_state
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.party_peer import PartyPeer
+from ostraka.client.state import load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run, run_of
 from tests.client.encrypted.test_voting import encrypted
 from tests.client.federation import Federation, refuse

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from client.labelling import as_json
-from client.meter import Progress
-from client.report import report
-from client.state import load_state
-from common.confidential import read_encrypted_queries
-from common.encoders import load_encoder
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, Binary, Confident, GnMax, Powerset, Tau
-from protos.ostraka.v1 import common_pb2
+from ostraka.client.labelling import as_json
+from ostraka.client.meter import Progress
+from ostraka.client.report import report
+from ostraka.client.state import load_state
+from ostraka.common.confidential import read_encrypted_queries
+from ostraka.common.encoders import load_encoder
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, Binary, Confident, GnMax, Powerset, Tau
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import asked, options, right, rows, run, run_of
 from tests.client.federation import CLASSES, Federation
 from tests.client.test_tickets import apart, scheduling

@@ -4,9 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from client.label_dp.calibrate import noise_cluster_delta, noise_cluster_epsilon, noise_cluster_sigma
-from common.privacy import ORDERS, epsilon
-from common.privacy.inputs import InputError
+from ostraka.client.label_dp.calibrate import noise_cluster_delta, noise_cluster_epsilon, noise_cluster_sigma
+from ostraka.common.privacy import ORDERS, epsilon
+from ostraka.common.privacy.inputs import InputError
 
 EPSILONS = (1e-6, 0.003, 0.02, 0.5, 1.0, 4.0, 30.0, 500.0)
 DELTAS = (1e-12, 1e-5, 0.1, 0.9)

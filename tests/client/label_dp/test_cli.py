@@ -3,9 +3,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from client.cli import app
-from client.label_dp.calibrate import noise_cluster_delta
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.cli import app
+from ostraka.client.label_dp.calibrate import noise_cluster_delta
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def test_calibrate_says_how_much_noise_is_enough() -> None:

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from client.label_dp.clusters import cluster
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.label_dp.clusters import cluster
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 SHAPE = (8, 8)
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from client.label_dp.descent import Descent, refined
-from common.learning.objective import Step
+from ostraka.client.label_dp.descent import Descent, refined
+from ostraka.common.learning.objective import Step
 
 CLASSES = 3
 

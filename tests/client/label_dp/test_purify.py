@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from client.label_dp.purify import label_counts, pseudo_labels, purified_accuracy
-from common.mechanism import RandRes
-from services.randomized import randomize
+from ostraka.client.label_dp.purify import label_counts, pseudo_labels, purified_accuracy
+from ostraka.common.mechanism import RandRes
+from ostraka.services.randomized import randomize
 
 RECORDS = 40_000
 LEAST = 1e-9

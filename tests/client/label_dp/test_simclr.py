@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 from torch.nn import functional
 
-from client.label_dp.clusters import cluster
-from client.label_dp.purify import label_counts
-from client.label_dp.simclr import EMBEDDING, contrast, embed
+from ostraka.client.label_dp.clusters import cluster
+from ostraka.client.label_dp.purify import label_counts
+from ostraka.client.label_dp.simclr import EMBEDDING, contrast, embed
 
 
 def purity(found: NDArray[np.int32], y: NDArray[np.int64], clusters: int) -> float:

@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from client.label_dp.denoise_ssl import purified
-from client.students.files import load_student, save_student
-from client.students.neural import Neural
-from client.students.registry import STUDENTS, make_student
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import Labelled
-from services.randomized import randomize
+from ostraka.client.label_dp.denoise_ssl import purified
+from ostraka.client.students.files import load_student, save_student
+from ostraka.client.students.neural import Neural
+from ostraka.client.students.registry import STUDENTS, make_student
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled
+from ostraka.services.randomized import randomize
 from tests.common.learning.clouds import CLASSES, SHORT, clouds, labels
 
 KINDS = ("ldp-normal", "ldp-ssl", "denoise-ssl", "aug-descent")

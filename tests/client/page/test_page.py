@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from client.page.render import render, write_page
-from client.report import report
-from client.retraining import retrain
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client.page.render import render, write_page
+from ostraka.client.report import report
+from ostraka.client.retraining import retrain
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.dependencies.clinic import ask
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from client.rounds.choosing import at_random, least_sure
+from ostraka.client.rounds.choosing import at_random, least_sure
 
 BELIEVED = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.45, 0.55], [1.0, 0.0]])
 DIFFERENT = np.arange(100, dtype=np.float32)[:, None]

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from client import tables
-from client.page.render import render
-from client.report import report
-from client.retraining import retrain
-from client.rounds import learner
-from client.rounds.learning import RoundsResult, learn_in_rounds
-from client.rounds.opening import Rounds
-from client.rounds.state import load_rounds, runs, save_rounds
-from client.students.trainers import Choice
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Interactive
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.client import tables
+from ostraka.client.page.render import render
+from ostraka.client.report import report
+from ostraka.client.retraining import retrain
+from ostraka.client.rounds import learner
+from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
+from ostraka.client.rounds.opening import Rounds
+from ostraka.client.rounds.state import load_rounds, runs, save_rounds
+from ostraka.client.students.trainers import Choice
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Interactive
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.conftest import serving
 from tests.client.driving import QUICK, options
 from tests.client.federation import Federation, build
@@ -139,13 +139,13 @@ def test_a_budget_too_small_for_anything_is_an_error(federation: Federation) -> 
 
 
 PLACES = (
-    "client.rounds.learner.save_rounds",
-    "client.rounds.learner.save",
-    "client.rounds.learner.collect",
-    "client.rounds.learner.train_on_all",
-    "client.rounds.learner.keep",
-    "client.rounds.learner.write_atomic",
-    "client.guardian_peer.GuardianPeer.release",
+    "ostraka.client.rounds.learner.save_rounds",
+    "ostraka.client.rounds.learner.save",
+    "ostraka.client.rounds.learner.collect",
+    "ostraka.client.rounds.learner.train_on_all",
+    "ostraka.client.rounds.learner.keep",
+    "ostraka.client.rounds.learner.write_atomic",
+    "ostraka.client.guardian_peer.GuardianPeer.release",
 )
 
 

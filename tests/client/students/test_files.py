@@ -9,11 +9,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from sklearn.linear_model import LogisticRegression
 
-from client.students.files import load_student, save_student
-from client.students.neural import Neural
-from client.students.registry import make_student
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import Labelled
+from ostraka.client.students.files import load_student, save_student
+from ostraka.client.students.neural import Neural
+from ostraka.client.students.registry import make_student
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled
 from tests.common.learning.clouds import SHORT, clouds, labels
 
 X = clouds(40, seed=3).X

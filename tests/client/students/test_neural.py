@@ -7,10 +7,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from client.students.neural import Neural
-from client.students.registry import STUDENTS, make_student
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import Labelled
+from ostraka.client.students.neural import Neural
+from ostraka.client.students.registry import STUDENTS, make_student
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled
 from tests.common.learning.clouds import CLASSES, SHORT, clouds, labels
 
 KINDS = ("supervised", "fixmatch")

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from client.students.noise import known_error
-from common.mechanism import (
+from ostraka.client.students.noise import known_error
+from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,

@@ -3,12 +3,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 
-from client.students.mixmatch import MixMatch
-from client.students.neural import Neural
-from client.students.registry import make_student
-from client.students.vat import Vat
-from common.learning.data import UNKNOWN, Labelled
-from common.learning.learning import Learning
+from ostraka.client.students.mixmatch import MixMatch
+from ostraka.client.students.neural import Neural
+from ostraka.client.students.registry import make_student
+from ostraka.client.students.vat import Vat
+from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.learning.learning import Learning
 
 SEMI_SUPERVISED = ("vat", "mixmatch")
 

@@ -10,27 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from client.retry import Retry
-from client.training.joining import TrainingOptions
-from client.training.leading import TrainingReport, lead
-from client.training.state import Progress, TrainingStore
-from common.averaging import Average
-from common.clock import Clock
-from common.config import SITE_FILE, load_site, write_site
-from common.datasets import Dataset, from_arrays
-from common.task import Task, infer_task, write_task
-from deploy.provisioning import provision
-from deploy.provisioning.provision import Federation
-from guardian.admin.client import admin_call
-from guardian.admin.confidential import UnitReport, totals
-from guardian.server import running as running_guardian
-from protos.ostraka.v1 import admin_pb2
-from services.teachers import Ensemble
-from services.teachers.config import TrainingSection
-from services.teachers.manifest import Together
-from services.teachers.preparation import Prepared, prepare
-from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from services.training.server import running as running_party
+from ostraka.client.retry import Retry
+from ostraka.client.training.joining import TrainingOptions
+from ostraka.client.training.leading import TrainingReport, lead
+from ostraka.client.training.state import Progress, TrainingStore
+from ostraka.common.averaging import Average
+from ostraka.common.clock import Clock
+from ostraka.common.config import SITE_FILE, load_site, write_site
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.task import Task, infer_task, write_task
+from ostraka.deploy.provisioning import provision
+from ostraka.deploy.provisioning.provision import Federation
+from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.admin.confidential import UnitReport, totals
+from ostraka.guardian.server import running as running_guardian
+from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.services.teachers import Ensemble
+from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.manifest import Together
+from ostraka.services.teachers.preparation import Prepared, prepare
+from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.training.server import running as running_party
 
 PARTIES = ("a", "b", "c")
 FEATURES, CLASSES, RECORDS, TEACHERS = 4, 3, 40, 2

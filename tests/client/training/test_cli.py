@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.cli import app
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.cli import app
 from tests.client.training.sites import PARTIES, Sites
 
 OPTIONS = ("--rounds=3", "--steps=2", "--batch-size=8", "--average-rate=2", "--radius=1", "--sigma=0.5")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from client import availability
-from client.guardian_peer import GuardianPeer
-from client.training.peer import TrainingPeer
-from client.training.state import Progress, TrainingStore
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
+from ostraka.client import availability
+from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.training.peer import TrainingPeer
+from ostraka.client.training.state import Progress, TrainingStore
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
 
 STEPS: tuple[tuple[type, str], ...] = (

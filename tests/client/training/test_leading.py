@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from client.training.joining import TrainingOptions
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task
+from ostraka.client.training.joining import TrainingOptions
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task
 from tests.client.training.sites import (
     CLASSES,
     DP_TTAC,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from common.crypto.blocks import Blocks, active, colours, delta_of
-from common.crypto.garbling import Evaluator, Garbler
-from common.crypto.gates import Gates, Wires
-from common.crypto.stream import Stream
+from ostraka.common.crypto.blocks import Blocks, active, colours, delta_of
+from ostraka.common.crypto.garbling import Evaluator, Garbler
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.stream import Stream
 
 SEED = bytes(range(32))
 BINDING = bytes(range(100, 132))

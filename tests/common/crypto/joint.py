@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.crypto.circuit import Circuit
-from common.crypto.two_party import Computation, Evaluation, Garbling
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling
 
 SEED = bytes(range(32))
 BINDING = bytes(range(100, 132))

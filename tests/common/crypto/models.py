@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from common.crypto.heads import Affine, EncryptedHead
-from common.crypto.inference import Evaluator, MaskedLogits, QueryKeys, Scheme, scheme_of
-from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE, Head
+from ostraka.common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.inference import Evaluator, MaskedLogits, QueryKeys, Scheme, scheme_of
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE, Head
 
 SEED = bytes(range(32))
 CONTEXT = bytes(range(50, 82))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.crypto.argmax import argmax, index
-from common.crypto.plain import PlainGates, plain_values, plain_word
+from ostraka.common.crypto.argmax import argmax, index
+from ostraka.common.crypto.plain import PlainGates, plain_values, plain_word
 
 
 def check(values: NDArray[np.int64], bits: int) -> None:

@@ -1,4 +1,4 @@
-"""Circuits of ballots against `common.sharing.ballots`: all small logits, and wide ones by hypothesis."""
+"""Circuits of ballots against `ostraka.common.sharing.ballots`: all small logits, and wide ones."""
 
 import itertools
 from typing import Any
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
-from common.mechanism import (
+from ostraka.common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -22,7 +22,7 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.ballots import VOTE, ballots
 from tests.common.crypto.joint import compute
 
 CLASSES: list[AnyMechanism] = [

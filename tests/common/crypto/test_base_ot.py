@@ -7,8 +7,8 @@ import pytest
 from nacl.bindings import crypto_core_ed25519_add, crypto_core_ed25519_scalar_add
 from numpy.typing import NDArray
 
-from common.crypto.base_ot import POINT_BYTES, TRANSFERS, BaseSender, Received, random_scalar, receive
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.base_ot import POINT_BYTES, TRANSFERS, BaseSender, Received, random_scalar, receive
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 CONTEXT = b"c" * 32
 PLACES = np.arange(TRANSFERS)

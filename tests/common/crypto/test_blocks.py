@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.crypto import blocks
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto import blocks
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 LABEL = st.binary(min_size=16, max_size=16)
 

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.crypto import words
-from common.crypto.circuit import Circuit, Opening
-from common.crypto.computation import Computation
-from common.crypto.gates import Gates, Wires
-from common.crypto.ot_extension import extension_bytes
+from ostraka.common.crypto import words
+from ostraka.common.crypto.circuit import Circuit, Opening
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.ot_extension import extension_bytes
 
 
 def exceeds(gates: Gates, theirs: Wires, own: Wires) -> Wires:

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from common.crypto.heads import EncryptedHead
-from common.crypto.logits import LOGIT_RANGE
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.logits import LOGIT_RANGE
 from tests.common.crypto.models import Sides, affine
 
 DIGITS = Path(__file__).parents[4] / "shared" / "data" / "optdigits.npz"

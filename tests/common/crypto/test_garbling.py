@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from common.crypto import words
-from common.crypto.blocks import Blocks, active, to_bytes
-from common.crypto.garbling import Evaluator, Garbler
-from common.crypto.gates import Gates, Wires
-from common.crypto.plain import PlainGates, plain_word
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto import words
+from ostraka.common.crypto.blocks import Blocks, active, to_bytes
+from ostraka.common.crypto.garbling import Evaluator, Garbler
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.plain import PlainGates, plain_word
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.garbled import BINDING, SEED, Build, labels, random_bits, run, same_or_other
 
 P_VALUE = 1e-9

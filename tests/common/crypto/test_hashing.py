@@ -3,8 +3,8 @@ import hashlib
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from common.crypto.blocks import from_bytes, to_bytes
-from common.crypto.hashing import Permutation, TweakedHash
+from ostraka.common.crypto.blocks import from_bytes, to_bytes
+from ostraka.common.crypto.hashing import Permutation, TweakedHash
 
 BINDING = bytes(range(32))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from common.crypto.heads import Affine, EncryptedHead
+from ostraka.common.crypto.heads import Affine, EncryptedHead
 from tests.common.crypto.models import affine
 
 

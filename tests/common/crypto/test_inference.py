@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.crypto.ckks.parameters import SQUARES
-from common.crypto.heads import EncryptedHead
-from common.crypto.inference import FEATURE_LIMIT, QUERIES
-from common.crypto.linear.ring import DEGREE
-from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.parameters import SQUARES
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.inference import FEATURE_LIMIT, QUERIES
+from ostraka.common.crypto.linear.ring import DEGREE
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.models import CONTEXT, SEED, Sides, affine, opened, random_head, signed
 
 PRECISION = 2**-10
@@ -45,7 +45,7 @@ def test_logits_are_those_in_the_clear(either: Sides) -> None:
 @pytest.mark.heavy
 def test_more_heads_than_are_evaluated_at_once(either: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("linear", "ckks"):
-        monkeypatch.setattr(f"common.crypto.{package}.evaluation._ROWS", 5)
+        monkeypatch.setattr(f"ostraka.common.crypto.{package}.evaluation._ROWS", 5)
     X = RNG.uniform(0, 1, (10, 4))
     heads = [random_head(RNG, widths(either, 4, outputs), X) for outputs in (2, 2, 3, 6, 1)]
     for head, found in zip(heads, either.logits(heads, X), strict=True):

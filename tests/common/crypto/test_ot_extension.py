@@ -10,14 +10,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.crypto import ot_extension
-from common.crypto.base_ot import TRANSFERS
-from common.crypto.blocks import Blocks, active
-from common.crypto.column_hash import HASH_BYTES, ColumnHash
-from common.crypto.hashing import Permutation
-from common.crypto.ot_extension import Receiver, accept, column_bytes, extension_bytes, labels, random_choices
-from common.crypto.transpose import rows_of
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto import ot_extension
+from ostraka.common.crypto.base_ot import TRANSFERS
+from ostraka.common.crypto.blocks import Blocks, active
+from ostraka.common.crypto.column_hash import HASH_BYTES, ColumnHash
+from ostraka.common.crypto.hashing import Permutation
+from ostraka.common.crypto.ot_extension import (
+    Receiver,
+    accept,
+    column_bytes,
+    extension_bytes,
+    labels,
+    random_choices,
+)
+from ostraka.common.crypto.transpose import rows_of
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 P_VALUE = 1e-9
 CONTEXT = b"c" * 32

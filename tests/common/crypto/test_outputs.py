@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.crypto import outputs
-from common.crypto.blocks import to_bytes
-from common.crypto.gates import Gates, Wires
-from common.crypto.outputs import Shares
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto import outputs
+from ostraka.common.crypto.blocks import to_bytes
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.outputs import Shares
+from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.garbled import Garbled, run
 
 P_VALUE = 1e-9

@@ -5,7 +5,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from scipy import stats
 
-from common.crypto.stream import Stream
+from ostraka.common.crypto.stream import Stream
 
 SEED = bytes(range(32))
 P_VALUE = 1e-9

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.crypto.circuit import Circuit
-from common.crypto.tally_circuits import (
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.tally_circuits import (
     answers_of,
     argmax_circuit,
     check_circuit,
@@ -23,7 +23,7 @@ from common.crypto.tally_circuits import (
     querying_words,
     sign_circuit,
 )
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,

@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.crypto import words as arithmetic
-from common.crypto.circuit import Circuit, Opening
-from common.crypto.gates import Gates, Wires
-from common.crypto.two_party import Computation, Evaluation, Garbling, binding
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto import words as arithmetic
+from ostraka.common.crypto.circuit import Circuit, Opening
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling, binding
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 P_VALUE = 1e-9
 BINDING = binding("querier", "party", "session", 7)
@@ -100,7 +100,7 @@ def code_of(step: Callable[[], Any]) -> ErrorCode:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("common.crypto.computation.PART", 8)
+    monkeypatch.setattr("ostraka.common.crypto.computation.PART", 8)
 
 
 @pytest.mark.parametrize("instances", [1, 8, 21])

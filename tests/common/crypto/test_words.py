@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.crypto import words
-from common.crypto.gates import Gates, Wires
-from common.crypto.plain import PlainGates, plain_values, plain_word
+from ostraka.common.crypto import words
+from ostraka.common.crypto.gates import Gates, Wires
+from ostraka.common.crypto.plain import PlainGates, plain_values, plain_word
 
 Integers = NDArray[Any]
 Binary = tuple[Callable[[Gates, Wires, Wires], Wires], Callable[[int, int, int], int], Callable[[int], int]]

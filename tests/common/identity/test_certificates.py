@@ -4,10 +4,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials
-from common.identity.credentials import SIGNING_KEY, TLS_CERT, TLS_KEY
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials
+from ostraka.common.identity.credentials import SIGNING_KEY, TLS_CERT, TLS_KEY
 from tests.common.federation import GUARDIAN, PARTY, Federation
 
 NOW = 1_800_000_000.0

@@ -1,8 +1,8 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import DnsLabel, Identity, Role, check_name
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import DnsLabel, Identity, Role, check_name
 
 GOOD = ["a", "a1", "site-a", "x" * 63]
 BAD = ["", "1a", "-a", "a-", "A", "a_b", "a.b", "ä", "a\n", "x" * 64, "a/b"]

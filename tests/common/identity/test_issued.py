@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, make_keys
-from common.identity.crl import CRL, read_crl
-from common.identity.issued import ISSUED
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, make_keys
+from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.issued import ISSUED
 from tests.common.federation import GUARDIAN, NAME, PARTY
 
 NOW = 1_800_000_000.0

@@ -5,11 +5,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role, fingerprint, make_keys, read_request
-from common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
-from common.identity.requests import REQUEST, SigningRequest
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role, fingerprint, make_keys, read_request
+from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
+from ostraka.common.identity.requests import REQUEST, SigningRequest
 from tests.common.federation import GUARDIAN, PARTY, Federation
 
 NOW = 1_800_000_000.0

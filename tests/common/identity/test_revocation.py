@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Credentials, verify_signed
-from common.identity.crl import CRL
-from common.identity.revocation import Revocations
-from common.protocol import GRANT_CONTEXT
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Credentials, verify_signed
+from ostraka.common.identity.crl import CRL
+from ostraka.common.identity.revocation import Revocations
+from ostraka.common.protocol import GRANT_CONTEXT
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 
 NOW = 1_800_000_000.0

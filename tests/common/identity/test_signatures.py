@@ -4,11 +4,11 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role, verify_signed
-from common.protocol import GRANT_CONTEXT, TICKET_CONTEXT
-from protos.ostraka.v1.common_pb2 import Signed
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role, verify_signed
+from ostraka.common.protocol import GRANT_CONTEXT, TICKET_CONTEXT
+from ostraka.protos.ostraka.v1.common_pb2 import Signed
 from tests.common.federation import GUARDIAN, NAME, PARTY, Federation
 
 HOUR_S = 3600.0

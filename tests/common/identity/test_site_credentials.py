@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from common.config import SiteConfig, load_site, write_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.identity.crl import CRL
+from ostraka.common.config import SiteConfig, load_site, write_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.crl import CRL
 from tests.common.federation import NAME, PARTY, Federation
 
 

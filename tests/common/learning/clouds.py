@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.learning.data import Labelled
-from common.learning.learning import Learning
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
 
 SHORT = Learning(steps=40, batch_size=16, unlabeled_ratio=2, evaluations=4, device="cpu")
 CLASSES = 3

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.data import UNKNOWN, Labelled, Scaling, joined
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import UNKNOWN, Labelled, Scaling, joined
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.augmentation import augmentation
-from common.learning.data import Labelled
-from common.learning.draws import Draws
-from common.learning.fixmatch import FixMatch
-from common.learning.learning import History, Learning
-from common.learning.loop import learn
-from common.learning.networks import network
-from common.learning.objective import Objective, Step
-from common.learning.supervised import Supervised
-from common.learning.validation import evaluate
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.augmentation import augmentation
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.draws import Draws
+from ostraka.common.learning.fixmatch import FixMatch
+from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.loop import learn
+from ostraka.common.learning.networks import network
+from ostraka.common.learning.objective import Objective, Step
+from ostraka.common.learning.supervised import Supervised
+from ostraka.common.learning.validation import evaluate
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
 
 VIEWS = augmentation((6,))

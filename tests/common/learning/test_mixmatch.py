@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from common.learning.data import UNKNOWN
-from common.learning.mixmatch import MixMatch, mix, sharpen
-from common.learning.objective import Step
+from ostraka.common.learning.data import UNKNOWN
+from ostraka.common.learning.mixmatch import MixMatch, mix, sharpen
+from ostraka.common.learning.objective import Step
 
 
 class Same:

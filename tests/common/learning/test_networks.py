@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from common.errors import ErrorCode, OstrakaError
-from common.learning.networks import network
-from common.learning.shape import image_axes, pictured
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.networks import network
+from ostraka.common.learning.shape import image_axes, pictured
 
 
 @pytest.mark.parametrize("shape", [(5,), (8, 8), (28, 28), (3, 8, 10), (9, 8, 3), (4, 4)])

@@ -1,11 +1,11 @@
 import torch
 from torch import Tensor, nn
 
-from common.learning.augmentation import augmentation
-from common.learning.data import UNKNOWN
-from common.learning.fixmatch import FixMatch
-from common.learning.losses import losses, probabilities
-from common.learning.objective import Step
+from ostraka.common.learning.augmentation import augmentation
+from ostraka.common.learning.data import UNKNOWN
+from ostraka.common.learning.fixmatch import FixMatch
+from ostraka.common.learning.losses import losses, probabilities
+from ostraka.common.learning.objective import Step
 
 
 class Fixed(nn.Module):

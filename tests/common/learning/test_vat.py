@@ -3,10 +3,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from common.learning.augmentation import augmentation
-from common.learning.networks import network
-from common.learning.objective import Step
-from common.learning.vat import Vat, divergence, untracked
+from ostraka.common.learning.augmentation import augmentation
+from ostraka.common.learning.networks import network
+from ostraka.common.learning.objective import Step
+from ostraka.common.learning.vat import Vat, divergence, untracked
 
 ROWS, FEATURES, OUTPUTS = 16, 12, 3
 

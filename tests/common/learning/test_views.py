@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from common.learning.augmentation import Augmentation, augmentation
-from common.learning.images import Images
-from common.learning.shape import image_axes
-from common.learning.tables import WEAK_MASK, WEAK_NOISE, Tables
+from ostraka.common.learning.augmentation import Augmentation, augmentation
+from ostraka.common.learning.images import Images
+from ostraka.common.learning.shape import image_axes
+from ostraka.common.learning.tables import WEAK_MASK, WEAK_NOISE, Tables
 
 SHAPES = [(6,), (16, 16), (3, 12, 10), (12, 10, 3)]
 

@@ -2,11 +2,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from common.learning.average import Average
-from common.learning.data import UNKNOWN, Labelled
-from common.learning.learning import Look
-from common.learning.validation import Validation, balance, worse
-from common.learning.watch import Watch
+from ostraka.common.learning.average import Average
+from ostraka.common.learning.data import UNKNOWN, Labelled
+from ostraka.common.learning.learning import Look
+from ostraka.common.learning.validation import Validation, balance, worse
+from ostraka.common.learning.watch import Watch
 
 CPU = torch.device("cpu")
 

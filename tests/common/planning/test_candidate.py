@@ -2,8 +2,8 @@
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import (
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
     AnyMechanism,
     Binary,
     Check,
@@ -14,8 +14,8 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.planning.candidate import Candidate, fits, propose_order
-from common.privacy import ORDERS, budget_amount, budget_rdp
+from ostraka.common.planning.candidate import Candidate, fits, propose_order
+from ostraka.common.privacy import ORDERS, budget_amount, budget_rdp
 
 CONFIDENT = Confident(sigma1=200.0, sigma2=40.0, threshold=300.0)
 MECHANISMS: list[AnyMechanism] = [

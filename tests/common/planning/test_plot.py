@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import GnMax
-from common.planning.candidate import Candidate
-from common.planning.curves import queries_up_to, worst_case_curve
-from common.planning.plot import draw
-from common.privacy import epsilon
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax
+from ostraka.common.planning.candidate import Candidate
+from ostraka.common.planning.curves import queries_up_to, worst_case_curve
+from ostraka.common.planning.plot import draw
+from ostraka.common.privacy import epsilon
 
 CANDIDATE = Candidate(GnMax(sigma=40.0), classes=8)
 

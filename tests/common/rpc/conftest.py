@@ -5,13 +5,13 @@ import grpc
 import pytest
 from pydantic import BaseModel
 
-from common.clock import Clock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from common.rpc import make_server, peer_identity
-from common.rpc.limits import CallLimits
-from protos.ostraka.v1 import guardian_pb2 as pb
-from protos.ostraka.v1 import guardian_pb2_grpc
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.rpc import make_server, peer_identity
+from ostraka.common.rpc.limits import CallLimits
+from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
+from ostraka.protos.ostraka.v1 import guardian_pb2_grpc
 from tests.common.federation import GUARDIAN, Federation
 
 SERVICE = "/ostraka.v1.Guardian/"

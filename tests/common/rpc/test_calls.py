@@ -12,10 +12,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from structlog.testing import capture_logs
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, open_channel, server
-from protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import call_error, open_channel, server
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import Guardian, Serve
 from tests.common.rpc.failure import Failure

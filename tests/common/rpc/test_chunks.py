@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from common.rpc import join, split
-from protos.ostraka.v1.common_pb2 import Chunk
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc import join, split
+from ostraka.protos.ostraka.v1.common_pb2 import Chunk
 
 
 def sha256(data: bytes) -> bytes:

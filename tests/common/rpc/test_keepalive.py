@@ -6,7 +6,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from common.rpc import keepalive, open_channel
+from ostraka.common.rpc import keepalive, open_channel
 from tests.common.federation import GUARDIAN, QUERIER, Federation
 from tests.common.rpc.conftest import Serve
 from tests.links import Link, links

@@ -12,12 +12,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, keepalive, open_channel, with_retries
-from common.rpc.limits import CallLimits, Places
-from protos.ostraka.v1 import guardian_pb2 as pb
-from protos.ostraka.v1 import guardian_pb2_grpc, site_pb2, site_pb2_grpc
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import call_error, keepalive, open_channel, with_retries
+from ostraka.common.rpc.limits import CallLimits, Places
+from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
+from ostraka.protos.ostraka.v1 import guardian_pb2_grpc, site_pb2, site_pb2_grpc
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import LIMITS, SERVICE, Serve
 from tests.links import Link, links

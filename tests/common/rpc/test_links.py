@@ -9,8 +9,8 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from common.errors import ErrorCode
-from common.rpc import call_error, open_channel, with_retries
+from ostraka.common.errors import ErrorCode
+from ostraka.common.rpc import call_error, open_channel, with_retries
 from tests.common.federation import GUARDIAN, QUERIER, Federation
 from tests.common.rpc.conftest import Serve
 from tests.links import Link, links

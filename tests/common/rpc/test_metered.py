@@ -10,13 +10,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 from prometheus_client import CollectorRegistry
 
-from common.clock import SystemClock
-from common.rpc import make_server, open_channel
-from common.telemetry.rpc import RpcMetrics
-from common.telemetry.tracing import tracing
-from protos.ostraka.v1 import common_pb2
-from protos.ostraka.v1 import guardian_pb2 as pb
-from protos.ostraka.v1 import guardian_pb2_grpc as stubs
+from ostraka.common.clock import SystemClock
+from ostraka.common.rpc import make_server, open_channel
+from ostraka.common.telemetry.rpc import RpcMetrics
+from ostraka.common.telemetry.tracing import tracing
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
+from ostraka.protos.ostraka.v1 import guardian_pb2_grpc as stubs
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import ROLES, Guardian
 

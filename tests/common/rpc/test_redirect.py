@@ -9,13 +9,13 @@ from typing import Any
 import grpc
 import pytest
 
-from common.clock import SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
-from common.rpc import BoundServer, call_error, make_server, open_channel
-from common.rpc.redirect import HOPS, Replicas
-from protos.ostraka.v1 import guardian_pb2 as pb
-from protos.ostraka.v1.guardian_pb2_grpc import (
+from ostraka.common.clock import SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import BoundServer, call_error, make_server, open_channel
+from ostraka.common.rpc.redirect import HOPS, Replicas
+from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import (
     GuardianServicer,
     GuardianStub,
     add_GuardianServicer_to_server,

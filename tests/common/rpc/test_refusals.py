@@ -7,12 +7,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, make_server, open_channel
-from protos.ostraka.v1.guardian_pb2 import CloseSessionRequest
-from protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import call_error, make_server, open_channel
+from ostraka.protos.ostraka.v1.guardian_pb2 import CloseSessionRequest
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
 from tests.common.federation import GUARDIAN, NAME, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import Serve
 from tests.common.rpc.test_calls import close_session

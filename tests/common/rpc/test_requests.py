@@ -5,10 +5,10 @@ from typing import Any
 import grpc
 import pytest
 
-from common.errors import ErrorCode
-from common.identity import Identity
-from common.rpc import call_error, open_channel
-from protos.ostraka.v1 import guardian_pb2 as pb
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import Identity
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import SERVICE, Serve
 

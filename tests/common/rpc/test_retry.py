@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import grpc
 import pytest
 
-from common.rpc import with_retries
+from ostraka.common.rpc import with_retries
 from tests.common.rpc.failure import Failure
 
 AWAY = grpc.StatusCode.UNAVAILABLE

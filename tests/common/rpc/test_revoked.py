@@ -10,15 +10,15 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode
-from common.identity import Credentials
-from common.identity.crl import CRL_DAYS
-from common.protocol import PROTOCOL_VERSION
-from common.rpc import call_error, make_server, open_channel
-from common.rpc.expiry import DAY_S, Reminder
-from protos.ostraka.v1 import guardian_pb2 as pb
-from protos.ostraka.v1 import guardian_pb2_grpc, site_pb2, site_pb2_grpc
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import Credentials
+from ostraka.common.identity.crl import CRL_DAYS
+from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.common.rpc import call_error, make_server, open_channel
+from ostraka.common.rpc.expiry import DAY_S, Reminder
+from ostraka.protos.ostraka.v1 import guardian_pb2 as pb
+from ostraka.protos.ostraka.v1 import guardian_pb2_grpc, site_pb2, site_pb2_grpc
 from tests.common.federation import GUARDIAN, PARTY, QUERIER, Federation
 from tests.common.rpc.conftest import ROLES, Guardian
 

@@ -5,10 +5,17 @@ from typing import Any
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.rpc.chunks import CHUNK_BYTES
-from common.rpc.steps import StepId, read_header, read_reply, read_request, reply_messages, request_messages
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.rpc.chunks import CHUNK_BYTES
+from ostraka.common.rpc.steps import (
+    StepId,
+    read_header,
+    read_reply,
+    read_request,
+    reply_messages,
+    request_messages,
+)
+from ostraka.protos.ostraka.v1 import common_pb2
 
 STEP = StepId("s", 7, common_pb2.STAGE_BALLOTS)
 

@@ -1,7 +1,7 @@
 import pytest
 
-from common.telemetry.calls import SIZED, UNTOLD, ids_of, told_name
-from protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2
+from ostraka.common.telemetry.calls import SIZED, UNTOLD, ids_of, told_name
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, party_pb2, training_pb2
 
 SESSION = "0a1b" * 8
 TICKET = common_pb2.Signed(payload=common_pb2.Ticket(session_id=SESSION, batch_id=3).SerializeToString())

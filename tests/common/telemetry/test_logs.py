@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
-from common.errors import ErrorCode, OstrakaError
-from common.telemetry import configure_logging, progress
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.telemetry import configure_logging, progress
 
 Lines = Callable[[], list[dict[str, Any]]]
 SEED = bytes(range(32))

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl.signing import SigningKey
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from common.telemetry.redaction import redacted
-from protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.common.telemetry.redaction import redacted
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 
 SECRET = b"ostrakon-ostrakon-ostrakon-ostra"
 

@@ -7,11 +7,11 @@ import pytest
 import structlog
 from prometheus_client import CollectorRegistry, Counter
 
-from common.config import SiteConfig, write_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.telemetry.registry import FRESH_S, Fresh, serving_metrics
-from common.telemetry.site import DAY_S, observing
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.telemetry.registry import FRESH_S, Fresh, serving_metrics
+from ostraka.common.telemetry.site import DAY_S, observing
 from tests.addresses import free_ports
 from tests.common.federation import NAME, Federation
 

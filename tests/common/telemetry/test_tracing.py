@@ -7,9 +7,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from common.errors import ErrorCode, OstrakaError
-from common.telemetry.context import carrying
-from common.telemetry.tracing import ENDPOINT, begin_span, carried, end_span, span, traced, tracing
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.telemetry.context import carrying
+from ostraka.common.telemetry.tracing import ENDPOINT, begin_span, carried, end_span, span, traced, tracing
 
 Collected = list[ExportTraceServiceRequest]
 

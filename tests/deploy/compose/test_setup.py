@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 import yaml
 
-from common.config import load_section, load_site
-from common.datasets import load
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials
-from common.task import load_task
-from common.telemetry.registry import TelemetrySection
-from deploy.compose import setup
-from deploy.compose.federation import ADMIN, GUARDIAN, HOSPITALS, QUERY
-from guardian.ledger.site import LedgerSettings, ledger_location
-from services.teachers.config import TrainingSection
+from ostraka.common.config import load_section, load_site
+from ostraka.common.datasets import load
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.task import load_task
+from ostraka.common.telemetry.registry import TelemetrySection
+from ostraka.deploy.compose import setup
+from ostraka.deploy.compose.federation import ADMIN, GUARDIAN, HOSPITALS, QUERY
+from ostraka.guardian.ledger.site import LedgerSettings, ledger_location
+from ostraka.services.teachers.config import TrainingSection
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 

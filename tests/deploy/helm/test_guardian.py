@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from common.config import SITE_FILE, load_site
-from guardian.ledger.site import ledger_address
-from guardian.policy import load_policy
+from ostraka.common.config import SITE_FILE, load_site
+from ostraka.guardian.ledger.site import ledger_address
+from ostraka.guardian.policy import load_policy
 from tests.deploy.helm.charts import Helm, containers, mounted, of_kind, pod, the, volume
 
 CHART = "ostraka-guardian"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from common.config import SITE_FILE, load_section, load_site
-from services.policy import Policy
+from ostraka.common.config import SITE_FILE, load_section, load_site
+from ostraka.services.policy import Policy
 from tests.deploy.helm.charts import Helm, containers, mounted, of_kind, pod, the
 
 CHART = "ostraka-party"

@@ -9,14 +9,14 @@ from pathlib import Path
 import grpc
 import pytest
 
-from common.config import SITE_FILE
-from common.errors import ErrorCode
-from common.rpc import call_error
-from deploy.simulation.processes import Child, Job, Supervisor
-from deploy.simulation.starting import Start
-from guardian.ledger import LedgerReader
-from guardian.ledger.ledger import LEASE_S
-from guardian.server import running
+from ostraka.common.config import SITE_FILE
+from ostraka.common.errors import ErrorCode
+from ostraka.common.rpc import call_error
+from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.starting import Start
+from ostraka.guardian.ledger import LedgerReader
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.server import running
 from tests.addresses import free_addresses
 from tests.clocks import Ahead
 from tests.deploy.helm.charts import Helm, Manifest, pod, the

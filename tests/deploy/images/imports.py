@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from deploy.images.roles import ROOT
+from ostraka.deploy.images.roles import ROOT
 
-OURS = {"client", "common", "deploy", "guardian", "protos", "services"}
+OURS = "ostraka"
 
 
 def outside(folders: Iterable[str]) -> dict[str, set[str]]:
@@ -23,7 +23,7 @@ def outside(folders: Iterable[str]) -> dict[str, set[str]]:
         read.add(module)
         for imported in _imports(module, file):
             top = imported.partition(".")[0]
-            if top in OURS:
+            if top == OURS:
                 waiting.extend(_with_parents(imported))
             elif top not in sys.stdlib_module_names:
                 found.setdefault(top, set()).add(module)
@@ -39,7 +39,7 @@ def _imports(module: str, file: Path) -> Iterator[str]:
             ancestors = package.split(".")[: -(node.level - 1) or None] if node.level else []
             base = ".".join([*ancestors, *([node.module] if node.module else [])])
             yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names if base.partition(".")[0] in OURS)
+            yield from (f"{base}.{alias.name}" for alias in node.names if base.partition(".")[0] == OURS)
 
 
 def _with_parents(module: str) -> Iterator[str]:
@@ -48,9 +48,9 @@ def _with_parents(module: str) -> Iterator[str]:
 
 
 def _module(file: Path) -> str:
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join((OURS, *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def _file(module: str) -> Path | None:
-    path = ROOT.joinpath(*module.split("."))
+    path = ROOT.joinpath(*module.split(".")[1:])
     return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)

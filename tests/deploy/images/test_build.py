@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.images import build
+from ostraka.deploy.images import build
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from importlib.metadata import packages_distributions
 import pytest
 from packaging.requirements import Requirement
 
-from deploy.images import locks
-from deploy.images.roles import LEFT_OUT, name
+from ostraka.deploy.images import locks
+from ostraka.deploy.images.roles import LEFT_OUT, name
 from tests.deploy.images.imports import outside
 
 CODE = {"guardian": ("guardian",), "party": ("services",), "client": ("client",)}
 ABSENT = {
-    ("common.datasets", "guardian"): "records are read by parties and clients alone",
-    ("common.datasets.tables", "guardian"): "records are read by parties and clients alone",
-    ("services.teachers.on_ray", "party"): "an extra that images do not have",
+    ("ostraka.common.datasets", "guardian"): "records are read by parties and clients alone",
+    ("ostraka.common.datasets.tables", "guardian"): "records are read by parties and clients alone",
+    ("ostraka.services.teachers.on_ray", "party"): "an extra that images do not have",
 }
 """Modules that import what an image lacks, for a reason."""
 

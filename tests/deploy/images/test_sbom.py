@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.images import locks, sbom
+from ostraka.deploy.images import locks, sbom
 
 
 @pytest.mark.heavy

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from prometheus_client import CollectorRegistry
 
-from client.labelling import LabelResult, label
-from client.metrics import QueryMetrics
-from client.options import PlanOptions
-from common.config import SiteConfig, write_site
-from common.datasets import digits, save
-from common.mechanism import Confident
-from common.task import infer_task, write_task
-from common.telemetry.registry import new_registry
-from common.telemetry.site import observing
-from guardian.server import running as guardian
-from services.server import running as party
-from services.teachers import TrainingConfig, train
+from ostraka.client.labelling import LabelResult, label
+from ostraka.client.metrics import QueryMetrics
+from ostraka.client.options import PlanOptions
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.datasets import digits, save
+from ostraka.common.mechanism import Confident
+from ostraka.common.task import infer_task, write_task
+from ostraka.common.telemetry.registry import new_registry
+from ostraka.common.telemetry.site import observing
+from ostraka.guardian.server import running as guardian
+from ostraka.services.server import running as party
+from ostraka.services.teachers import TrainingConfig, train
 from tests.client.driving import QUICK
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation
 from tests.services.wire import Stop

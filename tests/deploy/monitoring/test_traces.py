@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
-from common.telemetry.tracing import tracing
+from ostraka.common.telemetry.tracing import tracing
 from tests.deploy.monitoring.observed import QUERIES, Observed
 from tests.guardian.federation import PARTIES
 

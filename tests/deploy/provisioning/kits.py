@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.clock import Clock
-from common.identity.requests import REQUEST
-from deploy.provisioning.kits import Kits, write_kits
-from deploy.provisioning.signing import sign_request
-from deploy.site.install import install
-from deploy.site.keys import init, renew
+from ostraka.common.clock import Clock
+from ostraka.common.identity.requests import REQUEST
+from ostraka.deploy.provisioning.kits import Kits, write_kits
+from ostraka.deploy.provisioning.signing import sign_request
+from ostraka.deploy.site.install import install
+from ostraka.deploy.site.keys import init, renew
 
 SITES = ("hub-guardian", "hub-admin", "a-party", "b-party", "q-query")
 TEXT = """

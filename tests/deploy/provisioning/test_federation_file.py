@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.provisioning.federation_file import listen_address, load_federation
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.provisioning.federation_file import listen_address, load_federation
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "federation.toml"
 GUARDIAN = '[guardian]\nsite = "hub"\naddress = "hub.example:7000"\n'

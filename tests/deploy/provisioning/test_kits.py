@@ -7,14 +7,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from common.clock import SystemClock
-from common.config import load_section, load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority
-from deploy.cli import app
-from deploy.provisioning.kits import write_kits
-from guardian.ledger.site import LedgerSettings
-from services.policy import PartySection
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_section, load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning.kits import write_kits
+from ostraka.guardian.ledger.site import LedgerSettings
+from ostraka.services.policy import PartySection
 from tests.deploy.provisioning.kits import SITES, TEXT, make_sites
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "federation.toml"

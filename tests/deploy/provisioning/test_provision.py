@@ -5,12 +5,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from common.clock import SystemClock
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from deploy.cli import app
-from deploy.provisioning import provision
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning import provision
 
 
 def test_every_site_gets_what_it_needs(tmp_path: Path) -> None:

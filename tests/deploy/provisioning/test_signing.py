@@ -9,14 +9,14 @@ import pytest
 from cryptography import x509
 from typer.testing import CliRunner
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority, Identity, Role
-from common.identity.crl import CRL, read_crl
-from common.identity.requests import fingerprint, make_keys, read_request
-from deploy.cli import app
-from deploy.provisioning.signing import revoke_site, same_fingerprint, sign_request
-from deploy.site.install import install
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.identity.crl import CRL, read_crl
+from ostraka.common.identity.requests import fingerprint, make_keys, read_request
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning.signing import revoke_site, same_fingerprint, sign_request
+from ostraka.deploy.site.install import install
 from tests.deploy.provisioning.kits import Sites, make_sites
 
 NOW = 1_800_000_000.0

@@ -3,10 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.datasets import from_arrays
-from common.task import infer_task
-from deploy.simulation import baselines
-from services.teachers.ensemble import Ensemble
+from ostraka.common.datasets import from_arrays
+from ostraka.common.task import infer_task
+from ostraka.deploy.simulation import baselines
+from ostraka.services.teachers.ensemble import Ensemble
 
 
 class Voters:

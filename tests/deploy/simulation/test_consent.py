@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.datasets.dataset import from_arrays
-from common.errors import OstrakaError
-from deploy.simulation.consent import level_epsilons, with_consent
-from deploy.simulation.settings import load_settings
+from ostraka.common.datasets.dataset import from_arrays
+from ostraka.common.errors import OstrakaError
+from ostraka.deploy.simulation.consent import level_epsilons, with_consent
+from ostraka.deploy.simulation.settings import load_settings
 
 SHARES = {"low": 0.3, "medium": 0.5, "high": 0.2}
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.forking import forking
-from deploy.simulation.processes import Job, Supervisor
-from deploy.simulation.starting import Start
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.forking import forking
+from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.starting import Start
 from tests.deploy.simulation.test_processes import SCRIPT, WAIT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
@@ -22,7 +22,7 @@ TELL = """
 import atexit, json, os, random, secrets, signal, sys
 import numpy as np, torch, threadpoolctl
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from guardian.noise import OpenDpNoise
+from ostraka.guardian.noise import OpenDpNoise
 atexit.register(print, "at the end")
 print(json.dumps({
     "arguments": sys.argv[1:],

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from common.datasets import Dataset, from_arrays
-from deploy.simulation.holdings import Holding, count_holdings, split_words
-from deploy.simulation.settings import load_settings
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.deploy.simulation.holdings import Holding, count_holdings, split_words
+from ostraka.deploy.simulation.settings import load_settings
 
 
 def shard(y: list[int] | list[list[int]]) -> Dataset:

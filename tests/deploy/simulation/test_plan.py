@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
-from deploy.simulation.plan import check_plan, plan_options
-from deploy.simulation.settings import Settings
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
+from ostraka.deploy.simulation.plan import check_plan, plan_options
+from ostraka.deploy.simulation.settings import Settings
 
 
 @pytest.fixture(scope="module")

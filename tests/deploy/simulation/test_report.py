@@ -7,19 +7,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from client.options import Adjacency
-from client.students.metrics import LabelFigures, Metrics
-from common.mechanism import BOUND
-from deploy.simulation import figures, plots
-from deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
-from deploy.simulation.display import show
-from deploy.simulation.holdings import Holding
-from deploy.simulation.html import Plot, page, render
-from deploy.simulation.notions import notions
-from deploy.simulation.quality import Quality, Round, Turn, mean_metrics
-from deploy.simulation.report import Charge, Report, Throughput, Unit
-from deploy.simulation.settings import Settings
-from deploy.simulation.together import Together, TrainingCost
+from ostraka.client.options import Adjacency
+from ostraka.client.students.metrics import LabelFigures, Metrics
+from ostraka.common.mechanism import BOUND
+from ostraka.deploy.simulation import figures, plots
+from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
+from ostraka.deploy.simulation.display import show
+from ostraka.deploy.simulation.holdings import Holding
+from ostraka.deploy.simulation.html import Plot, page, render
+from ostraka.deploy.simulation.notions import notions
+from ostraka.deploy.simulation.quality import Quality, Round, Turn, mean_metrics
+from ostraka.deploy.simulation.report import Charge, Report, Throughput, Unit
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.together import Together, TrainingCost
 
 TRUTH = np.array([0, 0, 1, 1, 2, 2])
 LABELS = np.array([0, -1, 1, 2, -1, -1])

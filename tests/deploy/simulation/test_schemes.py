@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from deploy.simulation.schemes import Shards, by_values, check_option, dirichlet, iid, label_sorted
+from ostraka.deploy.simulation.schemes import Shards, by_values, check_option, dirichlet, iid, label_sorted
 
 CLASSES = st.lists(st.integers(0, 5), min_size=1, max_size=120).map(lambda y: np.array(y, dtype=np.int64))
 PARTIES = st.integers(1, 12)

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import LABELLING, Check, Confident, GnMax, Powerset, RandRes, Tau
-from deploy.simulation.settings import Settings, load_settings
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import LABELLING, Check, Confident, GnMax, Powerset, RandRes, Tau
+from ostraka.deploy.simulation.settings import Settings, load_settings
 
 DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
 

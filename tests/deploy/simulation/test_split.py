@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.datasets import Dataset
-from common.errors import ErrorCode, OstrakaError
-from deploy.simulation.settings import Settings
-from deploy.simulation.split import Split, split_data
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.split import Split, split_data
 
 
 def ids(data: Dataset) -> set[float]:

@@ -1,7 +1,7 @@
 import pytest
 
-from deploy.simulation.settings import load_settings
-from deploy.simulation.tables import tables
+from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.tables import tables
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import SystemClock
+from ostraka.common.clock import SystemClock
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from common.clock import Clock, SystemClock
-from common.config import load_site
-from common.identity import Credentials
-from common.rpc import BoundServer, make_server
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.config import load_site
+from ostraka.common.identity import Credentials
+from ostraka.common.rpc import BoundServer, make_server
 
 
 @contextmanager

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.config import load_site, write_site
-from common.identity import Credentials, Identity, Role
-from common.protocol import PROTOCOL_VERSION
-from deploy.site.checks import certificates, ledger, machine, port, settings, teaching
-from deploy.site.checks.peers import ALLOWED_SKEW_S, Answer, Peer, clocks, revocation_lists, versions
-from guardian.ledger import open_guardian_ledger
-from guardian.ledger.cipher import load_or_create_key
-from protos.ostraka.v1 import site_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.config import load_site, write_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.protocol import PROTOCOL_VERSION
+from ostraka.deploy.site.checks import certificates, ledger, machine, port, settings, teaching
+from ostraka.deploy.site.checks.peers import ALLOWED_SKEW_S, Answer, Peer, clocks, revocation_lists, versions
+from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.ledger.cipher import load_or_create_key
+from ostraka.protos.ostraka.v1 import site_pb2
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
 from tests.deploy.site.servers import serving

@@ -8,20 +8,20 @@ from threading import Event
 import numpy as np
 import pytest
 
-from common.clock import SystemClock
-from common.config import load_site, write_site
-from common.datasets import Dataset, from_arrays
-from common.identity import Credentials
-from common.task import infer_task, write_task
-from deploy.site.health import is_serving
-from deploy.site.install import install
-from deploy.site.preflight import preflight
-from guardian.admin.client import admin_call
-from guardian.server import running as running_guardian
-from protos.ostraka.v1 import admin_pb2
-from services.server import running as running_party
-from services.teachers.config import TrainingConfig
-from services.teachers.training import train
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site, write_site
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.identity import Credentials
+from ostraka.common.task import infer_task, write_task
+from ostraka.deploy.site.health import is_serving
+from ostraka.deploy.site.install import install
+from ostraka.deploy.site.preflight import preflight
+from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.server import running as running_guardian
+from ostraka.protos.ostraka.v1 import admin_pb2
+from ostraka.services.server import running as running_party
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.training import train
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
 

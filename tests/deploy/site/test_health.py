@@ -4,16 +4,16 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from deploy.cli import app
-from deploy.site.health import is_serving, own_address
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.cli import app
+from ostraka.deploy.site.health import is_serving, own_address
 from tests.deploy.provisioning.kits import Sites
 from tests.deploy.site.servers import serving
 
 IMPORTED = """
 import sys
-from deploy.cli import main
+from ostraka.deploy.cli import main
 try:
     main()
 except SystemExit as left:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from common.clock import ManualClock
-from common.config import load_site
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from common.identity.crl import CRL_DAYS, read_crl
-from deploy.provisioning.signing import revoke_site
-from deploy.site.install import install
-from deploy.site.keys import renew
+from ostraka.common.clock import ManualClock
+from ostraka.common.config import load_site
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.identity.crl import CRL_DAYS, read_crl
+from ostraka.deploy.provisioning.signing import revoke_site
+from ostraka.deploy.site.install import install
+from ostraka.deploy.site.keys import renew
 from tests.deploy.provisioning.kits import Sites, make_sites
 
 NOW = 1_800_000_000.0

@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from common.clock import ManualClock, SystemClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.identity.requests import fingerprint, make_keys, read_request
-from deploy.cli import app
-from deploy.provisioning import provision
-from deploy.site.keys import init, renew
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.identity.requests import fingerprint, make_keys, read_request
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning import provision
+from ostraka.deploy.site.keys import init, renew
 from tests.deploy.provisioning.kits import Sites, make_sites
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from common.clock import ManualClock, SystemClock
-from common.config import load_site, write_site
-from common.identity import Role
-from deploy.cli import app
-from deploy.provisioning.signing import revoke_site
-from deploy.site.checks.finding import Finding
-from deploy.site.preflight import preflight
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.config import load_site, write_site
+from ostraka.common.identity import Role
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning.signing import revoke_site
+from ostraka.deploy.site.checks.finding import Finding
+from ostraka.deploy.site.preflight import preflight
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
 from tests.deploy.site.servers import serving

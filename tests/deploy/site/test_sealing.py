@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.identity import CertificateAuthority
-from deploy.cli import app
-from deploy.provisioning.sealing import seal_kit
-from deploy.site.keys import init, verify
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority
+from ostraka.deploy.cli import app
+from ostraka.deploy.provisioning.sealing import seal_kit
+from ostraka.deploy.site.keys import init, verify
 from tests.deploy.provisioning.kits import Sites, make_sites
 
 PRIVILEGED = """

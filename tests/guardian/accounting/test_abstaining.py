@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.mechanism import L1, Binary, Check, Tau
-from common.sharing.ballots import ballots
-from guardian.accounting import Tally, charge
-from guardian.accounting.binary import binary_rdp
-from guardian.accounting.checks import Bound
-from guardian.noise import LATTICE
+from ostraka.common.mechanism import L1, Binary, Check, Tau
+from ostraka.common.sharing.ballots import ballots
+from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.accounting.binary import binary_rdp
+from ostraka.guardian.accounting.checks import Bound
+from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME
 

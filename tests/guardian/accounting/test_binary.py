@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence, InputError
-from common.two_outcomes import two_outcomes_rdp
-from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.checks import Bound
+from ostraka.common.privacy import ORDERS, Influence, InputError
+from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.guardian.accounting.binary import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.checks import Bound
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME
 

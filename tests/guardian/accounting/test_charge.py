@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.clipping import l1_radius
-from common.mechanism import (
+from ostraka.common.clipping import l1_radius
+from ostraka.common.mechanism import (
     BOUND,
     L1,
     AnyMechanism,
@@ -28,9 +28,9 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.privacy import ONE_VOTE, Influence, worst_case
-from common.privacy.randomized import randomized_rdp
-from guardian.accounting import (
+from ostraka.common.privacy import ONE_VOTE, Influence, worst_case
+from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.guardian.accounting import (
     InputError,
     Tally,
     binary_rdp,
@@ -45,7 +45,7 @@ from guardian.accounting import (
     noise_cluster_rdp,
     powerset_rdp,
 )
-from guardian.noise import LATTICE
+from ostraka.guardian.noise import LATTICE
 
 BOUNDS: list[BOUND] = ["theorem6", "exact"]
 ORDER, N, K = 8.0, 50, 3

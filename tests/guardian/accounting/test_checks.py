@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from guardian.accounting import InputError, confident_rdp, gnmax_rdp, threshold_rdp
-from guardian.accounting.checks import Bound
+from ostraka.guardian.accounting import InputError, confident_rdp, gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.checks import Bound
 
 GOOD = [[3, 2], [4, 1]]
 

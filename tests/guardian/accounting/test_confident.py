@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.mechanism import Confident
-from common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
-from guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
-from guardian.accounting.reserved import reserved
-from guardian.noise import LATTICE
+from ostraka.common.mechanism import Confident
+from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
+from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.reserved import reserved
+from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence
-from guardian.accounting import gnmax_rdp, threshold_rdp
-from guardian.accounting.moments import largest_rdp
-from guardian.accounting.outcomes import Shifts
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.guardian.accounting import gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.moments import largest_rdp
+from ostraka.guardian.accounting.outcomes import Shifts
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)

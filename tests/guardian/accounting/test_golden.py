@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.privacy import epsilon
-from guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
-from guardian.accounting.gnmax import log_q_argmax
-from guardian.noise import LATTICE
+from ostraka.common.privacy import epsilon
+from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.gnmax import log_q_argmax
+from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import oracle
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence
-from common.sharing.ballots import clipped
-from guardian.accounting import (
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.common.sharing.ballots import clipped
+from ostraka.guardian.accounting import (
     binary_rdp,
     checked_binary_rdp,
     checked_powerset_rdp,
@@ -24,7 +24,7 @@ from guardian.accounting import (
     powerset_rdp,
     threshold_rdp,
 )
-from guardian.accounting.checks import Bound
+from ostraka.guardian.accounting.checks import Bound
 from tests.guardian.accounting import labels, oracle
 
 AT = np.array(ORDERS)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence
-from guardian.accounting import InputError, confident_rdp
-from guardian.accounting.interactive import interactive_rdp
-from guardian.accounting.reserved import reserved
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.guardian.accounting import InputError, confident_rdp
+from ostraka.guardian.accounting.interactive import interactive_rdp
+from ostraka.guardian.accounting.reserved import reserved
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)[::12]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence
-from guardian.accounting.lnmax import lnmax_rdp, log_q_laplace, randomised_response
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.guardian.accounting.lnmax import lnmax_rdp, log_q_laplace, randomised_response
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, InputError
-from common.two_outcomes import two_outcomes_rdp
-from guardian.accounting.checks import Bound
-from guardian.accounting.multilabel_check import multilabel_check_rdp
+from ostraka.common.privacy import ORDERS, InputError
+from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.guardian.accounting.checks import Bound
+from ostraka.guardian.accounting.multilabel_check import multilabel_check_rdp
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence
-from guardian.accounting import InputError, gnmax_rdp, threshold_rdp
-from guardian.accounting.noise_cluster import noise_cluster_rdp
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.guardian.accounting import InputError, gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.noise_cluster import noise_cluster_rdp
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtri
 
-from common.privacy import ORDERS, Influence
-from guardian.accounting import InputError, confident_rdp, gnmax_rdp
-from guardian.accounting.powerset import checked_powerset_rdp, log_q_sets, powerset_rdp
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.guardian.accounting import InputError, confident_rdp, gnmax_rdp
+from ostraka.guardian.accounting.powerset import checked_powerset_rdp, log_q_sets, powerset_rdp
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guardian.accounting import InputError, confident_rdp, gnmax_rdp, threshold_rdp
-from guardian.accounting.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
-from guardian.accounting.theorem6 import theorem6
+from ostraka.guardian.accounting import InputError, confident_rdp, gnmax_rdp, threshold_rdp
+from ostraka.guardian.accounting.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
+from ostraka.guardian.accounting.theorem6 import theorem6
 
 TEACHERS = 24
 EVERY = np.array([(a, b, TEACHERS - a - b) for a in range(TEACHERS + 1) for b in range(TEACHERS + 1 - a)])

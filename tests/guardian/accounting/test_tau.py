@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.clipping import l1_radius
-from common.privacy import ORDERS, Influence
-from common.sharing.ballots import clipped, l1_clipped
-from common.two_outcomes import two_outcomes_rdp
-from guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from guardian.accounting.bit import bit_rdp
-from guardian.accounting.checks import Bound
-from guardian.accounting.majorant import majorant
-from guardian.accounting.tau import knapsack
+from ostraka.common.clipping import l1_radius
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.common.sharing.ballots import clipped, l1_clipped
+from ostraka.common.two_outcomes import two_outcomes_rdp
+from ostraka.guardian.accounting.binary import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bit import bit_rdp
+from ostraka.guardian.accounting.checks import Bound
+from ostraka.guardian.accounting.majorant import majorant
+from ostraka.guardian.accounting.tau import knapsack
 from tests.guardian.accounting import labels
 
 AT = np.array(ORDERS)[::16]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.privacy import ORDERS, Influence
-from guardian.accounting import gnmax_rdp, threshold_rdp
+from ostraka.common.privacy import ORDERS, Influence
+from ostraka.guardian.accounting import gnmax_rdp, threshold_rdp
 from tests.guardian.accounting import oracle
 
 AT = np.array(ORDERS)

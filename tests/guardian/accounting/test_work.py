@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from common.mechanism import AnyMechanism, Binary, GnMax, LnMax, Powerset
-from common.privacy import ONE_VOTE, Influence
-from guardian.accounting import Tally, charge
-from guardian.accounting.work import MOST_TERMS, affordable, terms
-from guardian.noise import LATTICE
+from ostraka.common.mechanism import AnyMechanism, Binary, GnMax, LnMax, Powerset
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.accounting.work import MOST_TERMS, affordable, terms
+from ostraka.guardian.noise import LATTICE
 
 
 def tally(mechanism: AnyMechanism, votes: np.ndarray, teachers: int) -> Tally:

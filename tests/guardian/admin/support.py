@@ -4,11 +4,11 @@ from typing import Any
 
 import grpc
 
-from common.errors import OstrakaError
-from common.identity import Role
-from common.protocol import AGREEMENT_CONTEXT
-from common.rpc import call_error
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.errors import OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.protocol import AGREEMENT_CONTEXT
+from ostraka.common.rpc import call_error
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.federation import Calls, Federation, unanimous
 
 UNIT: dict[str, Any] = {"party": "a", "group": "all", "adjacency": "record"}

@@ -1,9 +1,9 @@
 """The audit log through the admin service."""
 
-from common.identity import Role, verify_signed
-from common.protocol import AUDIT_CONTEXT
-from guardian.ledger.audit import GENESIS, row_hash
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.identity import Role, verify_signed
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.guardian.ledger.audit import GENESIS, row_hash
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.federation import FEDERATION, Calls, Federation
 

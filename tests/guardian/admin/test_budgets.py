@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from common.identity import Role
-from common.protocol import MANIFEST_CONTEXT
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.identity import Role
+from ostraka.common.protocol import MANIFEST_CONTEXT
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, label, refused
 from tests.guardian.federation import Calls, Federation, refusal
 

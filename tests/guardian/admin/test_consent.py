@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from common.errors import OstrakaError
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import OstrakaError
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, budget, grant, refused
 from tests.guardian.federation import Calls, Federation, refusal
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label, refused
 from tests.guardian.federation import TEACHERS, Calls, refusal
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from guardian.admin.policies import differences, to_toml
-from guardian.policy import Policy, parse_policy
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.admin.policies import differences, to_toml
+from ostraka.guardian.policy import Policy, parse_policy
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import refused
 from tests.guardian.federation import Calls, Federation, plan, refusal
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from common.mechanism import AnyMechanism
-from guardian.admin.page import render
-from guardian.admin.report import read_report
-from guardian.admin.upkeep import back_up, restore
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.mechanism import AnyMechanism
+from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.upkeep import back_up, restore
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, budget, label
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, receipt
 from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from guardian.admin.page import render
-from guardian.admin.report import BREAKS, Report, read_report
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.report import BREAKS, Report, read_report
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import agree, budget, grant, label
 from tests.guardian.federation import Calls, Federation
 from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates

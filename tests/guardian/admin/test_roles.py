@@ -6,10 +6,10 @@ import grpc
 import pytest
 from google.protobuf import message_factory
 
-from common.identity import Credentials, Identity, Role
-from common.rpc import call_error, open_channel
-from guardian.admin.service import ROLES, AdminService
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import call_error, open_channel
+from ostraka.guardian.admin.service import ROLES, AdminService
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import FEDERATION, Calls, Federation
 
 METHODS = admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods
@@ -57,4 +57,4 @@ def test_every_method_answers_administrators_or_names_what_is_missing(
 def test_every_method_is_served(method: object) -> None:
     name = getattr(method, "name", "")
     assert f"/ostraka.v1.Admin/{name}" in ROLES
-    assert getattr(AdminService, name).__module__.startswith("guardian.admin.")
+    assert getattr(AdminService, name).__module__.startswith("ostraka.guardian.admin.")

@@ -8,12 +8,12 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
-from common.privacy import AMOUNT_UNIT
-from guardian.admin.confidential import totals
-from guardian.admin.page import render
-from guardian.admin.report import read_report
-from guardian.ledger import Cipher, LedgerReader, load_or_create_key
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.privacy import AMOUNT_UNIT
+from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.admin.page import render
+from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, label
 from tests.guardian.federation import Calls, Federation
 

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from common.confidential import tally_binding
-from common.crypto.circuit import Circuit
-from common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
-from common.crypto.two_party import Computation, Evaluation
-from common.plan import Plan
-from common.rpc.steps import StepId, request_messages
-from common.sharing.ring import Ring, RingArray
-from guardian.noise import NoiseSource, OpenDpNoise
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.confidential import tally_binding
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
+from ostraka.common.crypto.two_party import Computation, Evaluation
+from ostraka.common.plan import Plan
+from ostraka.common.rpc.steps import StepId, request_messages
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.guardian.federation import Calls
 from tests.guardian.federation import plan as any_plan
 

@@ -8,14 +8,14 @@ import grpc
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, Check, Confident, GnMax
-from common.privacy import worst_case
-from common.rpc import call_error
-from guardian.blind.stage import Stage
-from guardian.ledger import Ledger, LedgerReader
-from guardian.sessions.registry import KEPT
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Check, Confident, GnMax
+from ostraka.common.privacy import worst_case
+from ostraka.common.rpc import call_error
+from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.ledger import Ledger, LedgerReader
+from ostraka.guardian.sessions.registry import KEPT
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.blind.querying import ANSWERS, CHECK, RING, Querying, asked, blind_plan
 from tests.guardian.federation import PARTIES, Calls, Federation, refusal, unanimous
 

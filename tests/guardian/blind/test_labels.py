@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.mechanism import L1, Binary, Check, Confident, GnMax, LnMax, Tau
-from common.sharing.fixed_point import encode
-from guardian.mechanisms import release
+from ostraka.common.mechanism import L1, Binary, Check, Confident, GnMax, LnMax, Tau
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.guardian.mechanisms import release
 from tests.guardian.blind.querying import RING, Recorded, asked, blind_plan
 from tests.guardian.federation import PARTIES, TEACHERS, Federation
 

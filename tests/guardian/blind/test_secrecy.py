@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.crypto.tally_circuits import querying_words
-from common.mechanism import Confident, GnMax
-from common.sharing.fixed_point import encode
-from guardian.blind.stage import Stage
-from guardian.blind.tally import BlindTally
-from guardian.blind.words import Words
+from ostraka.common.crypto.tally_circuits import querying_words
+from ostraka.common.mechanism import Confident, GnMax
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.guardian.blind.stage import Stage
+from ostraka.guardian.blind.tally import BlindTally
+from ostraka.guardian.blind.words import Words
 from tests.guardian.blind.querying import ANSWERS, RING, Querying, asked, blind_plan
 from tests.guardian.federation import Calls, Federation, unanimous
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from common.crypto.tally_circuits import argmax_circuit
-from common.crypto.two_party import Computation, Evaluation
-from common.errors import ErrorCode, OstrakaError
-from guardian.blind.stage import Stage
+from ostraka.common.crypto.tally_circuits import argmax_circuit
+from ostraka.common.crypto.two_party import Computation, Evaluation
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.blind.stage import Stage
 
 BINDING = bytes(32)
 WORDS = np.arange(6, dtype=np.uint64).reshape(2, 3)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from common.crypto.computation import Computation
-from common.identity import Role
-from common.mechanism import GnMax
-from common.rpc.steps import StepId, request_messages
-from protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.common.crypto.computation import Computation
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import GnMax
+from ostraka.common.rpc.steps import StepId, request_messages
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.guardian.blind.querying import ANSWERS, CHECK, RING, Querying, asked, blind_plan
 from tests.guardian.federation import PARTIES, Calls, plan, refusal, unanimous
 

@@ -1,4 +1,4 @@
-"""The guardian's words, through the circuits, against `guardian.mechanisms` on the same sums and draws."""
+"""The guardian's words, in circuits, against `ostraka.guardian.mechanisms` on equal sums and draws."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.crypto.circuit import Circuit
-from common.crypto.tally_circuits import (
+from ostraka.common.crypto.circuit import Circuit
+from ostraka.common.crypto.tally_circuits import (
     answers_of,
     check_circuit,
     check_of,
@@ -20,7 +20,7 @@ from common.crypto.tally_circuits import (
     querying_words,
     sign_circuit,
 )
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -31,8 +31,8 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.sharing.ring import Ring
-from guardian.blind.words import (
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.blind.words import (
     Sums,
     Words,
     answer_words,
@@ -41,7 +41,7 @@ from guardian.blind.words import (
     halved_differences,
     label_check,
 )
-from guardian.mechanisms import Answers, release
+from ostraka.guardian.mechanisms import Answers, release
 
 RING = Ring(32)
 VOTE = 2**16

@@ -8,9 +8,9 @@ import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner, Result
 
-from common.config import SiteConfig, write_site
-from common.errors import OstrakaError
-from guardian.cli import app
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.cli import app
 from tests.guardian.federation import FEDERATION, Calls, Federation
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from common.errors import OstrakaError
-from guardian.cli import app
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.cli import app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
 from tests.guardian.federation import Federation

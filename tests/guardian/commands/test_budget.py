@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.config import SiteConfig, write_site
-from common.errors import OstrakaError
-from services.cli import app as party_app
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.errors import OstrakaError
+from ostraka.services.cli import app as party_app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
 from tests.guardian.federation import FEDERATION, PARTIES, Federation

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.errors import OstrakaError
-from guardian.cli import app
-from guardian.ledger.schema import SCHEMA_VERSION
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.cli import app
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.federation import Calls, Federation, plan, refusal
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from guardian.admin.confidential import totals
-from guardian.cli import app
+from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.cli import app
 from tests.guardian.admin.support import label
 from tests.guardian.commands.conftest import Admin
 from tests.guardian.federation import PARTIES

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from guardian.cli import app
-from guardian.policy import Policy
+from ostraka.guardian.cli import app
+from ostraka.guardian.policy import Policy
 
 PAGE = (Path(__file__).parents[3] / "docs" / "operator.md").read_text(encoding="utf-8")
 ROWS = dict(

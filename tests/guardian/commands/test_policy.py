@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from guardian.policy import parse_policy
+from ostraka.guardian.policy import parse_policy
 from tests.guardian.commands.conftest import Admin
 
 NEW = "min_sigma = 0.5\nmin_quorum = 3\n[consent]\nlow = 5.0\nhigh = 2000.0\n"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from common.clock import SystemClock
-from common.identity import CertificateAuthority, Role
-from common.identity.crl import CRL
+from ostraka.common.clock import SystemClock
+from ostraka.common.identity import CertificateAuthority, Role
+from ostraka.common.identity.crl import CRL
 from tests.guardian.commands.conftest import Admin
 from tests.guardian.federation import FEDERATION, Federation
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from common.clock import Clock
-from common.config import SiteConfig, write_site
-from guardian.dashboard.server import running
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.guardian.dashboard.server import running
 from tests.guardian.federation import FEDERATION, Calls, Federation
 
 

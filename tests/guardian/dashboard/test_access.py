@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.config import SiteConfig, write_site
-from common.errors import OstrakaError
-from guardian.dashboard.access import COOKIE, IDLE_S, REFRESH
-from guardian.dashboard.server import running
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.dashboard.access import COOKIE, IDLE_S, REFRESH
+from ostraka.guardian.dashboard.server import running
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import Federation
 

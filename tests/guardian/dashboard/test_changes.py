@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from protos.ostraka.v1 import admin_pb2
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import agree
 from tests.guardian.dashboard.browsing import Browser, hidden, problem
 from tests.guardian.federation import Calls, Federation

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from guardian.admin.exports import write_charges
-from guardian.admin.verification import verify_ledger
-from guardian.dashboard import log
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.guardian.admin.exports import write_charges
+from ostraka.guardian.admin.verification import verify_ledger
+from ostraka.guardian.dashboard import log
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import Calls, Federation

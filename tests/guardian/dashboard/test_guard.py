@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import structlog
 
-from guardian.dashboard.access import COOKIE
-from guardian.dashboard.guard import BODY_MAX
+from ostraka.guardian.dashboard.access import COOKIE
+from ostraka.guardian.dashboard.guard import BODY_MAX
 from tests.guardian.dashboard.browsing import Browser, hidden, problem
 from tests.guardian.federation import Calls
 

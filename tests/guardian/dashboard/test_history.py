@@ -1,7 +1,7 @@
 """The plot of what a unit spent."""
 
-from guardian.dashboard.history import draw
-from protos.ostraka.v1 import admin_pb2
+from ostraka.guardian.dashboard.history import draw
+from ostraka.protos.ostraka.v1 import admin_pb2
 
 HOUR_MS = 3_600_000
 

@@ -3,8 +3,8 @@
 import pytest
 import structlog
 
-from common.config import SiteConfig, write_site
-from guardian.dashboard import log
+from ostraka.common.config import SiteConfig, write_site
+from ostraka.guardian.dashboard import log
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import FEDERATION, Calls, Federation

@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from common.identity.credentials import TLS_CERT, TLS_KEY
-from common.identity.crl import CRL
-from guardian.dashboard.server import running
-from protos.ostraka.v1 import admin_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.common.identity.credentials import TLS_CERT, TLS_KEY
+from ostraka.common.identity.crl import CRL
+from ostraka.guardian.dashboard.server import running
+from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.dashboard.browsing import Browser
 from tests.guardian.federation import FEDERATION, Calls, Federation
 

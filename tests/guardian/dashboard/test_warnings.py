@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock, SystemClock
-from common.identity import Role
-from common.protocol import AUDIT_CONTEXT
-from guardian.admin.confidential import totals
-from guardian.dashboard.warnings import warnings
-from protos.ostraka.v1 import admin_pb2, common_pb2
+from ostraka.common.clock import ManualClock, SystemClock
+from ostraka.common.identity import Role
+from ostraka.common.protocol import AUDIT_CONTEXT
+from ostraka.guardian.admin.confidential import totals
+from ostraka.guardian.dashboard.warnings import warnings
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.dashboard.browsing import admin_folder, browsing
 from tests.guardian.federation import Federation

@@ -7,16 +7,16 @@ from typing import cast
 import numpy as np
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import GnMax
-from common.plan import Plan
-from guardian.figures import Figures, computing
-from guardian.figures.figures import MOST_COUNTS, PERIOD_S
-from guardian.figures.process import Amounts, Computer, Job
-from guardian.ledger import Charge, UnitKey
-from guardian.sessions.data_dependent import DataDependentCosts
-from guardian.sessions.payers import payers
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import GnMax
+from ostraka.common.plan import Plan
+from ostraka.guardian.figures import Figures, computing
+from ostraka.guardian.figures.figures import MOST_COUNTS, PERIOD_S
+from ostraka.guardian.figures.process import Amounts, Computer, Job
+from ostraka.guardian.ledger import Charge, UnitKey
+from ostraka.guardian.sessions.data_dependent import DataDependentCosts
+from ostraka.guardian.sessions.payers import payers
 from tests.guardian.sessions.people import budget, clique, everybody
 
 UNIT = UnitKey("a", "all", "record")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock
+from ostraka.common.clock import ManualClock
 from tests.guardian.ledger.places import Place
 
 

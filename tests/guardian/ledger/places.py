@@ -5,10 +5,10 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from common.clock import ManualClock
-from guardian.ledger import Ledger, Owed, UnitKey, restore
-from guardian.ledger.storage import open_storage
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.guardian.ledger import Ledger, Owed, UnitKey, restore
+from ostraka.guardian.ledger.storage import open_storage
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import cipher, clock, sign
 
 LOST = common_pb2.AuditHead(sequence=1000, hash=b"l" * 32)

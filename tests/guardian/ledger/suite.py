@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from common.privacy import AMOUNT_UNIT, amount, epsilon
-from guardian.ledger import Charge, Ledger, UnitKey, units
-from guardian.ledger.schema import units as unit_table
-from guardian.ledger.storage import open_storage
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import AMOUNT_UNIT, amount, epsilon
+from ostraka.guardian.ledger import Charge, Ledger, UnitKey, units
+from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.storage import open_storage
 from tests.guardian.ledger.support import (
     ATHENS,
     BUDGET,

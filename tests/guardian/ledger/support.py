@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import Budget, Charge, Cipher, Ledger, LedgerReader, UnitKey
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import Budget, Charge, Cipher, Ledger, LedgerReader, UnitKey
+from ostraka.protos.ostraka.v1 import common_pb2
 
 START = 1_900_000_000.0
 KEY = bytes(range(32))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger, UnitEvent
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger, UnitEvent
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -144,7 +144,7 @@ def test_budgets_that_exist_and_those_used_up(place: Place) -> None:
 
 
 def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("guardian.ledger.reader._AUDIT_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("ostraka.guardian.ledger.reader._AUDIT_ROWS_AT_ONCE", 2)
     rows = list(ledger.audit_rows())
     assert [row.sequence for row in rows] == list(range(1, ledger.head().sequence + 1))
     assert list(ledger.audit_rows(3)) == rows[2:]

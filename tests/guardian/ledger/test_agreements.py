@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import Budget, Charge, Ledger
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import Budget, Charge, Ledger
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -8,8 +8,8 @@ from threading import Event, Thread
 
 import pytest
 
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Cipher, Ledger, LedgerReader, Owed, UnitKey, backup, restore
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader, Owed, UnitKey, backup, restore
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger, Owed, backup
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger, Owed, backup
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ErrorCode
-from guardian.ledger import Cipher, load_or_create_key
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Cipher, load_or_create_key
 from tests.guardian.ledger.support import cipher, refused
 
 

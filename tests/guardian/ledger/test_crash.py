@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import Charge, Ledger
 from tests.guardian.ledger.support import (
     ATHENS,
     amounts,

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger, restore
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger, restore
 from tests.disk import fill, free, small_disk
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, amounts, cipher, clock, refused, sign, with_budgets
@@ -48,7 +48,7 @@ def test_a_release_that_finds_no_room_in_sqlite_charges_nothing(tmp_path: Path) 
 
 
 def test_a_restore_that_finds_no_room_leaves_no_ledger(tmp_path: Path) -> None:
-    from guardian.ledger.backup import backup
+    from ostraka.guardian.ledger.backup import backup
 
     saved = tmp_path / "backup.db"
     ledger = with_budgets(Place(tmp_path / "ledger.db").open())

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from common.errors import OstrakaError
-from guardian.ledger import Charge, Ledger
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger import Charge, Ledger
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DIGEST, open_session, with_budgets
 

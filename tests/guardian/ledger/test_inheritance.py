@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger, Owed, UnitKey
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger, Owed, UnitKey
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, ORDER, amounts, budget_of, refused, release
 from tests.guardian.ledger.support import with_budgets as begun

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from common.errors import OstrakaError
-from guardian.ledger import Charge, Ledger, UnitKey
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger import Charge, Ledger, UnitKey
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from guardian.ledger import Charge, Ledger
-from guardian.ledger.repricing import spent_at
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.repricing import spent_at
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, release
 from tests.guardian.ledger.support import with_budgets as begun

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Inspector, insert, inspect, select
 
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Cipher, Ledger, LedgerReader, audit, creation, integrity, migrate
-from guardian.ledger.audit import sha256
-from guardian.ledger.migrate import upgrade
-from guardian.ledger.migrations import first
-from guardian.ledger.schema import SCHEMA_VERSION, meta, metadata
-from guardian.ledger.storage import open_storage
-from guardian.ledger.transaction import Transaction
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader, audit, creation, integrity, migrate
+from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.migrate import upgrade
+from ostraka.guardian.ledger.migrations import first
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION, meta, metadata
+from ostraka.guardian.ledger.storage import open_storage
+from ostraka.guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

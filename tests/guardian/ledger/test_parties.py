@@ -2,10 +2,10 @@
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from guardian.ledger import Ledger, StoredParty
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Ledger, StoredParty
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import ATHENS, START, amounts, open_session, refused, with_budgets
 

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger, LedgerReader
-from guardian.ledger.storage import ConflictError, open_storage
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger, LedgerReader
+from ostraka.guardian.ledger.storage import ConflictError, open_storage
 from tests.guardian.ledger.suite import LedgerSuite
 from tests.guardian.ledger.support import (
     ATHENS,

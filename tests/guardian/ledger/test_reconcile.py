@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger, Owed, UnitKey
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger, Owed, UnitKey
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -132,7 +132,7 @@ def test_what_was_reconciled_is_on_record(ledger: Ledger) -> None:
 
 
 def test_receipts_of_many_batches_are_taken_in_parts(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("guardian.ledger.reconcile._AT_ONCE", 3)
+    monkeypatch.setattr("ostraka.guardian.ledger.reconcile._AT_ONCE", 3)
     lose(ledger)
     receipts = [owed(batch_id, 1, session="lost") for batch_id in range(10)]
     ledger.reconcile("athens", receipts[:5])

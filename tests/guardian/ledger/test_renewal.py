@@ -2,10 +2,10 @@
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from common.privacy import AMOUNT_UNIT, epsilon
-from guardian.ledger import Charge, Ledger
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.ledger import Charge, Ledger
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
-from common.clock import ManualClock
-from common.errors import ErrorCode, OstrakaError
-from guardian.ledger import Charge, Ledger
-from guardian.ledger.ledger import LEASE_S
-from guardian.ledger.storage import open_storage, postgres
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.storage import open_storage, postgres
 from tests.guardian.ledger.places import LOST
 from tests.guardian.ledger.support import (
     ATHENS,

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Ledger
-from guardian.ledger.ledger import LEASE_S
-from guardian.ledger.storage import ConflictError
-from guardian.ledger.transaction import ATTEMPTS, retried
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger.ledger import LEASE_S
+from ostraka.guardian.ledger.storage import ConflictError
+from ostraka.guardian.ledger.transaction import ATTEMPTS, retried
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.suite import SESSIONS, race_of_sessions
 from tests.guardian.ledger.support import (
@@ -117,7 +117,7 @@ def test_a_guardian_that_wakes_up_after_its_session_was_adopted_writes_nothing(
     second.renew_lease()
     before = second.head()
     with monkeypatch.context() as past_the_fence:
-        past_the_fence.setattr("guardian.ledger.replicas.require_current", lambda *_: None)
+        past_the_fence.setattr("ostraka.guardian.ledger.replicas.require_current", lambda *_: None)
         for call in calls(first):
             refused(ErrorCode.SESSION_ELSEWHERE, call)
     for again in [*calls(first), first.renew_lease, first.budgets]:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ErrorCode
-from guardian.ledger.site import ledger_address, ledger_location
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger.site import ledger_address, ledger_location
 from tests.guardian.ledger.support import refused
 
 URL = "postgresql+psycopg://ostraka@db/ledger"

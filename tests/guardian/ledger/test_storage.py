@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ErrorCode
-from guardian.ledger import Charge, Cipher, Ledger, LedgerReader
-from guardian.ledger.storage import open_storage
+from ostraka.common.errors import ErrorCode
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader
+from ostraka.guardian.ledger.storage import open_storage
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,

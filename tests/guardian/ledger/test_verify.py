@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from common.clock import ManualClock
-from common.errors import ErrorCode
-from common.identity import CertificateAuthority, Credentials, Identity, Role
-from guardian.ledger import Charge, Ledger, Owed, open_guardian_ledger, verify
-from guardian.ledger.audit import GENESIS, row_hash
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode
+from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
+from ostraka.guardian.ledger import Charge, Ledger, Owed, open_guardian_ledger, verify
+from ostraka.guardian.ledger.audit import GENESIS, row_hash
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import (
     ATHENS,
     BUDGET,

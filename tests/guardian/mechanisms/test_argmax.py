@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring
-from guardian.mechanisms.argmax import noisy_argmax
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from common.mechanism import Binary, Check
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms import Answers, release
+from ostraka.common.mechanism import Binary, Check
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms import Answers, release
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.mechanism import Check, Interactive
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms import release
-from guardian.mechanisms.check import in_steps, passes, passes_per_label
+from ostraka.common.mechanism import Check, Interactive
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms import release
+from ostraka.guardian.mechanisms.check import in_steps, passes, passes_per_label
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])

@@ -5,12 +5,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from common.mechanism import Check, Powerset
-from common.sharing.fixed_point import encode
-from common.sharing.label_sets import index_of
-from common.sharing.ring import Ring, RingArray
-from guardian.mechanisms import Answers, release
-from guardian.noise import NoiseSource, OpenDpNoise
+from ostraka.common.mechanism import Check, Powerset
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.label_sets import index_of
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms import Answers, release
+from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from tests.guardian.mechanisms.scripted import Scripted
 
 RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -22,10 +22,10 @@ from common.mechanism import (
     RandRes,
     Tau,
 )
-from common.sharing.fixed_point import encode
-from common.sharing.ring import Ring
-from guardian.mechanisms import Answers, release
-from guardian.noise import OpenDpNoise
+from ostraka.common.sharing.fixed_point import encode
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms import Answers, release
+from ostraka.guardian.noise import OpenDpNoise
 from tests.guardian.mechanisms.scripted import Scripted
 from tests.privacy.evidence import agrees
 

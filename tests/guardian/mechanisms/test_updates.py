@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.mechanism import DpTtac, Recipe, Ttac
-from common.sharing.ballots import ballots
-from common.sharing.ring import Ring
-from guardian.mechanisms import release, released_updates
-from guardian.noise import OpenDpNoise
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.sharing.ballots import ballots
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms import release, released_updates
+from ostraka.guardian.noise import OpenDpNoise
 
 RING = Ring(64)
 RECIPE = Recipe(model="mlp", parameters=5, steps=1, batch_size=1, learning_rate=0.1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from guardian.noise import Ahead, Draw, DrawnNoise, OpenDpNoise
+from ostraka.guardian.noise import Ahead, Draw, DrawnNoise, OpenDpNoise
 
 WAIT_S = 30
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     Binary,
     Check,
@@ -20,9 +20,9 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.sharing.ring import Ring
-from guardian.mechanisms import release, released_updates
-from guardian.noise import Draw, OpenDpNoise, draws_of
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.mechanisms import release, released_updates
+from ostraka.guardian.noise import Draw, OpenDpNoise, draws_of
 
 ROWS, CLASSES, TEACHERS = 5, 6, 20
 CHECK = Check(sigma=9, threshold=3)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.clock import ManualClock
-from guardian.noise import ScheduledNoise
-from guardian.noise.schedule import slot_s
+from ostraka.common.clock import ManualClock
+from ostraka.guardian.noise import ScheduledNoise
+from ostraka.guardian.noise.schedule import slot_s
 
 BEGAN = 1000.0
 SHAPE = (3, 4)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from common.errors import ErrorCode, OstrakaError
-from guardian.cli import app
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.cli import app
 
 CONFIDENT = (
     *("--mechanism", "confident", "--sigma1", 200, "--sigma2", 40, "--threshold", 300),

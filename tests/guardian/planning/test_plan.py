@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -19,12 +19,12 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.planning.candidate import Candidate, propose_order
-from common.privacy import epsilon, worst_case
-from guardian.noise import OpenDpNoise
-from guardian.planning.plan import Planned, plan
-from guardian.planning.votes_file import Votes
-from guardian.planning.worst import alternatives
+from ostraka.common.planning.candidate import Candidate, propose_order
+from ostraka.common.privacy import epsilon, worst_case
+from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.planning.plan import Planned, plan
+from ostraka.guardian.planning.votes_file import Votes
+from ostraka.guardian.planning.worst import alternatives
 
 TEACHERS, CLASSES, QUERIES = 40, 4, 60
 DELTA = 1e-5

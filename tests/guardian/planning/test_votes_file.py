@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, Tau
-from common.planning.candidate import Candidate
-from guardian.planning.votes_file import read_votes
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, Tau
+from ostraka.common.planning.candidate import Candidate
+from ostraka.guardian.planning.votes_file import read_votes
 
 GNMAX, BINARY = GnMax(sigma=5.0), Binary(sigma=5.0)
 INTERACTIVE = Interactive(sigma1=9.0, sigma2=5.0, threshold=5.0, confidence=0.9)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from common.privacy import Influence
-from guardian.ledger import Budget, UnitKey
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique
+from ostraka.common.privacy import Influence
+from ostraka.guardian.ledger import Budget, UnitKey
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS, Clique
 
 
 def clique(

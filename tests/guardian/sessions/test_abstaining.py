@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
-from common.plan import Plan
-from guardian.sessions.abstaining import check_abstains
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.cliques import ONE_VOTE_STEPS, Clique
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
+from ostraka.common.plan import Plan
+from ostraka.guardian.sessions.abstaining import check_abstains
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS, Clique
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import plan as any_plan
 
 HALF = ONE_VOTE_STEPS // 2

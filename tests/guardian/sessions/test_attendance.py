@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.cliques import ONE_VOTE_STEPS
-from protos.ostraka.v1 import common_pb2
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.sessions.people import clique
 
 HALF = ONE_VOTE_STEPS // 2

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.sharing.ring import RingArray
-from guardian.noise import DrawnNoise, OpenDpNoise
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.batch import Batch, Share
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.ring import RingArray
+from ostraka.guardian.noise import DrawnNoise, OpenDpNoise
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.sessions.people import clique, everybody
 
 SITES = ("a", "b", "c")

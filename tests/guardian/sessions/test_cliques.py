@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.mechanism import AnyMechanism, GnMax, NoiseCluster, RandRes
-from common.privacy import Influence
-from guardian.ledger import UnitKey
-from guardian.sessions.cliques import ONE_VOTE_STEPS, cliques_of, declared, weights
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.mechanism import AnyMechanism, GnMax, NoiseCluster, RandRes
+from ostraka.common.privacy import Influence
+from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS, cliques_of, declared, weights
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.sessions.people import clique
 
 GROUPS = [("low", 40, 4, 1), ("high", 60, 6, 1)]

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.mechanism import (
+from ostraka.common.mechanism import (
     BOUND,
     L1,
     Binary,
@@ -22,15 +22,15 @@ from common.mechanism import (
     Powerset,
     Tau,
 )
-from common.plan import ENFORCE, Plan
-from common.plan_limits import check_ring
-from common.sharing.ring import Ring, RingArray
-from guardian.ledger import Charge, UnitKey
-from guardian.noise import OpenDpNoise
-from guardian.sessions.attendance import Attendance
-from guardian.sessions.outcome import Outcome, tally
-from guardian.sessions.payers import Payer, payers, reservation
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.plan import ENFORCE, Plan
+from ostraka.common.plan_limits import check_ring
+from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.ledger import Charge, UnitKey
+from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.outcome import Outcome, tally
+from ostraka.guardian.sessions.payers import Payer, payers, reservation
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.sessions.people import budget, clique, everybody
 
 BOUNDS: list[BOUND] = ["worst_case", "theorem6", "exact"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from common.identity import Role
-from common.mechanism import Binary, Confident, GnMax, NoiseCluster
-from common.plan import Plan
-from common.privacy import AMOUNT_UNIT, epsilon, worst_case
-from protos.ostraka.v1 import admin_pb2, guardian_pb2
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (
     PARTIES,
     TASK,

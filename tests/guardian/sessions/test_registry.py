@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from guardian.noise import Ahead, Draw, OpenDpNoise
-from guardian.sessions.batch import Batch
-from guardian.sessions.registry import OpenBatches
-from protos.ostraka.v1 import common_pb2
+from ostraka.guardian.noise import Ahead, Draw, OpenDpNoise
+from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.registry import OpenBatches
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.sessions.people import clique, everybody
 
 DRAW = Draw("gaussian", 3.0, (2, 3))

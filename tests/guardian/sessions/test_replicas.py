@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from common.clock import ManualClock
-from common.identity import Role
-from guardian.ledger import Ledger
-from guardian.policy import Policy
-from guardian.sessions import Coordinator
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.clock import ManualClock
+from ostraka.common.identity import Role
+from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions import Coordinator
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import DELTA, GROUPS, ORDER, START, CheapNoise, FixedPolicy, members, plan
 from tests.guardian.ledger.support import sign
@@ -59,6 +59,6 @@ def test_a_batch_that_another_replica_took_over_ends_here_without_an_error(
         assert first.under_way == 1
         clock.advance(HOUR_S)
         with replica(postgres_url, clock, "b:2"):
-            monkeypatch.setattr("guardian.ledger.replicas.require_current", lambda *_: None)
+            monkeypatch.setattr("ostraka.guardian.ledger.replicas.require_current", lambda *_: None)
             first.expire()
         assert first.under_way == 0

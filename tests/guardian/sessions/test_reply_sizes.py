@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from common.mechanism import Binary, GnMax
-from guardian.mechanisms import Answers
-from guardian.sessions.outcome import encode, encode_answered
-from protos.ostraka.v1 import guardian_pb2
+from ostraka.common.mechanism import Binary, GnMax
+from ostraka.guardian.mechanisms import Answers
+from ostraka.guardian.sessions.outcome import encode, encode_answered
+from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.sessions.test_outcome import plan_of
 
 QUERIES = 5

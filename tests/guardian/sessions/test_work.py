@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.crypto.tally_circuits import check_of
-from common.mechanism import (
+from ostraka.common.crypto.tally_circuits import check_of
+from ostraka.common.mechanism import (
     L1,
     AnyMechanism,
     Binary,
@@ -30,14 +30,14 @@ from common.mechanism import (
     Tau,
     Ttac,
 )
-from common.plan import ENFORCE, Plan
-from common.sharing.ring import Ring
-from guardian.blind.tally import BlindTally
-from guardian.noise import OpenDpNoise
-from guardian.sessions.coordinator import Coordinator
-from guardian.sessions.outcome import tally
-from guardian.sessions.payers import payers
-from protos.ostraka.v1 import common_pb2
+from ostraka.common.plan import ENFORCE, Plan
+from ostraka.common.sharing.ring import Ring
+from ostraka.guardian.blind.tally import BlindTally
+from ostraka.guardian.noise import OpenDpNoise
+from ostraka.guardian.sessions.coordinator import Coordinator
+from ostraka.guardian.sessions.outcome import tally
+from ostraka.guardian.sessions.payers import payers
+from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan
 from tests.guardian.sessions.people import budget, clique, everybody
 from tests.guardian.sessions.work import WorkClock

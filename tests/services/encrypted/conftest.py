@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from common.datasets import digits
-from common.task import infer_task, write_task
-from services.teachers import TrainingConfig, train
+from ostraka.common.datasets import digits
+from ostraka.common.task import infer_task, write_task
+from ostraka.services.teachers import TrainingConfig, train
 from tests.services.conftest import symptoms
 from tests.services.wire import TEACHERS, Federation, federation
 

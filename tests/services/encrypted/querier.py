@@ -1,4 +1,4 @@
-"""A querying party made of the parts of common.crypto, which can be made to misbehave."""
+"""A querying party made of the parts of ostraka.common.crypto, which can be made to misbehave."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ import grpc
 import numpy as np
 from numpy.typing import NDArray
 
-from common.ballot_computation import BallotComputation
-from common.confidential import ballots_binding, framed_keys
-from common.crypto.computation import Sizes
-from common.crypto.inference import Scheme, scheme_of
-from common.crypto.two_party import Evaluation
-from common.rpc import call_error
-from common.rpc.steps import StepId, read_reply, request_messages
-from common.schedules import scheduled as scheduled_of
-from common.sharing.ring import Ring
-from protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
+from ostraka.common.ballot_computation import BallotComputation
+from ostraka.common.confidential import ballots_binding, framed_keys
+from ostraka.common.crypto.computation import Sizes
+from ostraka.common.crypto.inference import Scheme, scheme_of
+from ostraka.common.crypto.two_party import Evaluation
+from ostraka.common.rpc import call_error
+from ostraka.common.rpc.steps import StepId, read_reply, request_messages
+from ostraka.common.schedules import scheduled as scheduled_of
+from ostraka.common.sharing.ring import Ring
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, party_pb2_grpc
 from tests.services.wire import Caller, participant, scheduled
 
 

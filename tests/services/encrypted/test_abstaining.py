@@ -7,11 +7,11 @@ from shutil import copytree
 import numpy as np
 import pytest
 
-from common.crypto.logits import LOGIT_RANGE
-from common.mechanism import AnyMechanism, Binary, Tau
-from common.sharing.ballots import ballots
-from services.encrypted.heads import encrypted_heads
-from services.teachers import Ensemble
+from ostraka.common.crypto.logits import LOGIT_RANGE
+from ostraka.common.mechanism import AnyMechanism, Binary, Tau
+from ostraka.common.sharing.ballots import ballots
+from ostraka.services.encrypted.heads import encrypted_heads
+from ostraka.services.teachers import Ensemble
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens

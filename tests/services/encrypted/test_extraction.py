@@ -5,14 +5,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from common.confidential import framed_keys
-from common.crypto.inference import QUERIES
-from common.crypto.linear.keys import LinearKeys
-from common.crypto.linear.messages import POLYNOMIAL_BYTES, read_logits
-from common.crypto.linear.ring import Factor
-from common.datasets import digits
-from services.encrypted.heads import encrypted_heads
-from services.teachers import Ensemble
+from ostraka.common.confidential import framed_keys
+from ostraka.common.crypto.inference import QUERIES
+from ostraka.common.crypto.linear.keys import LinearKeys
+from ostraka.common.crypto.linear.messages import POLYNOMIAL_BYTES, read_logits
+from ostraka.common.crypto.linear.ring import Factor
+from ostraka.common.datasets import digits
+from ostraka.services.encrypted.heads import encrypted_heads
+from ostraka.services.teachers import Ensemble
 from tests.services.encrypted.querier import Encrypted
 from tests.services.wire import Caller, Federation
 

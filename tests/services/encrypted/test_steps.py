@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.rpc.steps import request_messages
-from protos.ostraka.v1 import common_pb2
-from services.charges import Charge
-from services.encrypted.answering import KEPT
-from services.journal import Journal
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.rpc.steps import request_messages
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.encrypted.answering import KEPT
+from ostraka.services.journal import Journal
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens
 from tests.services.wire import Federation, federation

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import digits
-from common.encoders import load_encoder
-from common.mechanism import L1, AnyMechanism, Binary, Confident, LnMax, Powerset, Tau
-from common.sharing.ballots import VOTE, ballots
-from common.task import infer_task, write_task
-from protos.ostraka.v1 import common_pb2
-from services.charges import Charge
-from services.journal import Journal
-from services.teachers import Ensemble, TrainingConfig, train
+from ostraka.common.datasets import digits
+from ostraka.common.encoders import load_encoder
+from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, LnMax, Powerset, Tau
+from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.task import infer_task, write_task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.charges import Charge
+from ostraka.services.journal import Journal
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.conftest import symptoms
 from tests.services.encrypted.conftest import encrypted
 from tests.services.encrypted.querier import Encrypted, athens

@@ -3,9 +3,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError, status_of
-from common.rpc.retry import TRANSIENT
-from services.hosting.admission import Admission
+from ostraka.common.errors import ErrorCode, OstrakaError, status_of
+from ostraka.common.rpc.retry import TRANSIENT
+from ostraka.services.hosting.admission import Admission
 
 
 def refusal(admission: Admission, size: int = 1) -> ErrorCode:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from common.errors import ErrorCode, OstrakaError
-from services.hosting.device import Device
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.hosting.device import Device
 
 TEACHERS = 4
 POISON = -1.0

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.task import load_task
-from protos.ostraka.v1 import common_pb2
-from services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
-from services.hosting.hosted import WARM_UP, Hosted, Loader
-from services.hosting.hosting import Hosting, Orders
-from services.policy import Policy
-from services.teachers import TrainingConfig, train
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import load_task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
+from ostraka.services.hosting.hosted import WARM_UP, Hosted, Loader
+from ostraka.services.hosting.hosting import Hosting, Orders
+from ostraka.services.policy import Policy
+from ostraka.services.teachers import TrainingConfig, train
 from tests.services.wire import TEACHERS, Stop
 
 

@@ -14,17 +14,17 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
-from client.party_peer import PartyPeer, VoteBatch
-from client.retry import Retry
-from common.datasets import digits
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Identity, Role
-from common.rpc import open_channel
-from common.sharing.ballots import single_label
-from deploy.simulation.starting import Start
-from protos.ostraka.v1 import common_pb2, party_pb2
-from services.hosting.admission import Admission
-from services.teachers import Ensemble, TrainingConfig, train
+from ostraka.client.party_peer import PartyPeer, VoteBatch
+from ostraka.client.retry import Retry
+from ostraka.common.datasets import digits
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Identity, Role
+from ostraka.common.rpc import open_channel
+from ostraka.common.sharing.ballots import single_label
+from ostraka.deploy.simulation.starting import Start
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.process import process, wait_for
 from tests.services.wire import FEDERATION, TEACHERS, Ask, Caller, Federation
 
@@ -81,7 +81,7 @@ def test_concurrent_sessions_get_the_votes_on_their_own_queries(attica: Federati
 def test_a_party_that_is_full_says_so_and_takes_the_batch_when_it_is_asked_again(
     attica: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.server.Admission", partial(Admission, places=1))
+    monkeypatch.setattr("ostraka.services.server.Admission", partial(Admission, places=1))
     X, held, waits = queries(attica, 3), Held(attica), []
     with attica.serving() as caller:
         first = held.begin(caller, caller.ask(X, 1))

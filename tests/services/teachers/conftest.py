@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from common.datasets import Dataset, from_arrays
-from common.task import Task, infer_task
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.task import Task, infer_task
 
 
 def blobs(records: int, seed: int = 0, shape: tuple[int, ...] = (4,)) -> Dataset:

@@ -7,14 +7,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from common.datasets import Dataset, digits, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
-from services.declared import declaration
-from services.teachers import Ensemble, TrainingConfig, train
-from services.teachers.exported_hosting import host
-from services.teachers.manifest import TeachersManifest
-from services.teachers.preparation import prepare
+from ostraka.common.datasets import Dataset, digits, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
+from ostraka.services.declared import declaration
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.exported_hosting import host
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.preparation import prepare
 from tests.services.conftest import symptoms
 from tests.services.teachers.test_exported import write
 

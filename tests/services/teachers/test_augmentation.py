@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from common.learning.shape import image_axes
-from services.teachers import TrainingConfig
-from services.teachers.augmentation import Images, turned
-from services.teachers.batches import Schedule, batches
-from services.teachers.slices import Slice
+from ostraka.common.learning.shape import image_axes
+from ostraka.services.teachers import TrainingConfig
+from ostraka.services.teachers.augmentation import Images, turned
+from ostraka.services.teachers.batches import Schedule, batches
+from ostraka.services.teachers.slices import Slice
 
 SIDE = 8
 CPU = torch.device("cpu")

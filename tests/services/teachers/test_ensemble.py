@@ -9,16 +9,16 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 from structlog.testing import capture_logs
 
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
-from services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
-from services.teachers.fitting import compose
-from services.teachers.forests import TREE
-from services.teachers.guard import Guard
-from services.teachers.manifest import unreadable
-from services.teachers.nets import FILE, Networks
-from services.teachers.slices import slices
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
+from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
+from ostraka.services.teachers.fitting import compose
+from ostraka.services.teachers.forests import TREE
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.manifest import unreadable
+from ostraka.services.teachers.nets import FILE, Networks
+from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE, Homemade
 

@@ -13,15 +13,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from common.datasets import Dataset
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
-from services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
-from services.teachers.exported import Exported
-from services.teachers.exported_hosting import host
-from services.teachers.exported_programs import MODEL
-from services.teachers.guard import Guard
-from services.teachers.networks import mlp, resnet
+from ostraka.common.datasets import Dataset
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
+from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
+from ostraka.services.teachers.exported import Exported
+from ostraka.services.teachers.exported_hosting import host
+from ostraka.services.teachers.exported_programs import MODEL
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.networks import mlp, resnet
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
 

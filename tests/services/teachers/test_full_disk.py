@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from common.datasets import digits
-from common.errors import OstrakaError
-from common.task import infer_task
-from services.teachers import Ensemble, TrainingConfig, train
-from services.teachers.config import TEACHERS
+from ostraka.common.datasets import digits
+from ostraka.common.errors import OstrakaError
+from ostraka.common.task import infer_task
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.config import TEACHERS
 from tests.disk import fill, free, small_disk
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.grouped import apportion, grouped_slices
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.grouped import apportion, grouped_slices
 
 COUNTS = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 500), min_size=1, max_size=6)
 

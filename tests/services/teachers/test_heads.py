@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch import nn
 
-from common.crypto.heads import WEIGHT_BITS
-from common.crypto.logits import HEADS, LOGIT_RANGE, Head
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task
-from services.encrypted.heads import encrypted_heads, head_of
-from services.teachers import Ensemble, TrainingConfig, train
-from services.teachers.bounds import bound_logits
-from services.teachers.fitting import compose
-from services.teachers.nets import Networks
+from ostraka.common.crypto.heads import WEIGHT_BITS
+from ostraka.common.crypto.logits import HEADS, LOGIT_RANGE, Head
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task
+from ostraka.services.encrypted.heads import encrypted_heads, head_of
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.fitting import compose
+from ostraka.services.teachers.nets import Networks
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
 

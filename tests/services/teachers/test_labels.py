@@ -12,15 +12,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from structlog.testing import capture_logs
 
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
-from services.teachers import Ensemble, TrainingConfig, label_accuracy, train
-from services.teachers.fitting import compose
-from services.teachers.guard import Guard
-from services.teachers.labels import for_labels, label_scores
-from services.teachers.nets import Networks
-from services.teachers.slices import slices
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
+from ostraka.services.teachers import Ensemble, TrainingConfig, label_accuracy, train
+from ostraka.services.teachers.fitting import compose
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.labels import for_labels, label_scores
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.slices import slices
 from tests.services.conftest import symptoms
 from tests.services.teachers.factories import HERE
 

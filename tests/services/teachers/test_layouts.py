@@ -6,17 +6,17 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from services.teachers import workers
-from services.teachers.config import MODEL_OF_HEAD, TrainingConfig
-from services.teachers.fitting import compose, fit_networks
-from services.teachers.guard import Guard
-from services.teachers.layouts import FASTEST, TOGETHER, Arrangement, Layout, fastest, stacked
-from services.teachers.layouts_grouped import Grouped, are_grouped
-from services.teachers.layouts_products import Products, are_products
-from services.teachers.nets import Networks
-from services.teachers.slices import Slice
-from services.teachers.stack import Alone, Mapped
-from services.teachers.workers import threads
+from ostraka.services.teachers import workers
+from ostraka.services.teachers.config import MODEL_OF_HEAD, TrainingConfig
+from ostraka.services.teachers.fitting import compose, fit_networks
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.layouts import FASTEST, TOGETHER, Arrangement, Layout, fastest, stacked
+from ostraka.services.teachers.layouts_grouped import Grouped, are_grouped
+from ostraka.services.teachers.layouts_products import Products, are_products
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.stack import Alone, Mapped
+from ostraka.services.teachers.workers import threads
 
 CPU = torch.device("cpu")
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)

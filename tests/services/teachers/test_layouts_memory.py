@@ -7,15 +7,15 @@ import torch
 from structlog.testing import capture_logs
 from torch import Tensor, nn
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers import fitting
-from services.teachers.config import TrainingConfig
-from services.teachers.fitting import compose, fit_networks
-from services.teachers.guard import Guard
-from services.teachers.layouts import Layout, stacked
-from services.teachers.layouts_memory import MicroBatches, is_out_of_memory
-from services.teachers.nets import Networks
-from services.teachers.stack import Stack
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers import fitting
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.fitting import compose, fit_networks
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.layouts import Layout, stacked
+from ostraka.services.teachers.layouts_memory import MicroBatches, is_out_of_memory
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.stack import Stack
 from tests.services.teachers.test_layouts import TEACHERS, noise_around_centres, weights
 
 CPU = torch.device("cpu")

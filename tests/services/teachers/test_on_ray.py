@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from common.datasets import Dataset, save
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, write_task
-from services.cli import app
-from services.teachers import Ensemble, TrainingConfig, on_ray, train
-from services.teachers import resume as resuming
-from services.teachers.on_ray import ADDRESS, fit_on_ray
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, write_task
+from ostraka.services.cli import app
+from ostraka.services.teachers import Ensemble, TrainingConfig, on_ray, train
+from ostraka.services.teachers import resume as resuming
+from ostraka.services.teachers.on_ray import ADDRESS, fit_on_ray
 from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE
 from tests.services.teachers.test_resume import files

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import infer_task
-from services.teachers import TrainingConfig, accuracy, train
-from services.teachers.fitting import compose
-from services.teachers.guard import Guard
-from services.teachers.layouts import Layout
-from services.teachers.nets import Networks
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import infer_task
+from ostraka.services.teachers import TrainingConfig, accuracy, train
+from ostraka.services.teachers.fitting import compose
+from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.layouts import Layout
+from ostraka.services.teachers.nets import Networks
 from tests.services.teachers.conftest import blobs
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.datasets import Dataset, from_arrays
-from common.task import Task
-from services.teachers import Ensemble, TrainingConfig, train
-from services.teachers import resume as resuming
-from services.teachers.ensemble import Models
-from services.teachers.manifest import TeachersManifest
-from services.teachers.resume import groups
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.task import Task
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers import resume as resuming
+from ostraka.services.teachers.ensemble import Models
+from ostraka.services.teachers.manifest import TeachersManifest
+from ostraka.services.teachers.resume import groups
 from tests.services.teachers.conftest import blobs
 
 MODELS = ("mlp", "random_forest")
@@ -25,9 +25,9 @@ TEACHERS, GROUP = 5, 2
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from common.task import infer_task
-from services.teachers import TrainingConfig, train
-from services.teachers import resume
+from ostraka.common.task import infer_task
+from ostraka.services.teachers import TrainingConfig, train
+from ostraka.services.teachers import resume
 from tests.services.teachers.conftest import blobs
 
 resume.GROUP = 2

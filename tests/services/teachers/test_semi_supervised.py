@@ -8,14 +8,14 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.learning import loop
-from common.task import Task, infer_task
-from services.declared import declaration
-from services.teachers import Ensemble, TrainingConfig, semi_supervised, train
-from services.teachers import resume as resuming
-from services.teachers.manifest import TeachersManifest
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning import loop
+from ostraka.common.task import Task, infer_task
+from ostraka.services.declared import declaration
+from ostraka.services.teachers import Ensemble, TrainingConfig, semi_supervised, train
+from ostraka.services.teachers import resume as resuming
+from ostraka.services.teachers.manifest import TeachersManifest
 from tests.services.teachers.conftest import blobs
 
 FEW = TrainingConfig(teachers=4, model="mlp", epochs=30)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.slices import slices
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.slices import slices
 
 
 @given(st.integers(1, 30), st.integers(0, 200), st.integers(0, 2**32))

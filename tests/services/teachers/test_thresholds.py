@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sklearn.metrics import balanced_accuracy_score
 
-from common.crypto.logits import LOGIT_RANGE
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import Binary, Powerset, Tau
-from common.sharing.ballots import ballots, label_sets
-from common.task import Task, infer_task
-from services.encrypted.heads import encrypted_heads
-from services.teachers import Ensemble, TrainingConfig, train
-from services.teachers.config import TrainingSection, Tuning
-from services.teachers.preparation import prepare
-from services.teachers.slices import slices
-from services.teachers.thresholds import FILE, LEAST, Thresholds, tuned
+from ostraka.common.crypto.logits import LOGIT_RANGE
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import Binary, Powerset, Tau
+from ostraka.common.sharing.ballots import ballots, label_sets
+from ostraka.common.task import Task, infer_task
+from ostraka.services.encrypted.heads import encrypted_heads
+from ostraka.services.teachers import Ensemble, TrainingConfig, train
+from ostraka.services.teachers.config import TrainingSection, Tuning
+from ostraka.services.teachers.preparation import prepare
+from ostraka.services.teachers.slices import slices
+from ostraka.services.teachers.thresholds import FILE, LEAST, Thresholds, tuned
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from common.datasets import Dataset, from_arrays
-from common.errors import ErrorCode, OstrakaError
-from common.task import Task, infer_task
-from services.teachers import TrainingConfig, accuracy, train
-from services.teachers.nets import FILE
-from services.teachers.slices import slices
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, infer_task
+from ostraka.services.teachers import TrainingConfig, accuracy, train
+from ostraka.services.teachers.nets import FILE
+from ostraka.services.teachers.slices import slices
 from tests.services.teachers.conftest import blobs
 from tests.services.teachers.factories import HERE
 

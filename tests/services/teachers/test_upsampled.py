@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import ErrorCode, OstrakaError
-from services.teachers.upsampled import MOST_COPIES, copies, upsampled_slices
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.teachers.upsampled import MOST_COPIES, copies, upsampled_slices
 
 EPSILONS = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.floats(1, 2), min_size=1, max_size=4)
 PRECISION = 0.05

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.datasets import Dataset, digits
-from common.task import Task, infer_task
-from protos.ostraka.v1 import common_pb2
-from services.teachers import Ensemble, TeachersManifest, TrainingConfig, accuracy, train
-from services.teachers.assignment import assign
-from services.teachers.config import Variant
-from services.teachers.groups import Clique, GroupRecord
+from ostraka.common.datasets import Dataset, digits
+from ostraka.common.task import Task, infer_task
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, accuracy, train
+from ostraka.services.teachers.assignment import assign
+from ostraka.services.teachers.config import Variant
+from ostraka.services.teachers.groups import Clique, GroupRecord
 
 VARIANTS: tuple[Variant, ...] = ("none", "upsampling", "vanishing", "weighting")
 

@@ -14,26 +14,26 @@ import pytest
 from numpy.typing import NDArray
 from torch import nn
 
-from common.datasets import Dataset, from_arrays, save
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Credentials, Role
-from common.mechanism import DpTtac, GnMax, Recipe, Ttac
-from common.rpc import call_error, join, split
-from common.sharing.expansion import expand
-from common.sharing.shares import add
-from common.task import infer_task, load_task, write_task
-from deploy.simulation.processes import Child, Job, Supervisor
-from deploy.simulation.starting import Start
-from protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
-from services.journal import Journal
-from services.teachers import Ensemble
-from services.teachers.assignment import assign
-from services.teachers.config import TrainingSection
-from services.teachers.manifest import Together
-from services.teachers.nets import Networks
-from services.teachers.preparation import Prepared, prepare
-from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from services.training.server import running
+from ostraka.common.datasets import Dataset, from_arrays, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Role
+from ostraka.common.mechanism import DpTtac, GnMax, Recipe, Ttac
+from ostraka.common.rpc import call_error, join, split
+from ostraka.common.sharing.expansion import expand
+from ostraka.common.sharing.shares import add
+from ostraka.common.task import infer_task, load_task, write_task
+from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.starting import Start
+from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
+from ostraka.services.journal import Journal
+from ostraka.services.teachers import Ensemble
+from ostraka.services.teachers.assignment import assign
+from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.manifest import Together
+from ostraka.services.teachers.nets import Networks
+from ostraka.services.teachers.preparation import Prepared, prepare
+from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.training.server import running
 from tests.services.process import READY_S
 from tests.services.wire import Caller, Federation, Stop, participant, scheduled
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from common.identity import Role
-from common.mechanism import DpTtac, GnMax
-from common.sharing.ballots import VOTE
-from services.journal import Journal
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Role
+from ostraka.common.mechanism import DpTtac, GnMax
+from ostraka.common.sharing.ballots import VOTE
+from ostraka.services.journal import Journal
 from tests.services.training.lead import BY_RECORD, PLAIN, RECIPE, Lead, Sent, Training, training
 from tests.services.wire import Federation, scheduled
 

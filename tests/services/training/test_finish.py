@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from common.datasets import save
-from common.errors import ErrorCode
-from common.mechanism import DpTtac
-from common.sharing.ballots import single_label
-from common.task import infer_task, write_task
-from deploy.simulation.starting import Start
-from protos.ostraka.v1 import common_pb2
-from services.cli import app
-from services.teachers import Ensemble
+from ostraka.common.datasets import save
+from ostraka.common.errors import ErrorCode
+from ostraka.common.mechanism import DpTtac
+from ostraka.common.sharing.ballots import single_label
+from ostraka.common.task import infer_task, write_task
+from ostraka.deploy.simulation.starting import Start
+from ostraka.protos.ostraka.v1 import common_pb2
+from ostraka.services.cli import app
+from ostraka.services.teachers import Ensemble
 from tests.services.conftest import symptoms
 from tests.services.training.lead import (
     CLASSES,

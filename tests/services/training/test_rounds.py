@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ErrorCode, OstrakaError
-from services.charges import Charge
-from services.journal import Journal
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.services.charges import Charge
+from ostraka.services.journal import Journal
 from tests.services.training.lead import (
     BY_PARTY,
     BY_RECORD,

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from guardian.ledger.migrations.first import metadata
+from ostraka.guardian.ledger.migrations.first import metadata
 
 revision = "0001"
 down_revision = None

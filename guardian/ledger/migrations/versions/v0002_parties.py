@@ -29,8 +29,8 @@ from sqlalchemy import (
     text,
 )
 
-from guardian.ledger.migrations.first import audit
-from guardian.ledger.migrations.first import metadata as first
+from ostraka.guardian.ledger.migrations.first import audit
+from ostraka.guardian.ledger.migrations.first import metadata as first
 
 revision = "0002"
 down_revision = "0001"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.crypto.ckks.keys import CkksKeys
+from ostraka.common.crypto.ckks.keys import CkksKeys
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from common.crypto.ckks import seal
-from common.crypto.ckks.evaluation import CkksEvaluator
-from common.crypto.ckks.keys import CkksKeys
-from common.crypto.ckks.parameters import SQUARES
-from common.crypto.ckks.wire import logits_bytes
-from common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.ckks import seal
+from ostraka.common.crypto.ckks.evaluation import CkksEvaluator
+from ostraka.common.crypto.ckks.keys import CkksKeys
+from ostraka.common.crypto.ckks.parameters import SQUARES
+from ostraka.common.crypto.ckks.wire import logits_bytes
+from ostraka.common.crypto.heads import EncryptedHead
 from tests.common.crypto.models import CONTEXT, affine
 
 FEATURES = 3

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from common.crypto.ckks.embedding import slots_of
-from common.crypto.ckks.parameters import SQUARES
-from common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.embedding import slots_of
+from ostraka.common.crypto.ckks.parameters import SQUARES
+from ostraka.common.crypto.ckks.seal import Seal
 
 
 @pytest.mark.parametrize("degree", [4, 8, 64])

@@ -7,15 +7,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare, ks_2samp, kstest
 
-from common.crypto.ckks import evaluation
-from common.crypto.ckks import keys as keys_module
-from common.crypto.ckks.evaluation import CkksEvaluator
-from common.crypto.ckks.keys import CkksKeys
-from common.crypto.ckks.masking import Mask
-from common.crypto.ckks.parameters import SQUARES
-from common.crypto.ckks.seal import Seal
-from common.crypto.ckks.wire import Residues, ciphertexts, unpack
-from common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.ckks import evaluation
+from ostraka.common.crypto.ckks import keys as keys_module
+from ostraka.common.crypto.ckks.evaluation import CkksEvaluator
+from ostraka.common.crypto.ckks.keys import CkksKeys
+from ostraka.common.crypto.ckks.masking import Mask
+from ostraka.common.crypto.ckks.parameters import SQUARES
+from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.wire import Residues, ciphertexts, unpack
+from ostraka.common.crypto.heads import EncryptedHead
 from tests.common.crypto.models import CONTEXT, affine
 
 FEATURES = 3

@@ -8,12 +8,12 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 from scipy.stats import chisquare, kstest
 
-from common.crypto.ckks.embedding import slots_of
-from common.crypto.ckks.masking import add_mask, draw_mask, logit_share
-from common.crypto.ckks.parameters import MASK_HEADROOM_BITS, SQUARES, Parameters
-from common.crypto.ckks.seal import Seal
-from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
-from common.crypto.stream import Stream
+from ostraka.common.crypto.ckks.embedding import slots_of
+from ostraka.common.crypto.ckks.masking import add_mask, draw_mask, logit_share
+from ostraka.common.crypto.ckks.parameters import MASK_HEADROOM_BITS, SQUARES, Parameters
+from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
+from ostraka.common.crypto.stream import Stream
 from tests.common.crypto.models import SEED, signed
 
 

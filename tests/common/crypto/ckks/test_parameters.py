@@ -2,10 +2,10 @@
 
 import pytest
 
-from common.crypto.ckks.parameters import SQUARES, Parameters
-from common.crypto.ckks.seal import TENSEAL_VERSION, Seal, require_version
-from common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.parameters import SQUARES, Parameters
+from ostraka.common.crypto.ckks.seal import TENSEAL_VERSION, Seal, require_version
+from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def test_parameters_are_128_bit_secure() -> None:

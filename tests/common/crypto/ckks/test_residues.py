@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from common.crypto.ckks.residues import UniformResidues, product
+from ostraka.common.crypto.ckks.residues import UniformResidues, product
 
 PRIMES = (1099510054913, 1073692673, 97)
 

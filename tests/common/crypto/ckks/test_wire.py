@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from common.crypto.ckks.parameters import SQUARES, Parameters
-from common.crypto.ckks.seal import Seal
-from common.crypto.ckks.wire import ciphertexts, pack, polynomial_bytes, unpack, without_digest
-from common.errors import ErrorCode, OstrakaError
+from ostraka.common.crypto.ckks.parameters import SQUARES, Parameters
+from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.wire import ciphertexts, pack, polynomial_bytes, unpack, without_digest
+from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def random_polynomials(parameters: Parameters, moduli: tuple[int, ...]) -> np.ndarray:

@@ -7,16 +7,21 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from common.crypto.heads import EncryptedHead
-from common.crypto.linear import evaluation
-from common.crypto.linear.evaluation import LinearEvaluator
-from common.crypto.linear.keys import PUBLIC_KEY, SECOND_HALVES, LinearKeys
-from common.crypto.linear.matrix import product
-from common.crypto.linear.messages import POLYNOMIAL_BYTES, polynomial_octets, read_logits, read_queries
-from common.crypto.linear.ring import DEGREE, Factor
-from common.crypto.linear.sampling import uniform
-from common.crypto.linear.shares import WEIGHT_SCALE_BITS
-from common.crypto.stream import Stream
+from ostraka.common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.linear import evaluation
+from ostraka.common.crypto.linear.evaluation import LinearEvaluator
+from ostraka.common.crypto.linear.keys import PUBLIC_KEY, SECOND_HALVES, LinearKeys
+from ostraka.common.crypto.linear.matrix import product
+from ostraka.common.crypto.linear.messages import (
+    POLYNOMIAL_BYTES,
+    polynomial_octets,
+    read_logits,
+    read_queries,
+)
+from ostraka.common.crypto.linear.ring import DEGREE, Factor
+from ostraka.common.crypto.linear.sampling import uniform
+from ostraka.common.crypto.linear.shares import WEIGHT_SCALE_BITS
+from ostraka.common.crypto.stream import Stream
 from tests.common.crypto.models import CONTEXT, affine
 
 P_VALUE = 1e-9
@@ -57,7 +62,7 @@ def honest(keys: LinearKeys) -> bytes:
 
 def out_of_range(keys: LinearKeys, monkeypatch: pytest.MonkeyPatch, size: float = LARGE) -> bytes:
     """Queries of which feature i is large in coefficients i, i + FEATURES, ..., so that those give w_i."""
-    monkeypatch.setattr("common.crypto.linear.keys.checked_queries", lambda X: X)
+    monkeypatch.setattr("ostraka.common.crypto.linear.keys.checked_queries", lambda X: X)
     return keys.encrypt(np.tile(np.eye(FEATURES) * size, (DEGREE // FEATURES, 1)))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.crypto.heads import EncryptedHead
+from ostraka.common.crypto.heads import EncryptedHead
 from tests.common.crypto.models import Sides, affine
 
 ERROR = 2.0**-12

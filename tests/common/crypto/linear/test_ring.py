@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.crypto.linear.ring import DEGREE, Factor
+from ostraka.common.crypto.linear.ring import DEGREE, Factor
 
 RNG = np.random.default_rng(0)
 UNIFORM = RNG.integers(0, 2**64, DEGREE, dtype=np.uint64)
@@ -68,7 +68,7 @@ def test_no_error_comes_near_a_half(monkeypatch: pytest.MonkeyPatch) -> None:
         fractions.append(np.abs(values - rint(values)).max())
         return rint(values)
 
-    monkeypatch.setattr("common.crypto.linear.ring.np.rint", watched)
+    monkeypatch.setattr("ostraka.common.crypto.linear.ring.np.rint", watched)
     signs = RNG.choice([np.uint64(0x7FFFFFFF7FFFFFFF), np.uint64(0x8000000080000000)], (20, DEGREE))
     Factor(signs).times(TERNARY)
     assert 0 < max(fractions) < 2**-6

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from scipy.stats import chisquare
 
-from common.crypto.linear.ring import DEGREE
-from common.crypto.linear.sampling import errors, ternary, uniform
-from common.crypto.stream import Stream
+from ostraka.common.crypto.linear.ring import DEGREE
+from ostraka.common.crypto.linear.sampling import errors, ternary, uniform
+from ostraka.common.crypto.stream import Stream
 
 SEED = bytes(range(32))
 P_VALUE = 1e-9

@@ -8,8 +8,8 @@ import pytest
 CHECK = """
 import sys
 sys.modules["tenseal"] = None
-import client.encrypted.voting, common.crypto.inference
-scheme = common.crypto.inference.scheme_of("linear")
+import ostraka.client.encrypted.voting, ostraka.common.crypto.inference
+scheme = ostraka.common.crypto.inference.scheme_of("linear")
 scheme.evaluator(scheme.keys().public(bytes(32)), bytes(32))
 """
 

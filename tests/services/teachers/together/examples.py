@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from common.mechanism import DpTtac, Recipe, Ttac
-from services.teachers.config import TrainingConfig
-from services.teachers.slices import Slice
-from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
 
 FEATURES, CLASSES, TEACHERS = 5, 3, 2
 CONFIG = TrainingConfig(teachers=TEACHERS)

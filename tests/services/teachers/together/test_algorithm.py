@@ -6,18 +6,18 @@ import structlog
 import torch
 from numpy.typing import NDArray
 
-from common.averaging import Average
-from common.crypto.logits import LOGIT_RANGE
-from common.errors import ErrorCode, OstrakaError
-from common.mechanism import DpTtac, Ttac
-from common.mechanism.together import UPDATE_UNITS
-from services.teachers.config import TrainingConfig
-from services.teachers.slices import Slice
-from services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from services.teachers.together.failures import _tell as _failures
-from services.teachers.together.local_steps import drawn
-from services.teachers.together.networks import vector
-from services.teachers.together.updates import STEPS
+from ostraka.common.averaging import Average
+from ostraka.common.crypto.logits import LOGIT_RANGE
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.mechanism.together import UPDATE_UNITS
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.slices import Slice
+from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.together.failures import _tell as _failures
+from ostraka.services.teachers.together.local_steps import drawn
+from ostraka.services.teachers.together.networks import vector
+from ostraka.services.teachers.together.updates import STEPS
 from tests.services.teachers.together.examples import (
     CLASSES,
     CONFIG,

@@ -3,10 +3,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from services.teachers.losses import Loss
-from services.teachers.together.networks import first
-from services.teachers.together.record_gradients import gradients, sum_of_clipped
-from services.teachers.together.updates import STEPS
+from ostraka.services.teachers.losses import Loss
+from ostraka.services.teachers.together.networks import first
+from ostraka.services.teachers.together.record_gradients import gradients, sum_of_clipped
+from ostraka.services.teachers.together.updates import STEPS
 
 CLASSES = 3
 NETS = pytest.mark.parametrize(

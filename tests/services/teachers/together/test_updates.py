@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from common.mechanism.together import UPDATE_UNITS
-from services.teachers.together.updates import LARGEST, STEPS, clipped, plain
+from ostraka.common.mechanism.together import UPDATE_UNITS
+from ostraka.services.teachers.together.updates import LARGEST, STEPS, clipped, plain
 
 UPDATES = arrays(np.float64, st.integers(1, 50), elements=st.floats(-1e6, 1e6))
 
