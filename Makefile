@@ -29,7 +29,6 @@ test-compose: install
 	$(PY) -m pytest -m compose -n 0 tests/compose
 
 coverage: install
-	$(PY) -m pytest --cov --cov-report=
 	$(PY) -m tests.coverage
 
 chromium:

@@ -66,7 +66,7 @@ LANES = (
     (
         Phase("install", "make install"),
         Phase("lint", "make lint", INSTALL),
-        Phase("test", "make coverage", INSTALL),
+        Phase("test", "make test", INSTALL),
         Phase("heavy", "make heavy", (*INSTALL, "packages")),
     ),
     (
@@ -74,6 +74,7 @@ LANES = (
         Phase("images", ".venv/bin/python -m tests.compose.engine", (*INSTALL, "packages")),
         Phase("sbom", "make sbom pip-audit", INSTALL),
         Phase("compose", "make test-compose", ("images",)),
+        Phase("coverage", "make coverage", INSTALL),
     ),
     (
         Phase("fuzz", "make fuzz", ("test",)),
