@@ -130,7 +130,8 @@ def test_data_files_of_packages_are_installed() -> None:
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     files = {file for file in tracked.stdout.split() if Path(file).suffix not in {".py", ".md"}}
     assert files
-    listing = "import sysconfig; from pathlib import Path; r = Path(sysconfig.get_path('purelib'));"
+    listing = "import sysconfig; from pathlib import Path;"
+    listing += "r = Path(sysconfig.get_path('purelib'), 'ostraka');"
     listing += "print(*(p.relative_to(r) for p in r.rglob('*') if p.is_file()), sep='\\n')"
     there = {line for role in ROLES for line in run(role, "-c", listing).stdout.split()}
     assert files <= there, files - there
