@@ -2,12 +2,13 @@
 
 Processor time is that of this process, of all its threads and of the children it waited for, from a case's
 setup to the end of its call. Not counted is what other cases use too: fixtures of a module or a session, and
-modules that are imported for the first time. A machine that is slow just then has more: what a fixed piece
-of work takes there is measured before a case is failed.
+modules that are imported for the first time. A machine that is slow or busy just then has more: both are
+measured before a case is failed.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -40,10 +41,14 @@ def reference_work() -> None:
 
 
 def slowness() -> float:
-    """How many times longer than where the limit is meant for work takes here and now; at least 1."""
+    """How many times longer than where the limit is meant for work takes here and now; at least 1.
+
+    Cores that several processes want cost each of them caches, and what a core shares with another.
+    """
     began = time.thread_time()
     reference_work()
-    return max(1.0, (time.thread_time() - began) / REFERENCE_S)
+    slower = (time.thread_time() - began) / REFERENCE_S
+    return max(1.0, slower, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def limit_s() -> float:
