@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: collecting tests takes half as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-compose heavy coverage mutants lint errors audit chaos fuzz protos bench train-mnist chromium images locks sbom pip-audit clean
+.PHONY: install demo test test-all test-compose heavy mutants lint errors audit chaos fuzz protos bench train-mnist chromium images locks sbom pip-audit clean
 
 install: .venv/installed
 
@@ -18,7 +18,7 @@ demo: install
 	.venv/bin/ostraka simulate --config examples/demo.toml
 
 test: install
-	$(PY) -m pytest
+	$(PY) -m $(if $(COVERAGE),tests.coverage,pytest)
 
 test-all: test heavy test-compose
 
@@ -27,9 +27,6 @@ heavy: install chromium
 
 test-compose: install
 	$(PY) -m pytest -m compose -n 0 tests/compose
-
-coverage: install
-	$(PY) -m tests.coverage
 
 chromium:
 	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)

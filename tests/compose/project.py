@@ -13,7 +13,7 @@ from ostraka.deploy.images.roles import ROOT
 
 NAME = "ostraka-test"
 LOGS = ROOT / "build" / "compose-logs"
-POLL_S = 0.1
+POLL_S = 0.5
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from ostraka.deploy.simulation.starting import CHILD, Start, fresh
 SCRIPT = "tests.deploy.simulation.script:run"
 WAIT = "import signal; signal.pause()"
 DEAF = """
-import signal, sys
+import pathlib, signal, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-open(sys.argv[1], "w").write('{"address": "x"}')
+from ostraka.common.serving import write_ready
+write_ready(pathlib.Path(sys.argv[1]), "x")
 signal.pause()
 """
 
@@ -54,13 +55,14 @@ def test_a_child_that_ignores_the_request_is_killed(tmp_path: Path, script: Star
 
 
 LAST_WORDS = """
-import signal, sys, time
+import pathlib, signal, sys, time
 def stop(*_):
     time.sleep(0.2)
     open(sys.argv[1] + ".end", "w").close()
     sys.exit(0)
 signal.signal(signal.SIGTERM, stop)
-open(sys.argv[1], "w").write('{"address": "x"}')
+from ostraka.common.serving import write_ready
+write_ready(pathlib.Path(sys.argv[1]), "x")
 signal.pause()
 """
 

@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
@@ -16,6 +17,9 @@ from tests.services.folders import party_folder
 from tests.services.teachers.factories import HERE
 from tests.services.teachers.test_resume import files
 
+if TYPE_CHECKING:
+    from ray.cluster_utils import Cluster
+
 pytestmark = pytest.mark.heavy
 TEACHERS, GROUP = 8, 2
 
@@ -26,14 +30,24 @@ def kill_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kill") / "once"
 
 
+def started(tries: int = 5) -> "Cluster":
+    """A cluster of one node; tried again where a busy machine takes longer than the 30 s that Ray allows."""
+    from ray.cluster_utils import Cluster
+
+    try:
+        return Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    except Exception as error:
+        if "timed out during startup" not in str(error) or tries == 1:
+            raise
+        return started(tries - 1)
+
+
 @pytest.fixture(scope="module")
 def cluster(kill_once: Path) -> Iterator[str]:
     """A Ray cluster on this machine that outlives what connects to it."""
-    from ray.cluster_utils import Cluster
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KILL_ONCE", str(kill_once))
-        running = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        running = started()
     yield running.address
     running.shutdown()  # type: ignore[no-untyped-call]
 
