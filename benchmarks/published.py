@@ -9,7 +9,7 @@ import numpy as np
 
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.accounting import confident_rdp
-from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 AT = np.array([order for order in ORDERS if order <= 32])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import DpTtac, Ttac
-from ostraka.common.mechanism.together import UPDATE_UNITS
+from ostraka.common.mechanism.joint_training import UPDATE_UNITS
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 Floats = NDArray[np.float64]

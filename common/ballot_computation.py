@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True)
 class BallotComputation:
-    """Votes of all cliques of a party: a circuit for each, because their votes may weigh differently.
+    """Votes of all cohorts of a party: a circuit for each, because their votes may weigh differently.
 
     Attributes:
         turns: whose votes, in the order in which they are computed.
@@ -33,7 +33,7 @@ class BallotComputation:
 
     @classmethod
     def of(cls, plan: Plan, participant: common_pb2.Participant, scheduled: NDArray[np.bool_]) -> Self:
-        """The votes of a participant of a ticket; `scheduled` says which clique votes on which query."""
+        """The votes of a participant of a ticket; `scheduled` says which cohort votes on which query."""
         turns = encrypted_turns(participant, scheduled)
         circuits = (ballot_circuit(plan.mechanism, plan.classes, turn.weight, LOGIT_BITS) for turn in turns)
         return cls(turns, tuple(circuits), scheduled.shape[1])

@@ -2,7 +2,7 @@
 
 import struct
 
-from ostraka.common.crypto.binding import binding
+from ostraka.common.crypto.transcript_binding import binding
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
 

@@ -1,9 +1,9 @@
-"""In which order a party's circuits compute an encrypted batch: clique, teacher, query.
+"""In which order a party's circuits compute an encrypted batch: cohort, teacher, query.
 
-Querying and answering party both derive it from the ticket. A clique that votes on no query of the batch is
+Querying and answering party both derive it from the ticket. A cohort that votes on no query of the batch is
 left out. Of the others each has a circuit of its own, whose instances are its teachers' votes: teacher by
-teacher, and for each teacher the queries that the clique is scheduled for, in the order of the batch. The
-encrypted logits come for all queries: clique by clique, teacher by teacher, class by class.
+teacher, and for each teacher the queries that the cohort is scheduled for, in the order of the batch. The
+encrypted logits come for all queries: cohort by cohort, teacher by teacher, class by class.
 """
 
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True)
 class EncryptedTurn:
-    """The votes of one clique in a batch.
+    """The votes of one cohort in a batch.
 
     Attributes:
-        clique: its place in the ticket.
+        cohort: its place in the ticket.
         teachers: how many vote.
         weight: of each of their votes, in steps of 2^-16 vote.
         queries: the places in the batch on which they vote, ascending, at least one.
     """
 
-    clique: int
+    cohort: int
     teachers: int
     weight: int
     queries: NDArray[np.intp]
@@ -55,11 +55,11 @@ def encrypted_turns(
 ) -> tuple[EncryptedTurn, ...]:
     """A party's turns in a batch, in their order.
 
-    `scheduled` says which clique votes on which query, (cliques, size), as `ostraka.common.schedules` reads
+    `scheduled` says which cohort votes on which query, (cohorts, size), as `ostraka.common.schedules` reads
     it.
     """
     return tuple(
-        EncryptedTurn(place, clique.teachers, clique.weight, np.flatnonzero(votes))
-        for place, (clique, votes) in enumerate(zip(participant.cliques, scheduled, strict=True))
+        EncryptedTurn(place, cohort.teachers, cohort.weight, np.flatnonzero(votes))
+        for place, (cohort, votes) in enumerate(zip(participant.cohorts, scheduled, strict=True))
         if votes.any()
     )

@@ -1,4 +1,4 @@
-"""Which of a party's cliques vote on which query of a batch, as tickets say it."""
+"""Which of a party's cohorts vote on which query of a batch, as tickets say it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,13 +8,13 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def scheduled(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
-    """Which clique of a party votes on which query, (cliques, `size`).
+    """Which cohort of a party votes on which query, (cohorts, `size`).
 
-    Raises `ticket.invalid` where the bits fit neither the party's cliques nor the batch, or nobody votes.
+    Raises `ticket.invalid` where the bits fit neither the party's cohorts nor the batch, or nobody votes.
     """
-    site, cliques = schedule.participant.site, schedule.participant.cliques
-    if len(schedule.queries) != len(cliques):
-        raise ticket_invalid(f"schedules {len(schedule.queries)} cliques of the {len(cliques)} of {site}")
+    site, cohorts = schedule.participant.site, schedule.participant.cohorts
+    if len(schedule.queries) != len(cohorts):
+        raise ticket_invalid(f"schedules {len(schedule.queries)} cohorts of the {len(cohorts)} of {site}")
     rows = [_bits(bits, size) for bits in schedule.queries]
     if not any(row.any() for row in rows):
         raise ticket_invalid(f"schedules {site} and none of its teachers")

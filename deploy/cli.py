@@ -41,7 +41,7 @@ def _as_app(target: typer.Typer | Callable[..., Any]) -> typer.Typer:
 _group("guardian", "ostraka.guardian.cli", "app", "Run and administer the privacy guardian.")
 _group("party", "ostraka.services.cli", "app", "Train teachers and answer with them.")
 _group("lead", "ostraka.client.training.cli", "lead", "Lead teachers of several parties that learn together.")
-_group("query", "ostraka.client.cli", "app", "Label a pool, retrain on it, and report.")
+_group("query", "ostraka.client.cli.query", "app", "Label a pool, retrain on it, and report.")
 _group(
     "site", "ostraka.deploy.site.cli", "app", "Make this site's keys, check it, and install its certificates."
 )

@@ -21,6 +21,7 @@ def generate(out: Path, root: Path = ROOT) -> None:
 
     names = sorted(str(p.relative_to(root)) for p in (root / SOURCES).glob("*.proto"))
     places = [f"--proto_path={root}", f"--proto_path={files('grpc_tools') / '_proto'}"]
+    places += [f"--plugin={plugin}" for plugin in Path(sys.executable).parent.glob("protoc-gen-*")]
     with TemporaryDirectory() as folder:
         targets = [f"--{name}_out={folder}" for name in ("python", "pyi", "grpc_python", "mypy_grpc")]
         if protoc.main(["protoc", *places, *targets, *names]) != 0:

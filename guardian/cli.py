@@ -6,27 +6,35 @@ from typing import Annotated
 import typer
 
 from ostraka.guardian.commands import (
-    audit,
-    budget,
-    consent,
-    console,
-    ledger,
-    party,
-    policy,
-    report,
-    revoke,
-    session,
+    audit_commands,
+    budget_commands,
+    consent_commands,
+    console_command,
+    ledger_commands,
+    party_commands,
+    policy_commands,
+    report_command,
+    revoke_command,
+    session_commands,
 )
 from ostraka.guardian.commands.options import GuardianSite
 from ostraka.guardian.planning import cli as planning_cli
 
 app = typer.Typer(help="Run and administer the privacy guardian.", no_args_is_help=True)
-for group in (party, budget, consent, policy, session, audit, ledger):
-    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
+for name, group in {
+    "party": party_commands,
+    "budget": budget_commands,
+    "consent": consent_commands,
+    "policy": policy_commands,
+    "session": session_commands,
+    "audit": audit_commands,
+    "ledger": ledger_commands,
+}.items():
+    app.add_typer(group.app, name=name)
 app.command("plan")(planning_cli.plan)
-app.command("report")(report.report)
-app.command("console")(console.console)
-app.command("revoke")(revoke.revoke)
+app.command("report")(report_command.report)
+app.command("console")(console_command.console)
+app.command("revoke")(revoke_command.revoke)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from ostraka.guardian.ledger.values import Registered
 from ostraka.guardian.manifests import groups_of, problem_of
 from ostraka.guardian.policy import Policies
 from ostraka.guardian.receipts import read_receipts, worst_cases
-from ostraka.guardian.sessions.checks import not_added
+from ostraka.guardian.sessions.policy_checks import not_added
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 

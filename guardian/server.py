@@ -18,21 +18,21 @@ from ostraka.common.rpc import make_server
 from ostraka.common.serving import DRAIN_S, stop_on_signal, write_ready
 from ostraka.common.telemetry.rpc import RpcMetrics
 from ostraka.common.telemetry.site import observing
-from ostraka.guardian.admin.service import ROLES as ADMIN_ROLES
-from ostraka.guardian.admin.service import AdminService
+from ostraka.guardian.admin.admin_service import ROLES as ADMIN_ROLES
+from ostraka.guardian.admin.admin_service import AdminService
+from ostraka.guardian.expiry_sweep import sweeping
 from ostraka.guardian.figures import computing
-from ostraka.guardian.heartbeat import beating
+from ostraka.guardian.lease import beating
 from ostraka.guardian.ledger import open_guardian_ledger
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
+from ostraka.guardian.member_status import Standing
 from ostraka.guardian.metrics import GuardianMetrics
 from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise
 from ostraka.guardian.policy import PolicyInForce, load_policy
 from ostraka.guardian.registration import Registrar
-from ostraka.guardian.revoking import following
+from ostraka.guardian.revocation_sync import following
 from ostraka.guardian.service import ROLES, GuardianService
 from ostraka.guardian.sessions import Coordinator
-from ostraka.guardian.standing import Standing
-from ostraka.guardian.sweeping import sweeping
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc, guardian_pb2_grpc
 
 LOCK_FILE = "guardian.lock"

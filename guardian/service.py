@@ -9,10 +9,10 @@ from ostraka.common.identity import Role
 from ostraka.common.rpc import peer_identity, split
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.member_status import Standing
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions import Coordinator
 from ostraka.guardian.share_messages import read_share
-from ostraka.guardian.standing import Standing
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2, guardian_pb2_grpc
 
 ANSWERS_PER_MESSAGE = 100_000

@@ -9,8 +9,8 @@ import typer
 from ostraka.common.cli import write_json
 from ostraka.common.config import load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
-from ostraka.common.notions import NOTIONS
 from ostraka.common.protocol import AGREEMENT_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 

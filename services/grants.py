@@ -16,7 +16,7 @@ from ostraka.common.plan import Plan, digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.schedules import scheduled, ticket_invalid
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
-from ostraka.services.daily import Asked
+from ostraka.services.daily_limit import Asked
 
 M = TypeVar("M", bound=Message)
 Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader
@@ -40,11 +40,11 @@ class Session:
 
 @dataclass(frozen=True)
 class Permission(Session):
-    """What the guardian allows now: one batch of a session, and which of this party's cliques vote on what.
+    """What the guardian allows now: one batch of a session, and which of this party's cohorts vote on what.
 
     Attributes:
         batch_id: of the batch, which asks `size` queries.
-        scheduled: which of the participant's cliques vote on which query, (cliques, size).
+        scheduled: which of the participant's cohorts vote on which query, (cohorts, size).
     """
 
     batch_id: int

@@ -15,7 +15,7 @@ import structlog
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.charges import Cap, Charge
-from ostraka.services.daily import Asked, asked_in_day, check_day, keep_asked
+from ostraka.services.daily_limit import Asked, asked_in_day, check_day, keep_asked
 from ostraka.services.journal_file import JournalFile
 
 PAGE = 1000

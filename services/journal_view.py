@@ -9,7 +9,7 @@ from pathlib import Path
 from ostraka.common.clock import Clock
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.services.charges import Charge
-from ostraka.services.daily import asked_in_day
+from ostraka.services.daily_limit import asked_in_day
 from ostraka.services.journal import Spending, head_of
 from ostraka.services.journal_file import JournalFile
 

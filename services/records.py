@@ -15,8 +15,8 @@ from scipy.spatial.distance import cdist
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 from ostraka.services.ballots import WORK_BYTES
-from ostraka.services.matching import Known
-from ostraka.services.randomized import randomize
+from ostraka.services.randomized_response import randomize
+from ostraka.services.record_lookup import Known
 from ostraka.services.teachers.groups import GROUP
 from ostraka.services.teachers.manifest import TeachersManifest
 
@@ -30,13 +30,13 @@ class Records:
     Attributes:
         X: float32, shape (N, F), as `Task.prepare` gives them.
         y: int64 class indices, shape (N,).
-        cliques: each record's, int64, shape (N,): those of a clique vote on the same queries.
+        cohorts: each record's, int64, shape (N,): those of a cohort vote on the same queries.
         classes: number of classes.
     """
 
     X: NDArray[np.float32] = field(repr=False)
     y: NDArray[np.int64] = field(repr=False)
-    cliques: NDArray[np.int64] = field(repr=False)
+    cohorts: NDArray[np.int64] = field(repr=False)
     classes: int
 
     @classmethod
@@ -69,18 +69,18 @@ class Records:
                 "levels of consent differ: name the same records in training.data of site.toml, or run "
                 "`ostraka party train` again.",
             )
-        place = {group: i for i, clique in enumerate(manifest.cliques) for group in clique.groups}
-        cliques = np.array([place[level] for level in levels], dtype=np.int64)
+        place = {group: i for i, cohort in enumerate(manifest.cohorts) for group in cohort.groups}
+        cohorts = np.array([place[level] for level in levels], dtype=np.int64)
         order = np.argsort(np.frombuffer(random(_NUMBER_BYTES * len(data)), "<u8"))
         return cls(
-            task.prepare(data.X)[order], data.labels()[order], cliques[order], classes=len(task.classes)
+            task.prepare(data.X)[order], data.labels()[order], cohorts[order], classes=len(task.classes)
         )
 
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Counts of records by nearest centre and class, (centres, classes).
 
         Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; a
-        record whose clique is not `scheduled` there, (cliques, Q), does not count. Whatever one record is, it
+        record whose cohort is not `scheduled` there, (cohorts, Q), does not count. Whatever one record is, it
         counts in one cell at most.
         """
         size = 1 + WORK_BYTES // (len(centres) * _NUMBER_BYTES)
@@ -113,11 +113,11 @@ class Records:
     ) -> NDArray[np.float64]:
         """A vote for the label, drawn anew, of the record that each of `queries` (Q, F) finds; (Q, classes).
 
-        None where there is no such record, or its clique is not `scheduled` there.
+        None where there is no such record, or its cohort is not `scheduled` there.
         """
         found = self._known.find(queries)
         known = np.flatnonzero(found >= 0)
-        voting = known[scheduled[self.cliques[found[known]], known]]
+        voting = known[scheduled[self.cohorts[found[known]], known]]
         drawn = randomize(self.y[found[voting]], self.classes, epsilon, random)
         ballots = np.zeros((len(queries), self.classes))
         ballots[voting] = drawn[:, None] == np.arange(self.classes)
@@ -135,5 +135,5 @@ class Records:
         scheduled: NDArray[np.bool_],
     ) -> None:
         """Add these records, each to its cluster's count of its class."""
-        voting = scheduled[self.cliques[records], clusters]
+        voting = scheduled[self.cohorts[records], clusters]
         np.add.at(counted, (clusters[voting], self.y[records[voting]]), 1)

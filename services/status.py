@@ -12,11 +12,11 @@ from rich.text import Text
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_section, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
-from ostraka.common.notions import NOTIONS
 from ostraka.common.privacy import propose_order
 from ostraka.common.status import shown
-from ostraka.common.status.certificates import Certificates, certificates_of
+from ostraka.common.status.certificate_status import Certificates, certificates_of
 from ostraka.common.status.problem import Problem
 from ostraka.common.status.servers import Server, guardians, standing
 from ostraka.protos.ostraka.v1 import guardian_pb2

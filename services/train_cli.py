@@ -122,7 +122,7 @@ def together_lines(together: str) -> list[str]:
 
 def _host(given: TrainingInput) -> "Ensemble":
     """Takes exported models as they are for this party's teachers."""
-    from ostraka.services.teachers.exported_hosting import host
+    from ostraka.services.teachers.exported.import_folder import host
 
     ensemble = host(given.records, given.task, given.section, folder=given.site, public=given.public)
     ensemble.save(given.site / TEACHERS)
@@ -169,7 +169,7 @@ def _trainer(on: Where, received: Path) -> "FitGroups":
 def _together(given: TrainingInput, training: Together, ready_file: Path | None) -> "Ensemble":
     """Serves rounds until the teachers are trained and stored; a command that is stopped before ends here."""
     from ostraka.services.teachers.preparation import prepare
-    from ostraka.services.training.server import learn
+    from ostraka.services.training.training_server import learn
 
     if training == "dp-ttac":
         typer.echo(_protected_line(load_section(given.site, "party", PartySection)), err=True)

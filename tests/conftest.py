@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from ostraka.deploy.simulation.forking import forking
-from ostraka.deploy.simulation.starting import Start
+from ostraka.deploy.simulation.process_start import Start
 from tests.postgres import Server, running_server
 from tests.processor_time import ProcessorTime, limit_s
 

@@ -35,10 +35,9 @@ class Lower:
 _SESSIONS = "whole sessions are heavy"
 _CHILDREN = "runs in processes of its own"
 LOWER: Mapping[str, Lower] = {
-    "client.blind": Lower(50, _SESSIONS),
-    "client.encrypted": Lower(50, _SESSIONS),
-    "client.page": Lower(40, "drawing is heavy"),
+    "client.report": Lower(60, "drawing is heavy"),
     "client.rounds": Lower(50, _SESSIONS),
+    "client.session": Lower(65, _SESSIONS),
     "client.training": Lower(30, _SESSIONS),
     "deploy": Lower(70, _CHILDREN),
     "deploy.images": Lower(40, "make targets and `make test-compose` run it"),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from ostraka.client.labelling import LabelResult, label
-from ostraka.client.meter import Step
-from ostraka.client.options import PlanOptions
+from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.session.meter import Step
 from ostraka.common.plan import ENCODING, TALLY
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Child, Supervisor

@@ -8,7 +8,7 @@ from rich.table import Table
 from benchmarks.confidential.prototype import Prototype
 from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.work import Work
-from ostraka.client.meter import Peer, Step
+from ostraka.client.session.meter import Peer, Step
 from ostraka.deploy.simulation.settings import Settings
 
 

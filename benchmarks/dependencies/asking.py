@@ -12,7 +12,7 @@ from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.accounting import Tally, charges
-from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import LATTICE, NoiseSource
 

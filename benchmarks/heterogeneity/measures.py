@@ -12,7 +12,7 @@ from benchmarks.heterogeneity.networks import Votes, answers
 from benchmarks.heterogeneity.teachers import TEACHERS
 from benchmarks.heterogeneity.voting import Answers, Mechanism, answer, costs, histograms
 from ostraka.common.mechanism import Confident, LnMax
-from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 RUNS = 10
 """Over which 004 averages."""

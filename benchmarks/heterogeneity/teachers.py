@@ -18,7 +18,7 @@ from benchmarks.heterogeneity.networks import Votes, answers
 from benchmarks.heterogeneity.together import DP_TTAC, TTAC, learn
 from ostraka.common.privacy import ORDERS
 from ostraka.deploy.simulation.schemes import label_sorted
-from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.numerics.arguments import Floats
 
 TEACHERS = 10
 SIMILARITIES = (0, 1, 100)

@@ -13,12 +13,12 @@ from ostraka.common.averaging import Average
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.privacy import ORDERS, worst_case
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
 
 
 @dataclass(frozen=True)

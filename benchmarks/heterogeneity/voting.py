@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ostraka.common.mechanism import Confident, LnMax
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.accounting import confident_rdp, lnmax_rdp
-from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 DELTA = 1e-5
 Mechanism = LnMax | Confident

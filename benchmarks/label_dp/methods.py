@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from benchmarks.caching import digest
 from benchmarks.label_dp.data import Features, Labels, Size, Split
 from benchmarks.label_dp.pate import DELTA, FRACTION_BITS, LEARNING, QUERIES, Votes, cast_votes, within
-from ostraka.client.label_dp.aug_descent import AugDescent
-from ostraka.client.label_dp.calibrate import noise_cluster_sigma
-from ostraka.client.label_dp.clusters import cluster
-from ostraka.client.label_dp.denoise_ssl import purified
-from ostraka.client.label_dp.learners import LdpNormal, LdpSsl
-from ostraka.client.label_dp.purify import label_counts
-from ostraka.client.label_dp.simclr import embed
 from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.label_dp.aug_descent import AugDescent
+from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
+from ostraka.client.students.label_dp.clustering import cluster
+from ostraka.client.students.label_dp.denoise_ssl import purified
+from ostraka.client.students.label_dp.learners import LdpNormal, LdpSsl
+from ostraka.client.students.label_dp.purify import label_counts
+from ostraka.client.students.label_dp.simclr import embed
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.supervised import Supervised
 from ostraka.common.learning.data import Labelled
@@ -26,7 +26,7 @@ from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release
 from ostraka.guardian.noise import OpenDpNoise
-from ostraka.services.randomized import randomize
+from ostraka.services.randomized_response import randomize
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 VERY_SMALL = 0.02

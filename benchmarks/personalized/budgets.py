@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.personalized.data import DELTA
 from ostraka.common.privacy import budget_rdp
-from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 ORDERS = np.arange(2, 51, dtype=np.float64)
 """The whole orders from which 003 takes the best one after every query."""

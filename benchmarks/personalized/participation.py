@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.numerics.arguments import Floats
 
 _STEPS = 2**16
 
@@ -13,8 +13,8 @@ def participation(
 ) -> NDArray[np.bool_]:
     """Returns who takes part, bool (queries, teachers).
 
-    Teachers of the higher budget always do. The others are shuffled into as many cliques as a period has
-    queries, one clique a query, and anew every period: as many teachers in every query, up to one.
+    Teachers of the higher budget always do. The others are shuffled into as many cohorts as a period has
+    queries, one cohort a query, and anew every period: as many teachers in every query, up to one.
     """
     took_part = np.tile(higher, (queries, 1))
     lower = np.flatnonzero(~higher)

@@ -11,7 +11,7 @@ from benchmarks.personalized.data import PARAMETERS
 from benchmarks.personalized.participation import participation
 from benchmarks.personalized.voting import Answers, Ballots, Prices, answer, histogram
 from ostraka.common.privacy import ONE_VOTE, Influence
-from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.numerics.arguments import Floats
 
 FIRST_QUERIES = 256
 """Queries charged at first; twice as many until a budget runs out."""
@@ -89,7 +89,7 @@ def vanishing(
         period: queries of which every other teacher takes part in one.
         epsilons: the lower and the higher budget.
         notion: how costs are counted.
-        random: draws order, cliques and noise.
+        random: draws order, cohorts and noise.
     """
     parameters = prices.parameters
     order = random.permutation(votes.shape[1])

@@ -9,7 +9,7 @@ from benchmarks.personalized.budgets import ORDERS
 from benchmarks.personalized.data import Parameters
 from ostraka.common.privacy import Influence
 from ostraka.guardian.accounting import confident_rdp
-from ostraka.guardian.accounting.checks import Bound, Floats
+from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
 
 
 @dataclass(frozen=True)

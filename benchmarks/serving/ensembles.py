@@ -13,7 +13,7 @@ from torch import nn
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
 from ostraka.services.teachers.guard import Guard
-from ostraka.services.teachers.layouts import Layout, Work, best_device, fastest
+from ostraka.services.teachers.layouts.layouts import Layout, Work, best_device, fastest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.party_peer import VoteBatch
-from ostraka.client.retry import Retry
-from ostraka.client.site import connect
+from ostraka.client.peers.party_peer import VoteBatch
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.site import connect
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, load_site
 from ostraka.common.datasets import from_arrays

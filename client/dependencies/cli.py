@@ -16,7 +16,7 @@ from ostraka.common.cli import write_json
 from ostraka.common.screen import Screen
 
 if TYPE_CHECKING:
-    from ostraka.client.dependencies.asking import DependentResult
+    from ostraka.client.dependencies.conditional_labelling import DependentResult
     from ostraka.client.dependencies.rules import Dependencies
 
 DEFAULT_CONFIDENCE, DEFAULT_SUPPORT = 0.95, 20
@@ -49,7 +49,7 @@ def dependencies(
     """Learn which labels imply that others are absent, on own records, for `query label --dependencies`."""
     from ostraka.client.dependencies.learn import Absences, learn
     from ostraka.client.dependencies.rules import write_dependencies
-    from ostraka.client.site import load_query_site, load_site_task
+    from ostraka.client.run.site import load_query_site, load_site_task
 
     load_query_site(site)
     asked = load_site_task(site, task)

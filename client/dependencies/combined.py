@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from ostraka.client.answers import Answer
 from ostraka.client.dependencies.rules import Dependencies, load_dependencies
-from ostraka.client.state import STATE_FILE, RunState, load_state
+from ostraka.client.run.run_state import STATE_FILE, RunState, load_state
+from ostraka.client.session.answers import Answer
 
 RULES_FILE = "dependencies.toml"
 PARENTS = "parents"

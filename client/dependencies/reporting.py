@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.answers import label_matrix
-from ostraka.client.costs import notion, party_costs
 from ostraka.client.dependencies.combined import Combined
+from ostraka.client.report.costs import notion, party_costs
+from ostraka.client.session.answers import label_matrix
 
 
 def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:

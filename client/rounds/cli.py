@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client import learning_options as learning
-from ostraka.client import report, tables
-from ostraka.client.bars import RoundBars
-from ostraka.client.options import AdjacencyName, BatchSize, Charged, PlanOptions
-from ostraka.client.page.render import write_page
+from ostraka.client.cli import student_options as learning
+from ostraka.client.cli.progress import RoundBars
+from ostraka.client.report import run_report, tables
+from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
-from ostraka.client.rounds.opening import Rounds
+from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.run.options import AdjacencyName, BatchSize, Charged, PlanOptions
 from ostraka.client.students.trainers import Choice
 from ostraka.common.cli import write_json
 from ostraka.common.mechanism import Interactive, invalid_plan
@@ -56,7 +56,7 @@ def learn(
     batch_size: BatchSize = None,
     parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
     adjacency: Charged = AdjacencyName.RECORD,
-    delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = report.DELTA,
+    delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = run_report.DELTA,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
     ] = None,
@@ -70,7 +70,7 @@ def learn(
         sigma2=(sigma2 or sigma) if later_sigma2 is None else later_sigma2,
         threshold=threshold if later_threshold is None else later_threshold,
     )
-    from ostraka.client.metrics import QueryMetrics
+    from ostraka.client.session.metrics import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
     names = None if parties is None else tuple(name.strip() for name in parties.split(","))
@@ -105,7 +105,7 @@ def learn(
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. Run the same command again to go on in {out}.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    figures = report.report(out, delta=delta)
+    figures = run_report.report(out, delta=delta)
     tables.show(figures, Screen(stderr=True))
     write_page(figures, out / PAGE_FILE)
     _tell(result)

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ostraka.client.labelling import LabelResult
-from ostraka.client.retraining import as_json, keep, measure_alone, train_on_all
 from ostraka.client.rounds.choosing import at_random, least_sure
-from ostraka.client.rounds.state import Round, RoundsState, round_folder, save_rounds
-from ostraka.client.run_folder import pool_digest
-from ostraka.client.state import Stop
-from ostraka.client.student_file import STUDENT_FILE, read_student
+from ostraka.client.rounds.rounds_state import Round, RoundsState, round_folder, save_rounds
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.run.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
+from ostraka.client.students.provenance import STUDENT_FILE, read_student
 from ostraka.client.students.released import Released, collect, read_given
+from ostraka.client.students.retraining import as_json, keep, measure_alone, train_on_all
 from ostraka.client.students.trainers import Choice, Progress
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError

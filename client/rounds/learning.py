@@ -4,16 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostraka.client.labelling import LabelResult, label
-from ostraka.client.meter import Watch
-from ostraka.client.retraining import read_labelled
-from ostraka.client.retry import Retry
+from ostraka.client.peers.retry import Retry
 from ostraka.client.rounds.learner import POOL_FILE, Learner
-from ostraka.client.rounds.opening import Rounds, open_rounds, settings
-from ostraka.client.rounds.state import round_folder
-from ostraka.client.run_folder import held
-from ostraka.client.site import load_query_site, load_site_task
-from ostraka.client.state import Stop
+from ostraka.client.rounds.rounds_options import Rounds, open_rounds, settings
+from ostraka.client.rounds.rounds_state import round_folder
+from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.run_folder import held
+from ostraka.client.run.run_state import Stop
+from ostraka.client.run.site import load_query_site, load_site_task
+from ostraka.client.session.meter import Watch
+from ostraka.client.students.retraining import read_labelled
 from ostraka.client.students.trainers import Choice, Progress, check_choice
 from ostraka.common.clock import Clock
 from ostraka.common.mechanism import invalid_plan

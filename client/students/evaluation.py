@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.metrics import Metrics, measure
+from ostraka.client.students.accuracy import Metrics, measure
 from ostraka.client.students.models import probabilities
 from ostraka.common.errors import ErrorCode, OstrakaError
 

@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from ostraka.client.students.accuracy import POSITIVE
 from ostraka.client.students.checking import check_records, other_shape
-from ostraka.client.students.metrics import POSITIVE
 from ostraka.common.learning.augmentation import Augmentation, augmentation
 from ostraka.common.learning.data import Labelled, Scaling
+from ostraka.common.learning.holdout import evaluate
 from ostraka.common.learning.learning import History, Learning
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
-from ostraka.common.learning.validation import evaluate
 
 Features = NDArray[np.float32]
 Progress = Callable[[int, int], None]

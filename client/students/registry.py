@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ostraka.client.label_dp.aug_descent import AugDescent
-from ostraka.client.label_dp.denoise_ssl import DenoiseSsl
-from ostraka.client.label_dp.learners import LdpNormal, LdpSsl
 from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.label_dp.aug_descent import AugDescent
+from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
+from ostraka.client.students.label_dp.learners import LdpNormal, LdpSsl
 from ostraka.client.students.mixmatch import MixMatch
 from ostraka.client.students.neural import Neural
 from ostraka.client.students.supervised import Supervised

@@ -11,7 +11,7 @@ from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport
 from ostraka.client.training.leading import lead as lead_training
 from ostraka.common.cli import write_json
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 

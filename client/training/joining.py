@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ostraka.client.encoding import SiteEncoder
+from ostraka.client.run.encoding import SiteEncoder
 from ostraka.client.training.peer import Joined, TrainingPeer
-from ostraka.client.training.state import Progress, TrainingStore
+from ostraka.client.training.training_state import Progress, TrainingStore
 from ostraka.common.averaging import Average
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac, invalid_plan

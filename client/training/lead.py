@@ -6,18 +6,18 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.availability import Availability
-from ostraka.client.batch import Granted, Ticketed
-from ostraka.client.batch_round import BatchRound
-from ostraka.client.deaths import Deaths
-from ostraka.client.guardian_peer import GuardianPeer
-from ostraka.client.permissions import Permissions
-from ostraka.client.session import ASKED_AGAIN
-from ostraka.client.settling import close, released
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.run.failure_limit import Deaths
+from ostraka.client.session.availability import Availability
+from ostraka.client.session.batch import Granted, Ticketed
+from ostraka.client.session.batch_round import BatchRound
+from ostraka.client.session.permissions import Permissions
+from ostraka.client.session.recovery import close, released
+from ostraka.client.session.session import ASKED_AGAIN
 from ostraka.client.training.finishing import finish, unfinished
 from ostraka.client.training.peer import TrainingPeer, Work
 from ostraka.client.training.rounds import Learning, Summing, read_update
-from ostraka.client.training.state import Open, Progress, TrainingStore
+from ostraka.client.training.training_state import Open, Progress, TrainingStore
 from ostraka.common.averaging import Average
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Ttac
@@ -204,6 +204,6 @@ def _records(participant: common_pb2.Participant) -> int:
     """Records whose gradients are in its updates, each as often as teachers have it."""
     return sum(
         copies * records
-        for clique in participant.cliques
-        for copies, records in zip(clique.copies, clique.records, strict=True)
+        for cohort in participant.cohorts
+        for copies, records in zip(cohort.copies, cohort.records, strict=True)
     )

@@ -9,22 +9,22 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from ostraka.client.encoding import SiteEncoder
-from ostraka.client.guardian_peer import GuardianPeer
-from ostraka.client.permissions import Permissions
-from ostraka.client.retry import Retry
-from ostraka.client.run_folder import held
-from ostraka.client.site import connect_guardian, connect_parties, guardian_of, load_site_task
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.encoding import SiteEncoder
+from ostraka.client.run.run_folder import held
+from ostraka.client.run.site import connect_guardian, connect_parties, guardian_of, load_site_task
+from ostraka.client.session.permissions import Permissions
 from ostraka.client.training.joining import TrainingOptions, open_training
 from ostraka.client.training.lead import Lead
 from ostraka.client.training.peer import TrainingPeer
-from ostraka.client.training.state import Progress
+from ostraka.client.training.training_state import Progress
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig, load_section, load_site
 from ostraka.common.encoders import load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
-from ostraka.common.notions import NOTIONS
 from ostraka.common.plan import NONCE_BYTES, Plan
 from ostraka.common.privacy import budget_rdp
 from ostraka.protos.ostraka.v1 import guardian_pb2

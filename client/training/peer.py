@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.party_peer import Peer
+from ostraka.client.peers.party_peer import Peer
 from ostraka.common.averaging import Average
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import join, split

@@ -6,10 +6,10 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.batch import Granted, Ticketed
-from ostraka.client.guardian_peer import GuardianPeer, Sum
+from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
+from ostraka.client.session.batch import Granted, Ticketed
+from ostraka.client.session.votes import Votes, collect
 from ostraka.client.training.peer import TrainingPeer, Work
-from ostraka.client.votes import Votes, collect
 from ostraka.common.averaging import Average
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand

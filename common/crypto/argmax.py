@@ -3,7 +3,7 @@
 import numpy as np
 
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.words import greater_signed, select
+from ostraka.common.crypto.word_arithmetic import greater_signed, select
 
 
 def argmax(gates: Gates, words: Wires) -> Wires:

@@ -12,7 +12,7 @@ from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.clipping_circuits import Scaling, scaled, scaling
 from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.label_set_circuits import keep_highest, label_set
-from ostraka.common.crypto.words import add
+from ostraka.common.crypto.word_arithmetic import add
 from ostraka.common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, RandRes, Tau
 
 _Votes = Callable[[Gates, Wires], Wires]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.words import lookup, popcount
+from ostraka.common.crypto.word_arithmetic import lookup, popcount
 from ostraka.common.mechanism import L1, Tau
 from ostraka.common.sharing.ballots import VOTE, ballots
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto import ot_extension
 from ostraka.common.crypto.base_ot import BaseSender, random_scalar
-from ostraka.common.crypto.binding import derive
 from ostraka.common.crypto.blocks import from_bytes, to_bytes
 from ostraka.common.crypto.computation import Computation, Part
 from ostraka.common.crypto.garbling import Evaluator
@@ -23,9 +22,10 @@ from ostraka.common.crypto.messages import (
     wires_of,
     words_bytes,
 )
-from ostraka.common.crypto.once import Once
 from ostraka.common.crypto.outputs import Shares, evaluated_shares, opened_bits
 from ostraka.common.crypto.plain import join
+from ostraka.common.crypto.replay_guard import Once
+from ostraka.common.crypto.transcript_binding import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 

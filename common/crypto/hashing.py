@@ -4,8 +4,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.binding import derive
 from ostraka.common.crypto.blocks import BLOCK_BYTES, Blocks
+from ostraka.common.crypto.transcript_binding import derive
 
 _PURPOSE = "key of the garbling hash"
 

@@ -114,10 +114,10 @@ def scheme_of(head: Head) -> Scheme:
     they are written for.
     """
     if head == "linear":
-        from ostraka.common.crypto.linear.scheme import LinearScheme
+        from ostraka.common.crypto.linear.linear_scheme import LinearScheme
 
         return LinearScheme()
-    from ostraka.common.crypto.ckks.scheme import CkksScheme
+    from ostraka.common.crypto.ckks.ckks_scheme import CkksScheme
 
     return CkksScheme()
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto.argmax import argmax
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.words import greater_signed, lookup, popcount
+from ostraka.common.crypto.word_arithmetic import greater_signed, lookup, popcount
 from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
 
 

@@ -30,9 +30,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.base_ot import TRANSFERS
-from ostraka.common.crypto.binding import derive
 from ostraka.common.crypto.blocks import BLOCK_BITS, BLOCK_BYTES, Blocks
 from ostraka.common.crypto.column_hash import HASH_BITS, HASH_BYTES, ColumnHash
+from ostraka.common.crypto.transcript_binding import derive
 from ostraka.common.crypto.transpose import rows_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 

@@ -1,7 +1,7 @@
 """What the guardian and the querying party compute on their halves of a histogram, 32-bit sums of ballots.
 
 The guardian adds noise to its half, and public offsets to what a check compares, before they become inputs
-(`ostraka.guardian.blind.words`), so the circuits are the same whatever a mechanism's parameters are.
+(`ostraka.guardian.blind.circuit_inputs`), so the circuits are the same whatever a mechanism's parameters are.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.argmax import argmax, index
 from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.words import add, any_of
+from ostraka.common.crypto.word_arithmetic import add, any_of
 from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
 
 SUM_BITS = 32

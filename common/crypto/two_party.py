@@ -14,9 +14,9 @@ evaluator may deviate: then it learns nothing but a result for other words, whic
 garbler is trusted to garble the circuit.
 """
 
-from ostraka.common.crypto.binding import binding
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.evaluating_side import Evaluation
 from ostraka.common.crypto.garbling_side import Garbling
+from ostraka.common.crypto.transcript_binding import binding
 
 __all__ = ["Computation", "Evaluation", "Garbling", "binding"]

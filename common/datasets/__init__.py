@@ -46,10 +46,10 @@ def load(
     if file.suffix == ".npz":
         labels = None if isinstance(label, str) else label
         return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels, ignored=ignored)
-    from ostraka.common.datasets import tables
+    from ostraka.common.datasets import table_files
 
-    return tables.dataset_of(
-        tables.read_table(file), label, classes, str(file), consent=consent, ignored=ignored
+    return table_files.dataset_of(
+        table_files.read_table(file), label, classes, str(file), consent=consent, ignored=ignored
     )
 
 

@@ -1,9 +1,9 @@
 """Certificates of a federation: who somebody is, and how that is shown and verified."""
 
 from ostraka.common.identity.ca import CertificateAuthority
+from ostraka.common.identity.certificate_requests import SigningRequest, fingerprint, make_keys, read_request
 from ostraka.common.identity.credentials import Credentials
 from ostraka.common.identity.identity import DnsLabel, Identity, Role, check_name
-from ostraka.common.identity.requests import SigningRequest, fingerprint, make_keys, read_request
 from ostraka.common.identity.signatures import read_signed, verify_signed
 
 __all__ = [

@@ -12,13 +12,13 @@ from cryptography.x509.oid import NameOID
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import replace_durably
+from ostraka.common.identity.certificate_requests import SigningRequest
 from ostraka.common.identity.certificates import SIGNING_USAGE, TLS_USAGE, ca_certificate, site_certificate
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, TLS_CERT, Credentials
 from ostraka.common.identity.crl import CRL, make_crl, read_crl
 from ostraka.common.identity.identity import Identity, check_name
 from ostraka.common.identity.issued import Issued, read_issued, record
 from ostraka.common.identity.keys import PublicKey, write_key, write_keys, write_new
-from ostraka.common.identity.requests import SigningRequest
 from ostraka.common.identity.unreadable import UNREADABLE
 
 CA_KEY = "ca.key"

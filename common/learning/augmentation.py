@@ -5,9 +5,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ostraka.common.learning.images import Images
+from ostraka.common.learning.image_views import Images
+from ostraka.common.learning.row_views import Tables
 from ostraka.common.learning.shape import Shape, pictured
-from ostraka.common.learning.tables import Tables
 
 
 class Augmentation(Protocol):

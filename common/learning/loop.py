@@ -9,11 +9,11 @@ from torch import nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
-from ostraka.common.learning.course import Course
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import History, Learning
 from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.scalars import Scalars
+from ostraka.common.learning.training_run import Course
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""

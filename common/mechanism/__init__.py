@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ostraka.common.mechanism.clusters import NoiseCluster
-from ostraka.common.mechanism.local import RandRes
+from ostraka.common.mechanism.joint_training import DpTtac, Recipe, Ttac
 from ostraka.common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
+from ostraka.common.mechanism.randomized_response import RandRes
 from ostraka.common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
-from ostraka.common.mechanism.together import DpTtac, Recipe, Ttac
 from ostraka.common.mechanism.value import Parameters, Value, invalid_plan
 
 __all__ = [

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from ostraka.common.rpc.handlers import Handler, behaviour_of, maker_of
 from ostraka.common.rpc.status import refused_with
-from ostraka.common.telemetry.calls import SIZED, ids_of, told_name
+from ostraka.common.telemetry.call_metrics import SIZED, ids_of, told_name
 from ostraka.common.telemetry.tracing import span
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import grpc
 
 from ostraka.common.rpc.status import from_call
 from ostraka.common.rpc.watcher import with_metadata
-from ostraka.common.telemetry.calls import told_name
+from ostraka.common.telemetry.call_metrics import told_name
 from ostraka.common.telemetry.tracing import begin_span, carried, end_span
 
 

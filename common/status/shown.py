@@ -8,7 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ostraka.common.status.certificates import Certificates
+from ostraka.common.status.certificate_status import Certificates
 from ostraka.common.status.servers import Server
 
 WARN_DAYS = 30

@@ -1,6 +1,6 @@
 """What a process tells of itself: logs, progress bars, metrics, traces; never votes, shares or seeds."""
 
-from ostraka.common.telemetry.bars import progress
 from ostraka.common.telemetry.logs import configure_logging
+from ostraka.common.telemetry.progress import progress
 
 __all__ = ["configure_logging", "progress"]

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from ostraka.common.telemetry.calls import SIZED
+from ostraka.common.telemetry.call_metrics import SIZED
 from ostraka.common.telemetry.registry import SECONDS
 
 

@@ -21,7 +21,7 @@ from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task, write_task
-from ostraka.deploy.compose.federation import (
+from ostraka.deploy.compose.demo_federation import (
     ADMIN,
     ENCRYPTED,
     GUARDIAN,

@@ -15,9 +15,9 @@ from ostraka.common.config import SITE_FILE, SiteConfig, split_addresses, write_
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import replace_durably
 from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.identity.certificate_requests import fingerprint
 from ostraka.common.identity.credentials import CA_CERT
 from ostraka.common.identity.crl import CRL
-from ostraka.common.identity.requests import fingerprint
 from ostraka.deploy.provisioning.compose import compose_fragment
 from ostraka.deploy.provisioning.federation_file import (
     FEDERATION_FILE,

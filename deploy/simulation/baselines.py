@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.students.metrics import Metrics, measure
+from ostraka.client.students.accuracy import Metrics, measure
 from ostraka.common.datasets import Dataset
 from ostraka.common.sharing.ballots import YES
 from ostraka.common.task import Task

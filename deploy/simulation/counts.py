@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.deploy.simulation.value import Value
+from ostraka.deploy.simulation.report_value import Value
 
 
 class ClassCount(Value):

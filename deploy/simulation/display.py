@@ -7,15 +7,15 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ostraka.client import meter
-from ostraka.client.bars import Bars
-from ostraka.client.labelling import LabelResult
+from ostraka.client.cli.progress import Bars
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.session import meter
 from ostraka.common.screen import Screen
 from ostraka.deploy.simulation.counts import LabelCount
-from ostraka.deploy.simulation.notions import bound_words, guarantee_words, notion, promise_words
+from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
+from ostraka.deploy.simulation.joint_training import training_words
 from ostraka.deploy.simulation.quality import METRICS, Turn
 from ostraka.deploy.simulation.report import Report, switch_words
-from ostraka.deploy.simulation.together import training_words
 
 
 class ProgressSteps:

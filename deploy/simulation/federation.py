@@ -11,11 +11,11 @@ from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
+from ostraka.deploy.simulation.joint_training import Together
 from ostraka.deploy.simulation.processes import Child, Job, Supervisor
 from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.site_tables import tables
 from ostraka.deploy.simulation.split import Split
-from ostraka.deploy.simulation.tables import tables
-from ostraka.deploy.simulation.together import Together
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 

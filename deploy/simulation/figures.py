@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ostraka.client.students.metrics import LabelFigures
+from ostraka.client.students.accuracy import LabelFigures
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.quality import METRICS
 from ostraka.deploy.simulation.report import Report

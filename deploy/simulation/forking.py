@@ -1,4 +1,4 @@
-"""Processes that start at once: they are forked from one, their mother, that has imported all they need."""
+"""Processes that start at once: forked from one, the fork server, that has imported all they need."""
 
 import json
 import os
@@ -14,15 +14,15 @@ from multiprocessing import connection
 from typing import BinaryIO
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.starting import CHILD, MAIN, Start, fresh
+from ostraka.deploy.simulation.process_start import CHILD, MAIN, Start, fresh
 
-MOTHER = "ostraka.deploy.simulation.mother"
+FORK_SERVER = "ostraka.deploy.simulation.fork_server"
 THREADS = "OMP_NUM_THREADS"
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the mother is asked for: a process that runs `entry`, as :class:`Start` says, in `folder`."""
+    """What the fork server is asked for: a process that runs `entry`, as :class:`Start` says, in `folder`."""
 
     entry: str
     arguments: list[str]
@@ -41,7 +41,7 @@ def forking() -> Iterator[Start]:
         return
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     # -P: what lies in the working folder is not imported.
-    words = (sys.executable, "-IS", str(CHILD), str(os.getpid()), sys.executable, "-P", "-m", MOTHER)
+    words = (sys.executable, "-IS", str(CHILD), str(os.getpid()), sys.executable, "-P", "-m", FORK_SERVER)
     with ours, theirs:
         process = subprocess.Popen(
             [*words, str(theirs.fileno())],
@@ -63,7 +63,7 @@ class Forks:
     """Has processes forked."""
 
     def __init__(self, requests: socket.socket) -> None:
-        """Take one end of the pair whose other end the mother has."""
+        """Take one end of the pair whose other end the fork server has."""
         self._requests = requests
 
     def __call__(
@@ -74,7 +74,7 @@ class Forks:
         *,
         entry: str = MAIN,
     ) -> "Forked":
-        """Start a process from the mother; raises ``process.failed`` where she is gone."""
+        """Start a process from the fork server; raises ``process.failed`` where it is gone."""
         order = Order(entry, list(arguments), dict(environment), os.getcwd())
         read, write = os.pipe()
         with suppress(BrokenPipeError):
@@ -84,7 +84,7 @@ class Forks:
 
 
 class Forked:
-    """A process that was forked from the mother."""
+    """A process that was forked from the fork server."""
 
     def __init__(self, told: int) -> None:
         """Take the end of the pipe that tells of the process."""
@@ -107,7 +107,7 @@ class Forked:
         return self._returncode
 
     def poll(self) -> int | None:
-        """Its exit status if it ended; that of a kill where the mother did, who takes it with her."""
+        """Its exit status if it ended; that of a kill where the fork server did, which takes it along."""
         with self._lock:
             if self._returncode is None and self._told_within(0):
                 self._returncode = int(self._told.readline() or -signal.SIGKILL)

@@ -7,13 +7,13 @@ from string import Template
 
 from matplotlib.figure import Figure
 
-from ostraka.client.page.parts import figure, row, share, style, tile
+from ostraka.client.report.page.html_parts import figure, row, share, style, tile
 from ostraka.deploy.simulation import figures, plots
-from ostraka.deploy.simulation.holdings import split_words
-from ostraka.deploy.simulation.notions import bound_words, guarantee_words, notion, promise_words
+from ostraka.deploy.simulation.data_distribution import split_words
+from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
+from ostraka.deploy.simulation.joint_training import training_words
 from ostraka.deploy.simulation.quality import METRICS
 from ostraka.deploy.simulation.report import Report, Unit, switch_words
-from ostraka.deploy.simulation.together import training_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
 Plot = Callable[[Report], Figure]

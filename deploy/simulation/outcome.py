@@ -6,18 +6,18 @@ from importlib.metadata import version
 
 import numpy as np
 
-from ostraka.client.students.metrics import Metrics
+from ostraka.client.students.accuracy import Metrics
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.asked import Asked
 from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
-from ostraka.deploy.simulation.holdings import count_holdings
-from ostraka.deploy.simulation.notions import Guarantee, notions, promise_words
+from ostraka.deploy.simulation.data_distribution import count_holdings
+from ostraka.deploy.simulation.guarantees import Guarantee, notions, promise_words
+from ostraka.deploy.simulation.inputs import LABEL_THE_POOL
+from ostraka.deploy.simulation.joint_training import Together
 from ostraka.deploy.simulation.quality import Quality, Round, Turn, mean_metrics
+from ostraka.deploy.simulation.query_outcome import Asked
 from ostraka.deploy.simulation.report import Charge, Report, Throughput, Unit
-from ostraka.deploy.simulation.scene import LABEL_THE_POOL
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
-from ostraka.deploy.simulation.together import Together
 from ostraka.guardian.admin.confidential import UnitReport
 
 

@@ -1,6 +1,6 @@
 """What the querying party of a simulation asks for."""
 
-from ostraka.client.options import PlanOptions, make_plan
+from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.common.plan import NONCE_BYTES
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.settings import Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.deploy.simulation.starting import Process, Start, fresh
+from ostraka.deploy.simulation.process_start import Process, Start, fresh
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05

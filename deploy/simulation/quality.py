@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ostraka.client.students.metrics import LabelFigures, Metrics
-from ostraka.deploy.simulation.value import Value
+from ostraka.client.students.accuracy import LabelFigures, Metrics
+from ostraka.deploy.simulation.report_value import Value
 
 METRICS = {
     "accuracy": "accuracy",

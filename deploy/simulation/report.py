@@ -5,14 +5,14 @@ from typing import Literal
 from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.plan import ENCODING, ENFORCE, TALLY
 from ostraka.deploy.simulation.counts import ClassCount, LabelCount
+from ostraka.deploy.simulation.data_distribution import Holding
 from ostraka.deploy.simulation.defaults import TaskKind
-from ostraka.deploy.simulation.holdings import Holding
-from ostraka.deploy.simulation.notions import Guarantee
+from ostraka.deploy.simulation.guarantees import Guarantee
+from ostraka.deploy.simulation.joint_training import Together
 from ostraka.deploy.simulation.quality import Quality, Round, Turn
+from ostraka.deploy.simulation.report_value import Value
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.teaching import Head
-from ostraka.deploy.simulation.together import Together
-from ostraka.deploy.simulation.value import Value
+from ostraka.deploy.simulation.teacher_settings import Head
 
 WHOLE = "all"
 """The group of a party whose records share one budget."""

@@ -8,24 +8,24 @@ from pathlib import Path
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import LABELLING
 from ostraka.common.task import Task
-from ostraka.deploy.simulation.asked import Asked
-from ostraka.deploy.simulation.asking import ask
+from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.baselines import ensemble_metrics
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, Federation
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.html import render
-from ostraka.deploy.simulation.in_rounds import ask_in_rounds
+from ostraka.deploy.simulation.inputs import Progress, Scene, StepProgress, Stopwatch
+from ostraka.deploy.simulation.joint_training import Together
 from ostraka.deploy.simulation.outcome import Outcome, report_on
 from ostraka.deploy.simulation.plan import check_plan
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor, exit_on_signals
 from ostraka.deploy.simulation.quality import Round
+from ostraka.deploy.simulation.querier_turns import ask_in_turn
+from ostraka.deploy.simulation.query_outcome import Asked
+from ostraka.deploy.simulation.querying_party import ask
 from ostraka.deploy.simulation.report import Report
-from ostraka.deploy.simulation.scene import Progress, Scene, StepProgress, Stopwatch
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split, split_data
-from ostraka.deploy.simulation.starting import Start
-from ostraka.deploy.simulation.together import Together
-from ostraka.deploy.simulation.turns import ask_in_turn
 from ostraka.guardian.admin.confidential import totals
 
 JSON_FILE, HTML_FILE = "report.json", "report.html"

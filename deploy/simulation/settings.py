@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from ostraka.client.options import Adjacency
+from ostraka.client.run.options import Adjacency
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
 from ostraka.common.mechanism.arguments import make_mechanism
 from ostraka.common.plan import ENFORCE, TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.common.toml_files import TomlError, read_toml
-from ostraka.deploy.simulation import asking_settings
+from ostraka.deploy.simulation import querying_settings
 from ostraka.deploy.simulation.consent import check_shares, level_epsilons, named_numbers
 from ostraka.deploy.simulation.defaults import (
     BY_ENCODING,
@@ -22,9 +22,9 @@ from ostraka.deploy.simulation.defaults import (
     default_parameters,
     task_kind,
 )
-from ostraka.deploy.simulation.learning import Learning, suiting
 from ostraka.deploy.simulation.schemes import Scheme, check_option
-from ostraka.deploy.simulation.teaching import Teaching
+from ostraka.deploy.simulation.student_settings import Learning, suiting
+from ostraka.deploy.simulation.teacher_settings import Teaching
 
 PARAMETERS = (
     "sigma",
@@ -106,7 +106,7 @@ class Settings(Learning, Teaching):
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Settings":
-        asking_settings.check(self)
+        querying_settings.check(self)
         return self
 
     @model_validator(mode="after")
@@ -244,7 +244,7 @@ def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
         raise _invalid(
             f"Setting {name}: {first['msg'].removeprefix('Value error, ')}; correct it and simulate again."
         ) from error
-    if unused := asking_settings.unused(settings, options):
+    if unused := querying_settings.unused(settings, options):
         raise _invalid(unused)
     return settings
 

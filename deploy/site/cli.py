@@ -91,7 +91,7 @@ def health(kit: KitFolder, json: Json = None) -> None:
 
 
 def _tell_request(kit: Path, fingerprint: str, json: str | None) -> None:
-    from ostraka.common.identity.requests import REQUEST
+    from ostraka.common.identity.certificate_requests import REQUEST
 
     request = kit / REQUEST
     sentence = (

@@ -10,10 +10,10 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import one_at_a_time, replace_durably
 from ostraka.common.identity import Credentials, Identity
+from ostraka.common.identity.certificate_requests import REQUEST
 from ostraka.common.identity.credentials import CA_CERT, SIGNING_CERT, SIGNING_KEY, TLS_CERT, TLS_KEY
 from ostraka.common.identity.crl import CRL, read_crl
 from ostraka.common.identity.identity import identity_of
-from ostraka.common.identity.requests import REQUEST
 from ostraka.common.identity.unreadable import UNREADABLE
 from ostraka.common.identity.validity import check_certificate
 from ostraka.common.storage import room_in

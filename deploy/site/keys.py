@@ -6,7 +6,7 @@ from cryptography import x509
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import one_at_a_time, replace_durably
-from ostraka.common.identity.requests import REQUEST, fingerprint, read_request
+from ostraka.common.identity.certificate_requests import REQUEST, fingerprint, read_request
 from ostraka.common.storage import room_in
 from ostraka.deploy.provisioning.sealing import check_seal
 from ostraka.deploy.provisioning.signing import same_fingerprint

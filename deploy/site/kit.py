@@ -15,8 +15,8 @@ from cryptography import x509
 from ostraka.common.config import SITE_FILE, SiteConfig, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
+from ostraka.common.identity.certificate_requests import make_keys
 from ostraka.common.identity.credentials import CA_CERT
-from ostraka.common.identity.requests import make_keys
 from ostraka.common.identity.unreadable import UNREADABLE
 
 

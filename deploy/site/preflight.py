@@ -9,7 +9,15 @@ from pathlib import Path
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import load_site
 from ostraka.common.errors import OstrakaError
-from ostraka.deploy.site.checks import certificates, ledger, machine, peers, port, settings, teaching
+from ostraka.deploy.site.checks import (
+    certificate_check,
+    ledger_check,
+    machine_check,
+    peer_check,
+    port_check,
+    settings_check,
+    teacher_check,
+)
 from ostraka.deploy.site.checks.finding import Finding, Place, failed, ok
 
 FAILED = "failed"
@@ -36,13 +44,13 @@ def preflight(
         site = load_site(folder)
     except OstrakaError as error:
         return [failed(SETTINGS, error.message)]
-    certified, credentials = certificates.certificates(site, clock)
+    certified, credentials = certificate_check.certificates(site, clock)
     first = [
         ok(SETTINGS, f"{site.site} is {site.role} of federation {site.federation}."),
-        certificates.anchor(site),
-        certificates.key_files(site),
+        certificate_check.anchor(site),
+        certificate_check.key_files(site),
         certified,
-        *(certificates.revocation_lists(credentials) if credentials else ()),
+        *(certificate_check.revocation_lists(credentials) if credentials else ()),
     ]
     place = Place(folder, site, credentials, clock)
     return first + _run(list(_waiting(place)), list(_computing(place)), told)
@@ -51,26 +59,26 @@ def preflight(
 def _waiting(place: Place) -> Iterator[Check]:
     """Checks that wait for servers; they import nothing, which threads at once could deadlock over."""
     if place.site.listen:
-        yield partial(port.port, place.site)
-    for peer in peers.peers(place):
-        yield partial(peers.peer, place, peer)
+        yield partial(port_check.port, place.site)
+    for peer in peer_check.peers(place):
+        yield partial(peer_check.peer, place, peer)
 
 
 def _computing(place: Place) -> Iterator[Check]:
     folder, role = place.folder, place.site.role
-    yield partial(settings.tables, folder, role)
-    yield partial(machine.disk, folder)
-    yield machine.memory
+    yield partial(settings_check.tables, folder, role)
+    yield partial(machine_check.disk, folder)
+    yield machine_check.memory
     if role == "party":
-        yield partial(machine.device, folder)
-        yield lambda: teaching.task_file(teaching.party_task(folder))
-        yield partial(teaching.records, folder)
-        yield partial(teaching.teachers, folder)
+        yield partial(machine_check.device, folder)
+        yield lambda: teacher_check.task_file(teacher_check.party_task(folder))
+        yield partial(teacher_check.records, folder)
+        yield partial(teacher_check.teachers, folder)
     if role == "query":
-        yield partial(teaching.task_file, folder / teaching.TASK_FILE)
+        yield partial(teacher_check.task_file, folder / teacher_check.TASK_FILE)
     if role == "guardian":
-        yield partial(ledger.ledger, folder)
-        yield partial(ledger.ledger_key, folder)
+        yield partial(ledger_check.ledger, folder)
+        yield partial(ledger_check.ledger_key, folder)
 
 
 def _run(

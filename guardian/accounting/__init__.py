@@ -1,16 +1,16 @@
 """What a release cost: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
 
 from ostraka.common.privacy import Influence, InputError, epsilon
-from ostraka.guardian.accounting.binary import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.confident_rdp import confident_rdp, threshold_rdp
+from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp
+from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
+from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
+from ostraka.guardian.accounting.bounds.multilabel_check_rdp import multilabel_check_rdp
+from ostraka.guardian.accounting.bounds.noise_cluster_rdp import noise_cluster_rdp
+from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
+from ostraka.guardian.accounting.bounds.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
 from ostraka.guardian.accounting.charge import charge, charges, largest_charge, largest_charges
-from ostraka.guardian.accounting.confident import confident_rdp, threshold_rdp
-from ostraka.guardian.accounting.gnmax import gnmax_rdp
-from ostraka.guardian.accounting.interactive import interactive_rdp
-from ostraka.guardian.accounting.lnmax import lnmax_rdp
-from ostraka.guardian.accounting.multilabel_check import multilabel_check_rdp
-from ostraka.guardian.accounting.noise_cluster import noise_cluster_rdp
-from ostraka.guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
-from ostraka.guardian.accounting.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
 from ostraka.guardian.accounting.tally import Tally
 
 __all__ = [

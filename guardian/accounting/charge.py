@@ -27,16 +27,16 @@ from ostraka.common.mechanism import (
     Ttac,
 )
 from ostraka.common.privacy import ONE_VOTE, Influence, InputError, worst_case
-from ostraka.guardian.accounting.binary import binary_rdp, checked_binary_rdp
-from ostraka.guardian.accounting.checks import Floats, check_bound
-from ostraka.guardian.accounting.confident import confident_rdp
-from ostraka.guardian.accounting.gnmax import gnmax_rdp
-from ostraka.guardian.accounting.interactive import interactive_rdp
-from ostraka.guardian.accounting.lnmax import lnmax_rdp
-from ostraka.guardian.accounting.noise_cluster import noise_cluster_rdp
-from ostraka.guardian.accounting.powerset import checked_powerset_rdp, powerset_rdp
+from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.bounds.confident_rdp import confident_rdp
+from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp
+from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
+from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
+from ostraka.guardian.accounting.bounds.noise_cluster_rdp import noise_cluster_rdp
+from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
+from ostraka.guardian.accounting.cost_limit import affordable
+from ostraka.guardian.accounting.numerics.arguments import Floats, check_bound
 from ostraka.guardian.accounting.tally import Tally
-from ostraka.guardian.accounting.work import affordable
 
 
 class _Terms(TypedDict):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Powerset, Tau
 from ostraka.common.mechanism.narrowing import narrowed
-from ostraka.guardian.accounting.checks import Floats
+from ostraka.guardian.accounting.numerics.arguments import Floats
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Tally:
     def without(self, labels: Collection[int]) -> Tally:
         """Return the tally of all labels but these, with ballots of one count a label.
 
-        That is what a unit's votes decide whose clique abstains from these labels (docs/dependencies.md).
+        That is what a unit's votes decide whose cohort abstains from these labels (docs/dependencies.md).
         """
         if not labels:
             return self

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
 from ostraka.guardian.ledger.cipher import KEY_FILE

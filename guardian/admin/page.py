@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.guardian.admin.report import Report, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.two_party import Computation, Garbling
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.blind.refusals import out_of_order
-from ostraka.guardian.blind.words import Words
+from ostraka.guardian.blind.blind_refusals import out_of_order
+from ostraka.guardian.blind.circuit_inputs import Words
 
 SEED_BYTES = 32
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.guardian.admin.times import day
 from ostraka.guardian.commands.output import tell
 from ostraka.protos.ostraka.v1 import admin_pb2

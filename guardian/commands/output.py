@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 from rich.table import Table
 
 from ostraka.common.cli import write_json
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.screen import Screen
 from ostraka.guardian.admin.plain import plain
 

@@ -12,11 +12,17 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.dashboard import audit, changing, downloads, overview, sessions
+from ostraka.guardian.dashboard import (
+    audit_views,
+    change_views,
+    download_views,
+    overview_views,
+    session_views,
+)
 from ostraka.guardian.dashboard.access import Door, Tokens
 from ostraka.guardian.dashboard.console import Console, refusal
-from ostraka.guardian.dashboard.entering import enter, leave
-from ostraka.guardian.dashboard.guard import Guard
+from ostraka.guardian.dashboard.login import enter, leave
+from ostraka.guardian.dashboard.middleware import Guard
 
 STATIC = Path(__file__).with_name("static")
 
@@ -39,21 +45,21 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
         origins: the console's own, scheme://host:port.
     """
     routes = [
-        Route("/", overview.overview),
-        Route("/party/{site}", overview.party),
-        Route("/sessions", sessions.sessions),
-        Route("/session/{session_id}", sessions.session),
-        Route("/policy", overview.policy),
-        Route("/audit", audit.audit),
-        Route("/audit/verify", audit.verify, methods=["POST"]),
-        Route("/downloads", downloads.downloads),
-        Route("/downloads/report.html", downloads.report),
-        Route("/downloads/audit.jsonl", downloads.audit_log),
-        Route("/downloads/charges.csv", downloads.charges),
-        Route("/downloads/audit-head.pb", downloads.head),
-        Route("/change/{name}", changing.form),
-        Route("/change/{name}", changing.confirm, methods=["POST"]),
-        Route("/change/{name}/apply", changing.apply, methods=["POST"]),
+        Route("/", overview_views.overview),
+        Route("/party/{site}", overview_views.party),
+        Route("/sessions", session_views.sessions),
+        Route("/session/{session_id}", session_views.session),
+        Route("/policy", overview_views.policy),
+        Route("/audit", audit_views.audit),
+        Route("/audit/verify", audit_views.verify, methods=["POST"]),
+        Route("/downloads", download_views.downloads),
+        Route("/downloads/report.html", download_views.report),
+        Route("/downloads/audit.jsonl", download_views.audit_log),
+        Route("/downloads/charges.csv", download_views.charges),
+        Route("/downloads/audit-head.pb", download_views.head),
+        Route("/change/{name}", change_views.form),
+        Route("/change/{name}", change_views.confirm, methods=["POST"]),
+        Route("/change/{name}/apply", change_views.apply, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     if isinstance(door, Tokens):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.guardian.admin.times import day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2
 

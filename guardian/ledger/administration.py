@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 
-from ostraka.guardian.ledger import budgets, endings, parties, policies, reconcile, revocations
+from ostraka.guardian.ledger import budgets, parties, policies, reconcile, revocations, session_close
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.transaction import Transaction, retried
 from ostraka.guardian.ledger.values import Budget, Owed, Registered, StoredParty, StoredPolicy, UnitKey
@@ -43,7 +43,7 @@ class Administration(LedgerReader, ABC):
 
         `level` is the consent level whose epsilon this is. Without one the level stays while epsilon does.
         The administrator's `reason` may be empty.
-        A new unit takes over what the party's other units have spent (`ostraka.guardian.ledger.inheritance`).
+        A new unit takes over what the party's other units have spent (`ostraka.guardian.ledger.carry_over`).
 
         Raises:
             OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
@@ -231,4 +231,4 @@ class Administration(LedgerReader, ABC):
             OstrakaError: `session.unknown`.
         """
         with self._write() as tx:
-            endings.cancel(tx, session_id, reason=reason)
+            session_close.cancel(tx, session_id, reason=reason)

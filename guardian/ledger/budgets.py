@@ -10,7 +10,7 @@ from sqlalchemy import insert
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import budget_amount, budget_rdp
-from ostraka.guardian.ledger import history, inheritance, units
+from ostraka.guardian.ledger import carry_over, history, units
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
@@ -32,7 +32,7 @@ def set_budget(
     amount = _amount(epsilon, delta, order)
     row = units.find(tx.connection, [key]).get(key)
     if row is None:
-        inheritance.check_order(tx.connection, key, order)
+        carry_over.check_order(tx.connection, key, order)
         _insert(tx, key, epsilon, delta, order, enforce, amount, level)
     else:
         if (row.delta, row.renyi_order, row.enforce) != (delta, order, enforce):
@@ -56,7 +56,7 @@ def set_budget(
     if row is not None:
         return _happened(tx, key, "set" if epsilon == row.epsilon else "lowered", reason)
     _happened(tx, key, "set", reason)
-    inheritance.inherit(tx, key.party, [key])
+    carry_over.inherit(tx, key.party, [key])
     return units.budget(units.find(tx.connection, [key])[key])
 
 

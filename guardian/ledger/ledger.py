@@ -16,13 +16,13 @@ from ostraka.guardian.ledger import (
     batches,
     charging,
     creation,
-    deaths,
-    endings,
+    dead_batches,
     evaluations,
     integrity,
     limits,
     releases,
     replicas,
+    session_close,
     sessions,
 )
 from ostraka.guardian.ledger.administration import Administration
@@ -294,9 +294,9 @@ class Ledger(Administration):
             if stored is not None:
                 return stored
             if vanish:
-                deaths.kill(tx, session_id, batch_id)
+                dead_batches.kill(tx, session_id, batch_id)
             else:
-                endings.end(tx, session_id, "ended")
+                session_close.end(tx, session_id, "ended")
         raise batches.dead(batch_id) if vanish else sessions.session_ended(session_id)
 
     @retried
@@ -333,7 +333,7 @@ class Ledger(Administration):
             row = batches.find(tx.connection, session_id, batch_id)
             if row is not None and row.state != "ticketed":
                 return None if row.answers is None else bytes(row.answers)
-            deaths.kill(tx, session_id, batch_id)
+            dead_batches.kill(tx, session_id, batch_id)
             return None
 
     @retried
@@ -386,7 +386,7 @@ class Ledger(Administration):
     def _leave(self, session_id: str, state: str) -> None:
         with self._holding(session_id) as (tx, session):
             if session.state == "open":
-                endings.end(tx, session_id, state)
+                session_close.end(tx, session_id, state)
 
     @contextmanager
     def _holding(self, session_id: str) -> Iterator[tuple[Transaction, StoredSession]]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import audit, endings, inheritance, limits, recosting
+from ostraka.guardian.ledger import audit, carry_over, limits, recosting, session_close
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.schema import audit as audit_table
 from ostraka.guardian.ledger.schema import manifests, meta, parties
@@ -90,7 +90,7 @@ def register(
         if row is None or row.state == "added":
             _store(tx, site, row, "active")
         tx.record("party_registered", site=site, manifest_sha256=sha256(manifest))
-        inheritance.inherit(tx, site, units_of(site, entering))
+        carry_over.inherit(tx, site, units_of(site, entering))
         if votes_raised_to is not None:
             recosting.recost(tx, site, votes_raised_to)
     if kept_head is not None:
@@ -142,8 +142,8 @@ def _check_kept(tx: Transaction, site: str, kept: common_pb2.AuditHead) -> None:
     if require(tx.connection, site).reconciled_epoch < epoch(tx.connection):
         tx.record("lost_head_seen", site=site, kept=_name(kept))
     else:
-        ended = endings.end_all(tx)
-        began = endings.begin_epoch(tx)
+        ended = session_close.end_all(tx)
+        began = session_close.begin_epoch(tx)
         tx.record("rollback_found", site=site, kept=_name(kept), epoch=began, ended=ended)
 
 

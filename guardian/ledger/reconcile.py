@@ -21,7 +21,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
-from ostraka.guardian.ledger import history, inheritance, parties, units
+from ostraka.guardian.ledger import carry_over, history, parties, units
 from ostraka.guardian.ledger.schema import audit, batches, evaluations, reconciled
 from ostraka.guardian.ledger.schema import parties as party_table
 from ostraka.guardian.ledger.schema import units as unit_table
@@ -47,7 +47,7 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], groups: Collecti
         charged = [[item.session_id, item.batch_id, *item.unit, item.worst_case] for item in forgotten]
         tx.record("party_reconciled", site=site, epoch=now, charged=charged)
     if any(item.unit.group not in groups for item in forgotten):
-        inheritance.inherit(tx, site, parties.units_of(site, groups))
+        carry_over.inherit(tx, site, parties.units_of(site, groups))
     return len(forgotten)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, true, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import deaths, sessions
+from ostraka.guardian.ledger import dead_batches, sessions
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import meta, replicas
 from ostraka.guardian.ledger.schema import sessions as session_table
@@ -33,7 +33,7 @@ def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
     if address:
         gone |= replicas.c.address == address
     held = _supersede(tx, gone)
-    dead = deaths.bury_all(tx, held)
+    dead = dead_batches.bury_all(tx, held)
     raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
     number = int(tx.connection.execute(raised).scalar_one())
     sessions.change_all(tx, held, holder=number)
@@ -55,7 +55,7 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
         raise _fenced(name)
     held = _supersede(tx, _lapsed(tx))
     if held:
-        dead = deaths.bury_all(tx, held)
+        dead = dead_batches.bury_all(tx, held)
         sessions.change_all(tx, held, holder=tx.replica)
         tx.record("sessions_adopted", sessions=held, dead=dead)
 
@@ -92,7 +92,7 @@ def hold(tx: Transaction, session_id: str) -> StoredSession | None:
     holder = _find(tx.connection, row.holder)
     if holder is not None and holder.lease_until_unix_ms >= tx.now_ms:
         raise _elsewhere(session_id, holder.address)
-    dead = deaths.bury(tx, batch_table.c.session_id == session_id)
+    dead = dead_batches.bury(tx, batch_table.c.session_id == session_id)
     same = session_table.c.session_id == session_id
     tx.connection.execute(update(session_table).where(same).values(holder=tx.replica))
     tx.record("sessions_adopted", sessions=[session_id], dead=dead)

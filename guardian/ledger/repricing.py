@@ -95,12 +95,12 @@ class _Prices:
         party, asked = schedule.participant, self._plan(plan)
         labels = asked.classes - len(asked.columns_of(party.abstains))
         most = 0
-        for clique, present in zip(party.cliques, scheduled(schedule, size), strict=True):
+        for cohort, present in zip(party.cohorts, scheduled(schedule, size), strict=True):
             given = np.zeros((int(present.sum()), asked.mechanism.answers(labels)), dtype=np.bool_)
             given[:answered] = True
             own = max(party.max_votes_per_person, self._votes)
-            votes = own * (1 if asked.mechanism.by_record else max(clique.copies))
-            sensitivity = math.ldexp(votes * clique.weight, -FRACTION_BITS)
+            votes = own * (1 if asked.mechanism.by_record else max(cohort.copies))
+            sensitivity = math.ldexp(votes * cohort.weight, -FRACTION_BITS)
             cost = self._cost(asked.mechanism, sensitivity, labels)
             most = max(most, cost.amount(given))
         return most

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import creation, endings, integrity
+from ostraka.guardian.ledger import creation, integrity, session_close
 from ostraka.guardian.ledger.audit import SignHead
 from ostraka.guardian.ledger.backup import copy_tables
 from ostraka.guardian.ledger.cipher import Cipher
@@ -65,8 +65,8 @@ def _fill(saved: Connection, connection: Connection, target: Storage) -> None:
 
 
 def _begin(tx: Transaction) -> int:
-    ended = endings.end_all(tx)
-    epoch = endings.begin_epoch(tx)
+    ended = session_close.end_all(tx)
+    epoch = session_close.begin_epoch(tx)
     tx.record("restored", epoch=epoch, ended=ended)
     return epoch
 

@@ -1,9 +1,9 @@
 """Noise from a cryptographic source, on the lattice of the ring."""
 
-from ostraka.guardian.noise.ahead import Ahead, DrawnNoise
-from ostraka.guardian.noise.demand import Draw, draws_of
+from ostraka.guardian.noise.draws import Draw, draws_of
 from ostraka.guardian.noise.lattice import LATTICE, lattice_scale
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
+from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise
 from ostraka.guardian.noise.schedule import ScheduledNoise
 from ostraka.guardian.noise.source import NoiseSource
 

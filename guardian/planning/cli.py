@@ -7,7 +7,7 @@ import typer
 
 from ostraka.common.cli import write_json
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.notions import NOTIONS
+from ostraka.common.guarantees import NOTIONS
 from ostraka.common.planning import options
 
 

@@ -9,20 +9,20 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity.revocation import Revocations
 from ostraka.common.plan import Plan
 from ostraka.common.plan_limits import check_ring
-from ostraka.guardian.blind.limits import check_messages
+from ostraka.guardian.blind.message_sizes import check_messages
 from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
 from ostraka.guardian.policy import Policy
-from ostraka.guardian.sessions.checks import (
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohorts_of, declared, weights
+from ostraka.guardian.sessions.payers import budgets_of
+from ostraka.guardian.sessions.planned_voters import check_planned_quorum, planned
+from ostraka.guardian.sessions.policy_checks import (
     check_enforcement,
     check_heads,
     check_manifest,
     check_parties,
     check_policy,
 )
-from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS, Clique, cliques_of, declared, weights
-from ostraka.guardian.sessions.payers import budgets_of
-from ostraka.guardian.sessions.revoked import check_signers
-from ostraka.guardian.sessions.roster import check_planned_quorum, planned
+from ostraka.guardian.sessions.revoked_parties import check_signers
 from ostraka.guardian.sessions.trainings import check_guarantee
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -34,20 +34,20 @@ class Admitted:
     Attributes:
         participants: as a grant names them, by site in the plan's order.
         manifests: what they declared.
-        cliques: their teachers, by clique in the order of the participants.
+        cohorts: their teachers, by cohort in the order of the participants.
         budgets: everything that the plan's releases would be charged to.
     """
 
     participants: dict[str, common_pb2.Participant]
     manifests: dict[str, common_pb2.Manifest]
-    cliques: tuple[Clique, ...]
+    cohorts: tuple[Cohort, ...]
     budgets: dict[UnitKey, Budget]
 
 
 def admit(
     ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes, revocations: Revocations
 ) -> Admitted:
-    """The parties, cliques and budgets of a plan that may become a session.
+    """The parties, cohorts and budgets of a plan that may become a session.
 
     Raises:
         OstrakaError: `policy.refused`, `party.*`, `task.mismatch`, `budget.missing`,
@@ -62,16 +62,16 @@ def admit(
     chosen = {site: _participant(stored[site], manifests[site]) for site in plan.parties}
     check_guarantee(chosen.values(), policy)
     check_heads(plan, chosen.values(), policy)
-    cliques = all_cliques(plan, chosen.values(), stored)
-    budgets = budgets_of(ledger, plan, cliques)
+    cohorts = all_cohorts(plan, chosen.values(), stored)
+    budgets = budgets_of(ledger, plan, cohorts)
     check_enforcement(budgets.values(), policy.enforce)
     if plan.variant == "weighting":
-        _weigh(plan, chosen, cliques, budgets)
-        cliques = all_cliques(plan, chosen.values(), stored)
-    check_ring(plan, math.ceil(sum(clique.total for clique in cliques) / ONE_VOTE_STEPS))
-    first = planned(plan, plan_digest, cliques, budgets, batch_id=0, size=plan.batch_size)
+        _weigh(plan, chosen, cohorts, budgets)
+        cohorts = all_cohorts(plan, chosen.values(), stored)
+    check_ring(plan, math.ceil(sum(cohort.total for cohort in cohorts) / ONE_VOTE_STEPS))
+    first = planned(plan, plan_digest, cohorts, budgets, batch_id=0, size=plan.batch_size)
     check_planned_quorum(plan, first)
-    return Admitted(chosen, stored, cliques, budgets)
+    return Admitted(chosen, stored, cohorts, budgets)
 
 
 def registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, StoredManifest]:
@@ -101,14 +101,14 @@ def check_unchanged(granted: Iterable[common_pb2.Participant], current: Mapping[
             )
 
 
-def all_cliques(
+def all_cohorts(
     plan: Plan, participants: Iterable[common_pb2.Participant], stored: Mapping[str, common_pb2.Manifest]
-) -> tuple[Clique, ...]:
-    """The cliques of all participants, in their order."""
+) -> tuple[Cohort, ...]:
+    """The cohorts of all participants, in their order."""
     return tuple(
-        clique
+        cohort
         for participant in participants
-        for clique in cliques_of(
+        for cohort in cohorts_of(
             participant, stored[participant.site], plan.mechanism, plan.columns_of(participant.abstains)
         )
     )
@@ -125,14 +125,14 @@ def digest_of(stored: StoredManifest) -> bytes:
 
 
 def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> common_pb2.Participant:
-    cliques = declared(manifest)
+    cohorts = declared(manifest)
     return common_pb2.Participant(
         site=stored.site,
-        teachers=sum(clique.teachers for clique in cliques),
+        teachers=sum(cohort.teachers for cohort in cohorts),
         records=sum(group.records for group in manifest.groups),
         max_votes_per_person=manifest.max_votes_per_person,
         manifest_sha256=digest_of(stored),
-        cliques=cliques,
+        cohorts=cohorts,
         head=manifest.head,
         together=manifest.together,
         abstains=manifest.abstains,
@@ -143,15 +143,15 @@ def _participant(manifest: common_pb2.Manifest, stored: StoredManifest) -> commo
 def _weigh(
     plan: Plan,
     participants: Mapping[str, common_pb2.Participant],
-    cliques: Iterable[Clique],
+    cohorts: Iterable[Cohort],
     budgets: Mapping[UnitKey, Budget],
 ) -> None:
-    """Write each clique's weight into its participant's message: the tightest of its units speaks for it."""
+    """Write each cohort's weight into its participant's message: the tightest of its units speaks for it."""
     tightest = {
-        clique: min(budgets[key].epsilon for key in clique.payers(plan.adjacency) if key in budgets)
-        for clique in cliques
+        cohort: min(budgets[key].epsilon for key in cohort.payers(plan.adjacency) if key in budgets)
+        for cohort in cohorts
     }
     steps = iter(weights(tightest).values())
     for participant in participants.values():
-        for message in participant.cliques:
+        for message in participant.cohorts:
             message.weight = next(steps)

@@ -14,10 +14,10 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import add
-from ostraka.guardian.blind.tally import BlindTally
+from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.noise import DrawnNoise
-from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.outcome import Outcome
 from ostraka.protos.ostraka.v1 import common_pb2
 

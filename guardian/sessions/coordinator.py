@@ -23,13 +23,13 @@ from ostraka.guardian.noise import Ahead, draws_of
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import Admitted, admit
 from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.guardian.sessions.batch_opening import Asked, Opened, Opening
 from ostraka.guardian.sessions.blind import BlindTallies
-from ostraka.guardian.sessions.checks import check_still_allowed
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
-from ostraka.guardian.sessions.opening import Asked, Opened, Opening
 from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import payers, reservation
 from ostraka.guardian.sessions.planning import plan_reply
+from ostraka.guardian.sessions.policy_checks import check_still_allowed
 from ostraka.guardian.sessions.refusals import not_encrypted, not_open, nothing_released, tallied_blindly
 from ostraka.guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
 from ostraka.guardian.sessions.tickets import sign_grant

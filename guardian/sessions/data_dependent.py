@@ -18,8 +18,8 @@ from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.accounting import Tally, charges, largest_charges
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.noise import LATTICE
-from ostraka.guardian.sessions.charging import Alike, alike
 from ostraka.guardian.sessions.payers import Payer, worst_cost
+from ostraka.guardian.sessions.worst_case_charges import Alike, alike
 
 
 @dataclass(frozen=True)

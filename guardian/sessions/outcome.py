@@ -13,11 +13,11 @@ from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import Answers, release, released_updates
 from ostraka.guardian.noise import NoiseSource
-from ostraka.guardian.sessions.abstaining import counts_by_label
-from ostraka.guardian.sessions.attendance import Attendance
-from ostraka.guardian.sessions.charging import worst_charges
+from ostraka.guardian.sessions.abstentions import counts_by_label
+from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 from ostraka.guardian.sessions.payers import Payer
+from ostraka.guardian.sessions.worst_case_charges import worst_charges
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
@@ -43,7 +43,7 @@ def tally(
     noise: NoiseSource,
     bound: BOUND,
 ) -> Outcome:
-    """Release one batch from its ring sum and charge every unit for the queries that its clique voted on.
+    """Release one batch from its ring sum and charge every unit for the queries that its cohort voted on.
 
     Nothing but the mechanism looks at the sums, and its work is the same whatever they are: units are charged
     the worst case of the answers. The exception is a batch of budgets that are held to data-dependent costs.

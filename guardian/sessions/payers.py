@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from ostraka.common.plan import Plan
 from ostraka.common.privacy import Influence, WorstCase, worst_case
 from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey
-from ostraka.guardian.sessions.attendance import Attendance
-from ostraka.guardian.sessions.cliques import Clique
+from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Cohort
 
 
 @dataclass(frozen=True)
 class Payer:
-    """A unit that pays for its clique's votes.
+    """A unit that pays for its cohort's votes.
 
     Attributes:
         budget: the unit's.
         influence: what it changes in one query.
-        queries: those (Q,) on which its clique votes.
-        abstains: labels on which its clique does not vote and which cost it nothing, as `Clique.abstains`.
+        queries: those (Q,) on which its cohort votes.
+        abstains: labels on which its cohort does not vote and which cost it nothing, as `Cohort.abstains`.
     """
 
     budget: Budget
@@ -33,26 +33,26 @@ class Payer:
 
 
 def payers(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> list[Payer]:
-    """The payers of a batch, in unit order: units with a budget whose clique votes on some query."""
+    """The payers of a batch, in unit order: units with a budget whose cohort votes on some query."""
     found = [
-        Payer(budgets[key], influence, queries, clique.abstains)
-        for clique, queries in zip(attendance.cliques, attendance.present, strict=True)
-        for key, influence in clique.payers(plan.adjacency).items()
+        Payer(budgets[key], influence, queries, cohort.abstains)
+        for cohort, queries in zip(attendance.cohorts, attendance.present, strict=True)
+        for key, influence in cohort.payers(plan.adjacency).items()
         if key in budgets and queries.any()
     ]
     return sorted(found, key=lambda payer: payer.budget.key)
 
 
-def budgets_of(ledger: LedgerReader, plan: Plan, cliques: Iterable[Clique]) -> dict[UnitKey, Budget]:
-    """The budgets that votes of `cliques` are charged to.
+def budgets_of(ledger: LedgerReader, plan: Plan, cohorts: Iterable[Cohort]) -> dict[UnitKey, Budget]:
+    """The budgets that votes of `cohorts` are charged to.
 
     Raises:
         OstrakaError: `budget.missing` for a unit without one under the plan's adjacency; a label budget that
             is not set pays nothing for records.
     """
-    chosen = list(cliques)
-    charged = {key for clique in chosen for key in clique.units(plan.adjacency)}
-    others = [key for clique in chosen for key in clique.payers(plan.adjacency) if key not in charged]
+    chosen = list(cohorts)
+    charged = {key for cohort in chosen for key in cohort.units(plan.adjacency)}
+    others = [key for cohort in chosen for key in cohort.payers(plan.adjacency) if key not in charged]
     budgets = {budget.key: budget for budget in ledger.budgets_of(charged)}
     return budgets | ledger.find_budgets(others)
 
@@ -69,6 +69,6 @@ def most_answers(plan: Plan, abstains: Collection[int] = ()) -> int:
 
 
 def reservation(plan: Plan, payer: Payer) -> int:
-    """What a unit pays for a batch at most, in amounts: every query that its clique votes on is answered."""
+    """What a unit pays for a batch at most, in amounts: every query that its cohort votes on is answered."""
     cost = worst_cost(plan, payer.budget.order, payer.influence, payer.abstains)
     return cost.reservation(int(payer.queries.sum()), most_answers(plan, payer.abstains))

@@ -11,13 +11,13 @@ from ostraka.guardian.ledger import Budget
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.admission import Admitted
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
-from ostraka.guardian.sessions.roster import MOST, often, queries_paid, whole_budget
+from ostraka.guardian.sessions.planned_voters import MOST, often, queries_paid, whole_budget
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A unit's budget, what it changes in one query, and on what labels and how often its clique votes."""
+    """A unit's budget, what it changes in one query, and on what labels and how often its cohort votes."""
 
     budget: Budget
     influence: Influence
@@ -32,17 +32,17 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
     votes, and nothing here depends on it. Nor does what a party is told of others, whose balances are not
     its business.
     """
-    frequencies = often(plan, admitted.cliques, admitted.budgets)
+    frequencies = often(plan, admitted.cohorts, admitted.budgets)
     units = [
-        _Unit(admitted.budgets[key], influence, clique.abstains, frequency)
-        for clique, frequency in zip(admitted.cliques, frequencies, strict=True)
-        for key, influence in clique.payers(plan.adjacency).items()
+        _Unit(admitted.budgets[key], influence, cohort.abstains, frequency)
+        for cohort, frequency in zip(admitted.cohorts, frequencies, strict=True)
+        for key, influence in cohort.payers(plan.adjacency).items()
         if key in admitted.budgets
     ]
     participants = admitted.participants
     teachers = sum(party.teachers for party in participants.values())
-    messages = [clique for party in participants.values() for clique in party.cliques]
-    voters = sum(clique.teachers * f for clique, f in zip(messages, frequencies, strict=True))
+    messages = [cohort for party in participants.values() for cohort in party.cohorts]
+    voters = sum(cohort.teachers * f for cohort, f in zip(messages, frequencies, strict=True))
     return guardian_pb2.PlanReply(
         enforce=policy.enforce,
         bound=policy.bound_of(plan),
@@ -91,7 +91,7 @@ def _cost(
 
 
 def _fits(plan: Plan, unit: _Unit, available: int) -> int:
-    """How many of the session's queries `available` amounts pay for, of which its clique votes on some."""
+    """How many of the session's queries `available` amounts pay for, of which its cohort votes on some."""
     if not unit.frequency:
         return MOST
     paid = queries_paid(plan, unit.budget, unit.influence, available, unit.abstains)

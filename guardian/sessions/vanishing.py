@@ -1,4 +1,4 @@
-"""Who votes on which query where cliques vanish: a timetable from public randomness alone (003, App. B)."""
+"""Who votes on which query where cohorts vanish: a timetable from public randomness alone (003, App. B)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RAW_BITS = 64
 
 
 def frequencies(queries: Sequence[int]) -> list[Fraction]:
-    """How often each clique votes, by how many `queries` its tightest unit's whole budget pays for at worst.
+    """How often each cohort votes, by how many `queries` its tightest unit's whole budget pays for at worst.
 
     The one that pays for the most votes on every query, the others in proportion. Where none pays for any,
     all vote, and the budgets refuse the batch.
@@ -28,15 +28,15 @@ def frequencies(queries: Sequence[int]) -> list[Fraction]:
 def timetable(
     often: Sequence[Fraction], queries: int, plan_digest: bytes, batch_id: int
 ) -> NDArray[np.bool_]:
-    """Which cliques vote on which queries of a batch, bool (cliques, queries).
+    """Which cohorts vote on which queries of a batch, bool (cohorts, queries).
 
-    Cliques that vote equally often form a deck. A query takes cliques from the top of each deck, as many as
+    Cohorts that vote equally often form a deck. A query takes cohorts from the top of each deck, as many as
     its frequency says on average, rounded up or down; what is rounded is shifted from deck to deck, so that
-    the number of cliques hardly varies. A deck that is used up is shuffled anew: cliques of the same
+    the number of cohorts hardly varies. A deck that is used up is shuffled anew: cohorts of the same
     frequency meet others each time, and none votes a second time before all others of its deck did.
 
     Args:
-        often: how often each clique votes, 0 to 1.
+        often: how often each cohort votes, 0 to 1.
         queries: size of the batch.
         plan_digest: SHA-256 of the session's plan, in which the querying party's nonce is.
         batch_id: of the batch in its session.
@@ -49,40 +49,40 @@ def timetable(
     random = np.random.Philox(int.from_bytes(seed, "big"))
     start = Fraction(int(random.random_raw()), 2**_RAW_BITS)
     decks: dict[Fraction, list[int]] = defaultdict(list)
-    for clique, frequency in enumerate(often):
-        decks[frequency].append(clique)
+    for cohort, frequency in enumerate(often):
+        decks[frequency].append(cohort)
     rounded = sorted(f for f, deck in decks.items() if (f * len(deck)).denominator > 1)
     table = np.zeros((len(often), queries), dtype=np.bool_)
     for frequency in sorted(decks):
-        cliques = np.array(decks[frequency])
+        cohorts = np.array(decks[frequency])
         phase = start + Fraction(rounded.index(frequency), len(rounded)) if frequency in rounded else start
-        deck = _Deck(cliques, random)
-        for query, count in enumerate(_counts(frequency * len(cliques), phase, queries)):
+        deck = _Deck(cohorts, random)
+        for query, count in enumerate(_counts(frequency * len(cohorts), phase, queries)):
             table[deck.take(count), query] = True
     return table
 
 
 def _counts(each: Fraction, phase: Fraction, queries: int) -> list[int]:
-    """How many cliques every query takes from a deck that gives `each` on average."""
+    """How many cohorts every query takes from a deck that gives `each` on average."""
     shift = int(phase * each.denominator)
     until = [(query * each.numerator + shift) // each.denominator for query in range(queries + 1)]
     return [after - before for before, after in pairwise(until)]
 
 
 class _Deck:
-    """Cliques of one frequency, shuffled whenever they are used up."""
+    """Cohorts of one frequency, shuffled whenever they are used up."""
 
-    def __init__(self, cliques: NDArray[np.int64], random: np.random.Philox) -> None:
-        self._cliques = cliques
+    def __init__(self, cohorts: NDArray[np.int64], random: np.random.Philox) -> None:
+        self._cohorts = cohorts
         self._random = random
-        self._rest = cliques[:0]
+        self._rest = cohorts[:0]
 
     def take(self, count: int) -> NDArray[np.int64]:
-        """The next `count` cliques, no more than there are and none of them twice."""
+        """The next `count` cohorts, no more than there are and none of them twice."""
         taken, self._rest = self._rest[:count], self._rest[count:]
         if len(taken) == count:
             return taken
-        shuffled = self._cliques[np.argsort(self._random.random_raw(len(self._cliques)))]
+        shuffled = self._cohorts[np.argsort(self._random.random_raw(len(self._cohorts)))]
         again = np.isin(shuffled, taken)
         ordered = np.concatenate([shuffled[~again], shuffled[again]])
         more = count - len(taken)

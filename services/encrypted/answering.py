@@ -99,7 +99,7 @@ class EncryptedVoter:
         seed = self._random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
         heads = [
-            head for turn in circuits.votes.turns for head in hosted.heads[declared.cliques[turn.clique].rows]
+            head for turn in circuits.votes.turns for head in hosted.heads[declared.cohorts[turn.cohort].rows]
         ]
         logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
         self._journal.record(*permission.key, charges, permission.asked, self._clock.now())

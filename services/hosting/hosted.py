@@ -13,12 +13,12 @@ from ostraka.common.encodings import encoding_of
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.ballots import Teachers
-from ostraka.services.declared import declaration
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
+from ostraka.services.manifest_terms import declaration
 from ostraka.services.policy import Policy
 from ostraka.services.records import Records
+from ostraka.services.request_checks import Terms
 from ostraka.services.teachers.config import TEACHERS, TrainingSection
-from ostraka.services.terms import Terms
 
 if TYPE_CHECKING:
     from ostraka.services.teachers import Ensemble
@@ -94,10 +94,10 @@ class Loader:
         return Records.load(self.folder / section.required_data, self.task, ensemble.manifest)
 
     def _warm_up(self, ensemble: "Ensemble") -> None:
-        for clique in ensemble.cliques:
+        for cohort in ensemble.cohorts:
             for queries in WARM_UP:
                 blank = np.zeros((queries, len(self.task.columns)), np.float32)
-                self.device.predict(ensemble, blank, clique.rows)
+                self.device.predict(ensemble, blank, cohort.rows)
 
 
 def _micro_batch(ensemble: "Ensemble") -> int:

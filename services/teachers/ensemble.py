@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import room_in
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.teachers.groups import ALL, Clique
+from ostraka.services.teachers.groups import ALL, Cohort
 from ostraka.services.teachers.guard import Guard, Votes
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.thresholds import Thresholds
@@ -69,9 +69,9 @@ class Ensemble:
         return self.manifest.mixed
 
     @property
-    def cliques(self) -> tuple[Clique, ...]:
+    def cohorts(self) -> tuple[Cohort, ...]:
         """The teachers that take part together."""
-        return self.manifest.cliques
+        return self.manifest.cohorts
 
     @property
     def training(self) -> str:
@@ -152,7 +152,7 @@ def load_models(folder: Path, manifest: TeachersManifest) -> Models:
 
         return Networks.load(folder, manifest)
     if manifest.library == "exported":
-        from ostraka.services.teachers.exported import Exported
+        from ostraka.services.teachers.exported.models import Exported
 
         return Exported.load(folder, manifest)
     from ostraka.services.teachers.estimators import Estimators

@@ -16,13 +16,13 @@ from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.factory import build, invalid_model
 from ostraka.services.teachers.guard import FALLBACK
-from ostraka.services.teachers.layouts import Arrangement, Layout, best_device, fastest, stacked
-from ostraka.services.teachers.layouts_memory import free_memory, is_out_of_memory
+from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_memory
+from ostraka.services.teachers.layouts.layouts import Arrangement, Layout, best_device, fastest, stacked
+from ostraka.services.teachers.layouts.workers import PartOfSteps, Steps, groups, run_each
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.slices import Slice
 from ostraka.services.teachers.stopping import Stopping, hold_out
-from ostraka.services.teachers.workers import PartOfSteps, Steps, groups, run_each
 
 LEARNING_RATE = 0.01
 RATES: Mapping[str, float] = {"logistic": 0.1, "square-mlp": 0.003}

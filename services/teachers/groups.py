@@ -33,7 +33,7 @@ class GroupRecord(BaseModel):
 
 
 @dataclass(frozen=True)
-class Clique:
+class Cohort:
     """Teachers that vote on the same queries, and the groups whose records they were trained on.
 
     Attributes:

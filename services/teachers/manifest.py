@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import TrainingConfig, Tuning, Variant
-from ostraka.services.teachers.groups import GROUP, Clique, GroupRecord
+from ostraka.services.teachers.groups import GROUP, Cohort, GroupRecord
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]
@@ -103,13 +103,13 @@ class TeachersManifest(BaseModel):
         return self
 
     @property
-    def cliques(self) -> tuple[Clique, ...]:
+    def cohorts(self) -> tuple[Cohort, ...]:
         """The teachers that take part together: all where they are mixed, else those of each group."""
         if self.mixed:
-            return (Clique(tuple(group.name for group in self.groups), slice(0, self.teachers)),)
+            return (Cohort(tuple(group.name for group in self.groups), slice(0, self.teachers)),)
         bounds = accumulate((group.teachers for group in self.groups), initial=0)
         return tuple(
-            Clique((group.name,), slice(start, stop))
+            Cohort((group.name,), slice(start, stop))
             for group, (start, stop) in zip(self.groups, pairwise(bounds), strict=True)
         )
 

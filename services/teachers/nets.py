@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.groups import ALL
 from ostraka.services.teachers.guard import Guard, Votes
-from ostraka.services.teachers.layouts import (
+from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
+from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
     Layout,
     best_device,
@@ -22,10 +23,9 @@ from ostraka.services.teachers.layouts import (
     low_precision,
     stacked,
 )
-from ostraka.services.teachers.layouts_memory import MicroBatches
+from ostraka.services.teachers.layouts.stack import Stack
+from ostraka.services.teachers.layouts.workers import run_each
 from ostraka.services.teachers.manifest import TeachersManifest, unreadable
-from ostraka.services.teachers.stack import Stack
-from ostraka.services.teachers.workers import run_each
 
 FILE = "weights.safetensors"
 
@@ -75,7 +75,7 @@ class Networks:
         return torch.cat(parts, dim=1).cpu().numpy()
 
     def _stacks_of(self, rows: slice) -> tuple[list[tuple[Stack, int]], int]:
-        """These networks as they are evaluated, with how many each stack has; kept, since cliques stay."""
+        """These networks as they are evaluated, with how many each stack has; kept, since cohorts stay."""
         nets = self._nets[rows]
         arranged = Arrangement.of(self._layout, len(nets), self._device)
         key = rows.indices(len(self._nets))

@@ -22,13 +22,13 @@ from ostraka.common.learning.loop import learn
 from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, require_numbers, seeded
-from ostraka.services.teachers.layouts import best_device
+from ostraka.services.teachers.layouts.layouts import best_device
+from ostraka.services.teachers.layouts.workers import Steps, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.recipes import FitGroups
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.workers import Steps, run_each, threads
 
 EPOCHS = 20
 """Passes over the shared records, where none are configured."""

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ostraka.services.teachers.layouts.stack import Stack
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.stack import Stack
 
 Batch = tuple[Tensor, Tensor]
 

@@ -14,14 +14,14 @@ from ostraka.common.identity import Identity
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.declared import declaration
 from ostraka.services.grants import Session
+from ostraka.services.manifest_terms import declaration
 from ostraka.services.policy import Policy
+from ostraka.services.request_checks import Terms
 from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.joint.algorithm import TogetherTeachers, require_usable, untrained
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared
-from ostraka.services.teachers.together.algorithm import TogetherTeachers, require_usable, untrained
-from ostraka.services.terms import Terms
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ostraka.services.answers import Answers
 from ostraka.services.grants import Permission, Session
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.ensemble import Ensemble
-from ostraka.services.teachers.together.algorithm import Round
+from ostraka.services.teachers.joint.algorithm import Round
 from ostraka.services.training.learning import Learning
 from ostraka.services.training.variates import KeptVariates
 

@@ -9,7 +9,7 @@ from benchmarks.confidential import prototype
 from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.tables import sessions_table, steps_table, work_table
 from benchmarks.confidential.work import computation, inference
-from ostraka.client.meter import Step
+from ostraka.client.session.meter import Step
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import sign_circuit
 from ostraka.deploy.simulation.settings import Settings

@@ -12,7 +12,7 @@ from benchmarks.personalized.participation import higher_teachers, participation
 from benchmarks.personalized.variants import Side, vanishing
 from benchmarks.personalized.voting import Ballots, Prices, histogram
 from ostraka.common.privacy import ONE_VOTE, Influence, epsilon
-from ostraka.guardian.accounting.checks import Bound
+from ostraka.guardian.accounting.numerics.arguments import Bound
 
 LIMITS = np.array([1.0, 3.0])
 

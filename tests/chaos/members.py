@@ -33,7 +33,7 @@ DELTA = 1e-5
 PARTIES = ("a", "b", "c")
 QUERIERS = ("p", "q")
 GROUPS = {"a": ("all",), "b": ("low", "high"), "c": ("all",)}
-"""The cliques of each party, each of one group."""
+"""The cohorts of each party, each of one group."""
 
 
 @dataclass(frozen=True)

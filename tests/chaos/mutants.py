@@ -15,9 +15,9 @@ from unittest import mock
 
 import typer
 
-from ostraka.guardian.ledger import batches, deaths, evaluations, ledger, reconcile, releases, replicas
-from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.ledger import batches, dead_batches, evaluations, ledger, reconcile, releases, replicas
 from ostraka.guardian.sessions.batch import Batch
+from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.coordinator import Coordinator
 from tests.chaos.simulate import simulate
 
@@ -58,21 +58,23 @@ def answers_before_the_commit() -> Iterator[None]:
 @contextmanager
 def keeps_reservations_at_recovery() -> Iterator[None]:
     """A guardian that takes a ledger over leaves the last one's batches open."""
-    with mock.patch.object(replicas, "deaths", like(deaths, bury=lambda *_: [], bury_all=lambda *_: [])):
+    with mock.patch.object(
+        replicas, "dead_batches", like(dead_batches, bury=lambda *_: [], bury_all=lambda *_: [])
+    ):
         yield
 
 
 @contextmanager
 def settles_without_a_tombstone() -> Iterator[None]:
     """A batch that is said to be dead may still be opened or released."""
-    with mock.patch.object(ledger, "deaths", like(deaths, kill=lambda *_: None)):
+    with mock.patch.object(ledger, "dead_batches", like(dead_batches, kill=lambda *_: None)):
         yield
 
 
 @contextmanager
 def forgets_what_was_evaluated() -> Iterator[None]:
     """A batch that dies gives back everything, whatever parties have evaluated of it."""
-    with mock.patch.object(deaths, "evaluations", like(evaluations, charge_all=lambda *_: None)):
+    with mock.patch.object(dead_batches, "evaluations", like(evaluations, charge_all=lambda *_: None)):
         yield
 
 

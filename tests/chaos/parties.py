@@ -172,7 +172,7 @@ class Party:
         random_votes = np.random.default_rng(self._draws.getrandbits(64))
         present = scheduled(schedule, size)
         ballots = np.zeros((size, CLASSES))
-        for clique, queries in zip(schedule.participant.cliques, present, strict=True):
-            votes = random_votes.multinomial(clique.teachers, [1 / CLASSES] * CLASSES, size)
-            ballots += votes * queries[:, None] * clique.weight / 2**16
+        for cohort, queries in zip(schedule.participant.cohorts, present, strict=True):
+            votes = random_votes.multinomial(cohort.teachers, [1 / CLASSES] * CLASSES, size)
+            ballots += votes * queries[:, None] * cohort.weight / 2**16
         return ballots

@@ -74,21 +74,21 @@ class Record:
 def receipts(
     plan: Plan, ticket: common_pb2.Ticket, schedule: common_pb2.Schedule
 ) -> list[common_pb2.Receipt]:
-    """What a party keeps of a batch: one receipt for each clique that votes on some query."""
+    """What a party keeps of a batch: one receipt for each cohort that votes on some query."""
     party = schedule.participant
     votes = [int(queries.sum()) for queries in scheduled(schedule, ticket.size)]
     return [
         common_pb2.Receipt(
             session_id=ticket.session_id,
             batch_id=ticket.batch_id,
-            group=clique.groups[0],
+            group=cohort.groups[0],
             mechanism=common_pb2.Mechanism(gnmax=common_pb2.GnMax(sigma=plan.mechanism.sigmas[0])),
             classes=plan.classes,
             adjacency="record",
             queries=queries,
-            sensitivity=party.max_votes_per_person * clique.weight / 2**16,
+            sensitivity=party.max_votes_per_person * cohort.weight / 2**16,
         )
-        for clique, queries in zip(party.cliques, votes, strict=True)
+        for cohort, queries in zip(party.cohorts, votes, strict=True)
         if queries
     ]
 

@@ -19,8 +19,8 @@ from ostraka.common.plan import Plan
 from ostraka.common.privacy import worst_case
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.ring import RingArray
+from ostraka.deploy.simulation.process_start import Process
 from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.deploy.simulation.starting import Process
 from ostraka.guardian.ledger import LedgerReader, verify
 from ostraka.guardian.ledger.site import ledger_location
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2

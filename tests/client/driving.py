@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.labelling import LabelResult, label
-from ostraka.client.options import PlanOptions
-from ostraka.client.retry import Retry
-from ostraka.client.state import load_state
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.run_state import load_state
 from ostraka.common.mechanism import Confident
 from tests.client.federation import Federation
 

@@ -431,7 +431,7 @@ def _records(first: list[float], y: Any) -> Any:
 
 
 def _participant(site: str) -> common_pb2.Participant:
-    clique = common_pb2.Clique(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
+    cohort = common_pb2.Cohort(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
     return common_pb2.Participant(
-        site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique], head="linear"
+        site=site, teachers=TEACHERS, max_votes_per_person=1, cohorts=[cohort], head="linear"
     )

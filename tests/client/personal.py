@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ostraka.client.labelling import LabelResult, label
-from ostraka.client.options import PlanOptions
+from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.options import PlanOptions
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import digits, save
 from ostraka.common.mechanism import GnMax

@@ -15,7 +15,12 @@ from ostraka.common.mechanism import Confident, GnMax
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.ring import RingArray
-from ostraka.guardian.blind.words import confident_check, halved_differences, label_check, noisy_counts
+from ostraka.guardian.blind.circuit_inputs import (
+    confident_check,
+    halved_differences,
+    label_check,
+    noisy_counts,
+)
 from ostraka.guardian.mechanisms.check import needed_steps
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianServicer

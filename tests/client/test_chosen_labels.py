@@ -2,10 +2,10 @@
 
 import pytest
 
-from ostraka.client.answers import of_task
-from ostraka.client.options import PlanOptions, make_plan
-from ostraka.client.report import report
-from ostraka.client.state import load_state
+from ostraka.client.report.run_report import report
+from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.client.run.run_state import load_state
+from ostraka.client.session.answers import of_task
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax, Powerset, Tau
 from ostraka.common.privacy import ORDERS, epsilon, worst_case

@@ -10,12 +10,12 @@ import skops.io
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
-from ostraka.client.guardian_peer import GuardianPeer
-from ostraka.client.labelling import LabelResult
-from ostraka.client.report import report
-from ostraka.client.state import load_state
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.report.run_report import report
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.run_state import load_state
 from ostraka.client.students.models import train
-from ostraka.client.students.scores import read_beliefs
+from ostraka.client.students.predictions import read_beliefs
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive
 from tests.client.driving import options, rows, run, run_of
@@ -108,7 +108,7 @@ def test_runs_of_the_first_version_are_read_and_written_as_the_latest(federation
     old = json.loads(path.read_text())
     assert old.pop("student") is old.pop("scale") is None
     for party in old["parties"]:
-        del party["cliques"]
+        del party["cohorts"]
     for batch in old["batches"]:
         del batch["schedule"]
     path.write_text(json.dumps(old | {"version": 1, "closed": False}))

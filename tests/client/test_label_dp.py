@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client.options import PlanOptions
-from ostraka.client.report import report
-from ostraka.client.state import load_state
+from ostraka.client.report.run_report import report
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.run_state import load_state
 from ostraka.client.students.released import read_released
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import NoiseCluster, RandRes

@@ -10,14 +10,14 @@ import pytest
 import skops.io
 from rich.console import Console
 
-from ostraka.client import tables
-from ostraka.client.answers import Answer
-from ostraka.client.retraining import as_json, retrain
-from ostraka.client.run_folder import pool_digest
-from ostraka.client.state import Batch, Party, RunState, RunStore
+from ostraka.client.report import tables
+from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.run.run_state import Batch, Party, RunState, RunStore
+from ostraka.client.session.answers import Answer
+from ostraka.client.students.accuracy import measure
 from ostraka.client.students.files import TRUSTED
-from ostraka.client.students.metrics import measure
 from ostraka.client.students.models import UNKNOWN, probabilities, train
+from ostraka.client.students.retraining import as_json, retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save

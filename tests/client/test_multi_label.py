@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ostraka.client import tables
-from ostraka.client.answers import answered_mask, label_matrix, read_answers
-from ostraka.client.options import PlanOptions
-from ostraka.client.report import report
-from ostraka.client.state import RunStore, load_state
+from ostraka.client.report import tables
+from ostraka.client.report.run_report import report
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.run_state import RunStore, load_state
+from ostraka.client.session.answers import answered_mask, label_matrix, read_answers
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, Powerset
 from ostraka.common.plan import Plan

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ostraka.client.cli import app
-from ostraka.client.retraining import StudentResult
+from ostraka.client.cli.query import app
 from ostraka.client.students.files import load_student
 from ostraka.client.students.fixmatch import FixMatch
 from ostraka.client.students.models import probabilities
+from ostraka.client.students.predictions import read_beliefs
 from ostraka.client.students.registry import STUDENTS
-from ostraka.client.students.scores import read_beliefs
+from ostraka.client.students.retraining import StudentResult
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.learning import Learning
-from tests.client.test_retraining import POOL, SKIPPED, Bench, bench
+from tests.client.students.test_retraining import POOL, SKIPPED, Bench, bench
 
 __all__ = ["bench"]
 

@@ -5,9 +5,9 @@ import random
 import grpc
 import pytest
 
-from ostraka.client.guardian_peer import GuardianPeer
-from ostraka.client.labelling import label
-from ostraka.client.retry import Retry
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.labelling import label
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.redirect import Replicas
 from ostraka.guardian.ledger.ledger import LEASE_S

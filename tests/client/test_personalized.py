@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ostraka.client.report import report
-from ostraka.client.state import load_state
+from ostraka.client.report.run_report import report
+from ostraka.client.run.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.cli import app as guardian_app
@@ -58,7 +58,7 @@ def charged(calls: Calls, site: str, group: str, queries: int, sensitivity: floa
 
 
 def asked_of(apart: Personal, site: str, place: int) -> int:
-    """On how many queries a party's clique voted, by the tickets that the run kept."""
+    """On how many queries a party's cohort voted, by the tickets that the run kept."""
     total = 0
     for batch in load_state(apart.run).batches:
         bits = bytes.fromhex(batch.schedule[site][place])
@@ -74,7 +74,7 @@ def test_weighted_votes_are_released_and_charged_by_their_weight(apart: Personal
         result = apart.label(variant="weighting")
         assert (result.answered, result.stopped) == (QUERIES, None)
         (party, *_) = load_state(apart.run).parties
-        weights = {group: clique.weight for clique in party.cliques for group in clique.groups}
+        weights = {group: cohort.weight for cohort in party.cohorts for group in cohort.groups}
         assert weights == {"high": 1.5, "low": 0.5}
         for site in PARTIES:
             for group, weight in weights.items():
@@ -91,7 +91,7 @@ def test_weighted_votes_are_released_and_charged_by_their_weight(apart: Personal
 
 
 @pytest.mark.heavy
-def test_cliques_that_vanish_vote_on_fewer_queries_and_pay_for_these_alone(apart: Personal) -> None:
+def test_cohorts_that_vanish_vote_on_fewer_queries_and_pay_for_these_alone(apart: Personal) -> None:
     with apart.serving() as calls:
         give_budgets(calls)
         result = apart.label(variant="vanishing")
@@ -155,7 +155,7 @@ def test_a_session_goes_on_without_those_whose_budgets_are_used_up(tmp_path: Pat
         result = made.label(mechanism=MECHANISM.model_copy(update={"sigma": 10.0}))
     state = load_state(made.run)
     first, *_, last = [batch for batch in state.batches if batch.status == "released"]
-    assert all(bits == "" for cliques in first.schedule.values() for bits in cliques)
+    assert all(bits == "" for cohorts in first.schedule.values() for bits in cohorts)
     for high, low in last.schedule.values():
         assert high == ""
         assert not any(bytes.fromhex(low))

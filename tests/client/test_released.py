@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.label_dp.denoise_ssl import DenoiseSsl
-from ostraka.client.retraining import retrain
-from ostraka.client.run_folder import pool_digest
-from ostraka.client.state import Batch, Party, RunState, RunStore
+from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.run.run_state import Batch, Party, RunState, RunStore
+from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
 from ostraka.client.students.models import UNKNOWN
 from ostraka.client.students.registry import STUDENTS
 from ostraka.client.students.released import read_released
+from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.learning.data import Labelled
@@ -21,7 +21,7 @@ from ostraka.common.task import Task, load_task
 from tests.client.dependencies.clinic import ask
 from tests.client.driving import run_of
 from tests.client.federation import Federation
-from tests.client.test_retraining import Bench, bench
+from tests.client.students.test_retraining import Bench, bench
 
 __all__ = ["bench"]
 

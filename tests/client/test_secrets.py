@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ostraka.client.batch import Queries
-from ostraka.client.party_peer import VoteBatch
-from ostraka.client.step_calls import StepCall
-from ostraka.client.votes import Votes
+from ostraka.client.peers.party_peer import VoteBatch
+from ostraka.client.peers.step_calls import StepCall
+from ostraka.client.session.batch import Queries
+from ostraka.client.session.votes import Votes
 from ostraka.common.rpc.steps import StepId
 from ostraka.protos.ostraka.v1 import common_pb2
 

@@ -1,13 +1,13 @@
-"""Tickets that schedule cliques: what a run makes of them, and of those that fit no batch."""
+"""Tickets that schedule cohorts: what a run makes of them, and of those that fit no batch."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from ostraka.client.deaths import MOST, Deaths
-from ostraka.client.report import report
-from ostraka.client.state import load_state
+from ostraka.client.report.run_report import report
+from ostraka.client.run.failure_limit import MOST, Deaths
+from ostraka.client.run.run_state import load_state
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
@@ -21,16 +21,16 @@ from tests.client.hooks import spending
 
 
 def apart(grant: common_pb2.Grant) -> None:
-    """Every party has two cliques, of which the second weighs half."""
+    """Every party has two cohorts, of which the second weighs half."""
     for participant in grant.participants:
-        low = common_pb2.Clique(groups=["low"], teachers=1, weight=VOTE, copies=[1])
-        high = common_pb2.Clique(groups=["high"], teachers=TEACHERS - 1, weight=VOTE // 2, copies=[3])
-        del participant.cliques[:]
-        participant.cliques.extend([low, high])
+        low = common_pb2.Cohort(groups=["low"], teachers=1, weight=VOTE, copies=[1])
+        high = common_pb2.Cohort(groups=["high"], teachers=TEACHERS - 1, weight=VOTE // 2, copies=[3])
+        del participant.cohorts[:]
+        participant.cohorts.extend([low, high])
 
 
 def scheduling(*by_site: tuple[bytes, bytes]) -> Callable[[common_pb2.Ticket], None]:
-    """Puts these bits of both cliques into a ticket, site by site."""
+    """Puts these bits of both cohorts into a ticket, site by site."""
 
     def alter(ticket: common_pb2.Ticket) -> None:
         grant = common_pb2.Grant(participants=[one.participant for one in ticket.schedule])
@@ -43,7 +43,7 @@ def scheduling(*by_site: tuple[bytes, bytes]) -> Callable[[common_pb2.Ticket], N
 
 
 @pytest.mark.heavy
-def test_a_report_counts_for_each_group_what_its_clique_voted_on(federation: Federation) -> None:
+def test_a_report_counts_for_each_group_what_its_cohort_voted_on(federation: Federation) -> None:
     guardian = federation.guardian
     guardian.alter_grant = apart
     guardian.alter_ticket = scheduling((b"\x80", b""), (b"", b"\x00"), (b"", b""))
@@ -94,7 +94,7 @@ def test_a_ticket_that_schedules_too_few_is_refused(
     assert not federation.parties["a"].voted
 
 
-def test_a_ticket_for_other_cliques_than_the_grants_is_refused(federation: Federation) -> None:
+def test_a_ticket_for_other_cohorts_than_the_grants_is_refused(federation: Federation) -> None:
     federation.guardian.alter_ticket = scheduling((b"", b""), (b"", b""), (b"", b""))
     with pytest.raises(OstrakaError) as refused:
         run(federation, options(queries=4))
@@ -104,12 +104,12 @@ def test_a_ticket_for_other_cliques_than_the_grants_is_refused(federation: Feder
 @pytest.mark.parametrize(
     "changes", [{"copies": [1, 1]}, {"groups": [], "copies": []}, {"teachers": TEACHERS + 1}], ids=str
 )
-def test_a_grant_whose_cliques_are_not_a_partys_teachers_is_refused(
+def test_a_grant_whose_cohorts_are_not_a_partys_teachers_is_refused(
     federation: Federation, changes: dict[str, Any]
 ) -> None:
     def alter(grant: common_pb2.Grant) -> None:
         fields = {"groups": ["all"], "teachers": TEACHERS, "weight": VOTE, "copies": [1]} | changes
-        grant.participants[0].cliques[0].CopyFrom(common_pb2.Clique(**fields))
+        grant.participants[0].cohorts[0].CopyFrom(common_pb2.Cohort(**fields))
 
     federation.guardian.alter_grant = alter
     with pytest.raises(OstrakaError) as refused:
@@ -148,7 +148,7 @@ def died(deaths: Deaths, voters: str) -> int:
 
 
 def test_deaths_of_the_same_voters_are_too_many_and_excuses_are_bounded() -> None:
-    deaths = Deaths(cliques=2)
+    deaths = Deaths(cohorts=2)
     assert died(deaths, "aaaaaa") == MOST
     deaths.clear()
     assert died(deaths, "abababab") == 2 + MOST

@@ -5,7 +5,7 @@ import json
 
 from typer.testing import CliRunner, Result
 
-from ostraka.client.cli import app
+from ostraka.client.cli.query import app
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import run, run_of
 from tests.client.federation import Federation

@@ -1,4 +1,4 @@
-"""The order of votes in an encrypted batch, against loops over cliques, teachers and queries."""
+"""The order of votes in an encrypted batch, against loops over cohorts, teachers and queries."""
 
 from random import Random
 
@@ -11,8 +11,8 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def participant(*teachers: int) -> common_pb2.Participant:
-    cliques = [common_pb2.Clique(teachers=count, weight=10 + count) for count in teachers]
-    return common_pb2.Participant(cliques=cliques)
+    cohorts = [common_pb2.Cohort(teachers=count, weight=10 + count) for count in teachers]
+    return common_pb2.Participant(cohorts=cohorts)
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=3), st.integers(1, 5), st.randoms())
@@ -21,12 +21,12 @@ def test_instances_are_teacher_by_teacher_the_scheduled_queries(
 ) -> None:
     scheduled = np.array([[random.random() < 0.6 for _ in range(size)] for _ in teachers])
     turns = encrypted_turns(participant(*teachers), scheduled)
-    assert [turn.clique for turn in turns] == [place for place, votes in enumerate(scheduled) if votes.any()]
+    assert [turn.cohort for turn in turns] == [place for place, votes in enumerate(scheduled) if votes.any()]
     for turn in turns:
-        assert (turn.teachers, turn.weight) == (teachers[turn.clique], 10 + teachers[turn.clique])
+        assert (turn.teachers, turn.weight) == (teachers[turn.cohort], 10 + teachers[turn.cohort])
         logits = np.arange(turn.teachers * size * 2).reshape(turn.teachers, size, 2)
         expected = [
-            logits[t, q] for t in range(turn.teachers) for q in range(size) if scheduled[turn.clique, q]
+            logits[t, q] for t in range(turn.teachers) for q in range(size) if scheduled[turn.cohort, q]
         ]
         assert np.array_equal(turn.words(logits), expected)
         assert turn.instances == len(expected)

@@ -25,7 +25,7 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.plan import Plan
 from ostraka.common.plan_limits import check_ring
-from ostraka.common.protected import check_protected
+from ostraka.common.protection import check_protected
 
 FIELDS: dict[str, Any] = {
     "nonce": bytes(16),

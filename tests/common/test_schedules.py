@@ -4,12 +4,12 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.schedules import scheduled
 from ostraka.protos.ostraka.v1 import common_pb2
 
-LOW = common_pb2.Clique(groups=["low"], teachers=2, weight=65536)
-HIGH = common_pb2.Clique(groups=["high"], teachers=3, weight=65536)
+LOW = common_pb2.Cohort(groups=["low"], teachers=2, weight=65536)
+HIGH = common_pb2.Cohort(groups=["high"], teachers=3, weight=65536)
 
 
 def schedule(*queries: bytes) -> common_pb2.Schedule:
-    participant = common_pb2.Participant(site="athens", cliques=[LOW, HIGH])
+    participant = common_pb2.Participant(site="athens", cohorts=[LOW, HIGH])
     return common_pb2.Schedule(participant=participant, queries=queries)
 
 
@@ -21,7 +21,7 @@ def test_bits_say_who_votes_on_what_and_no_bits_on_everything() -> None:
 @pytest.mark.parametrize(
     "queries",
     [(b"\xff\xc0",), (b"", b"", b""), (b"\xff", b""), (b"\xff\xff\xff", b""), (bytes(2), bytes(2))],
-    ids=["a clique is missing", "a clique is too many", "few bits", "many bits", "nobody votes"],
+    ids=["a cohort is missing", "a cohort is too many", "few bits", "many bits", "nobody votes"],
 )
 def test_bits_that_fit_no_batch_are_refused(queries: tuple[bytes, ...]) -> None:
     with pytest.raises(OstrakaError) as refused:

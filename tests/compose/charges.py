@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ostraka.client.state import RunState
+from ostraka.client.run.run_state import RunState
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import worst_case
-from ostraka.deploy.compose.federation import HOSPITALS
+from ostraka.deploy.compose.demo_federation import HOSPITALS
 from tests.compose.project import Project, docker
 
 NOISE = GnMax(sigma=100.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.state import STATE_FILE, RunState
+from ostraka.client.run.run_state import STATE_FILE, RunState
 from ostraka.deploy.images.roles import ROOT
 
 NAME = "ostraka-test"
@@ -125,12 +125,18 @@ def succeeded(ended: Ended) -> str:
 
 
 def state_of(container: str, run: str) -> RunState | None:
-    """What a run in /report has come to, as its container sees it; None before it begins."""
-    ended = _run("docker", "cp", f"{container}:/report/{run}/{STATE_FILE}", "-")
-    if ended.status != 0:
-        return None
-    text = ended.out[ended.out.index("{") : ended.out.rindex("}") + 1]
-    return RunState.model_validate_json(text)
+    """What a run in /report has come to, as its container sees it; None before it begins.
+
+    `docker cp` cuts a file off that is replaced by a longer one meanwhile: then it copies once more.
+    """
+    while (ended := _run("docker", "cp", f"{container}:/report/{run}/{STATE_FILE}", "-")).status == 0:
+        text = ended.out[ended.out.index("{") : ended.out.rindex("}") + 1]
+        try:
+            json.loads(text)
+        except ValueError:
+            continue
+        return RunState.model_validate_json(text)
+    return None
 
 
 def exit_status(container: str, timeout_s: float) -> int:

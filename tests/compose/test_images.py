@@ -55,7 +55,7 @@ for module in {modules}:
 COMMANDS = {
     "guardian": "ostraka.guardian.cli",
     "party": "ostraka.services.cli",
-    "client": "ostraka.client.cli",
+    "client": "ostraka.client.cli.query",
 }
 
 INSTALLED = """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from ostraka.guardian.dashboard.server import running
+from ostraka.guardian.dashboard.console_server import running
 from tests.console.scene import Scene
 from tests.guardian.admin.support import agree
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ostraka.guardian.cli
-from ostraka.client.status import query_status
+from ostraka.client.run.site_status import query_status
 from ostraka.common.cli import run
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import load_site

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.client.labelling import LabelResult
+from ostraka.client.run.labelling import LabelResult
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.upkeep import back_up

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import ostraka.client.cli
+import ostraka.client.cli.query
 import ostraka.services.cli
-from ostraka.client.status import query_status
+from ostraka.client.run.site_status import query_status
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin.client import admin_call
@@ -45,7 +45,7 @@ def whole(built: Whole, tmp_path: Path) -> Whole:
 
 def query(whole: Whole, *options: object) -> Result:
     arguments = ["status", "--site", str(whole.folder("q")), *map(str, options)]
-    return CliRunner().invoke(ostraka.client.cli.app, arguments)
+    return CliRunner().invoke(ostraka.client.cli.query.app, arguments)
 
 
 def party(whole: Whole, *options: object) -> Result:

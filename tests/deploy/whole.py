@@ -9,9 +9,9 @@ from pathlib import Path
 
 import ostraka.guardian.server
 import ostraka.services.server
-from ostraka.client.labelling import LabelResult, label
-from ostraka.client.options import PlanOptions
-from ostraka.client.retry import Retry
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.options import PlanOptions
 from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import digits, save

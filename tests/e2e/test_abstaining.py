@@ -17,13 +17,13 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from ostraka.client.dependencies.asking import label_by_dependencies
 from ostraka.client.dependencies.combined import combined_answers
+from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
 from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
-from ostraka.client.labelling import label
-from ostraka.client.options import PlanOptions
-from ostraka.client.report import report
-from ostraka.client.state import load_state
+from ostraka.client.report.run_report import report
+from ostraka.client.run.labelling import label
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.run_state import load_state
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.mechanism import Binary, Tau

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Confident, GnMax
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
-from ostraka.deploy.simulation.starting import Start
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger
 from tests.e2e.confidential import HEADS, Asked, ask, encrypted_logits, placed

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.meter import Progress
+from ostraka.client.session.meter import Progress
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import epsilon, worst_case
 from ostraka.deploy.simulation.federation import GUARDIAN
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
-from ostraka.deploy.simulation.starting import Start
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.guardian.ledger import LedgerReader

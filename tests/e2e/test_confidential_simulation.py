@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.meter import Progress
+from ostraka.client.session.meter import Progress
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.starting import Start
 
 SMALL = Settings(
     parties=3,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.report import Report, Unit
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.starting import Start
 from ostraka.guardian.admin.verification import verify_ledger
 from tests.e2e.test_simulate import SMALL
 

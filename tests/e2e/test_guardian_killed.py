@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ostraka.client.labelling import LabelResult
+from ostraka.client.run.labelling import LabelResult
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import epsilon, worst_case
 from ostraka.deploy.simulation.federation import GUARDIAN

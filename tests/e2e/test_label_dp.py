@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import binomtest
 
 from ostraka.common.mechanism import RandRes
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.report import Report
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import load_settings
-from ostraka.deploy.simulation.starting import Start
 
 SMALL = {"parties": 3, "teachers": 1, "labelled": 20, "epsilon": 40, "model": "logistic_regression"}
 RARE = 1e-9

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from ostraka.client.labelling import label
-from ostraka.client.options import PlanOptions
+from ostraka.client.run.labelling import label
+from ostraka.client.run.options import PlanOptions
 from ostraka.common.config import load_site, write_site
 from ostraka.common.mechanism import GnMax
 from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN, QUERY

@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from ostraka.client.labelling import LabelResult
+from ostraka.client.run.labelling import LabelResult
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.e2e.sites import SETTINGS, Sites
 from tests.waiting import until

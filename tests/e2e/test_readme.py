@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.deploy.simulation.starting import Start
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

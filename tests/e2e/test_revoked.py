@@ -1,6 +1,6 @@
 """A hospital's keys are stolen in the middle of a run: it is cut off, and the others' labels stay right."""
 
-from ostraka.client.labelling import LabelResult
+from ostraka.client.run.labelling import LabelResult
 from ostraka.common.clock import SystemClock
 from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.deploy.provisioning.provision import CA_FOLDER

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Job, Supervisor
 from ostraka.deploy.simulation.report import Report
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.starting import Start
 from ostraka.guardian.admin.verification import verify_ledger
 from tests.waiting import until
 
@@ -195,8 +195,8 @@ def test_however_a_simulation_is_stopped_no_process_is_left(
         until(lambda: all((folder / site / "ready.json").exists() for site in SMALL.sites), 300)
         children = processes_of(folder)
         assert len(children) == 4
-        (mother,) = set(children.values())
-        left = [os.pidfd_open(pid) for pid in (mother, *children)]
+        (fork_server,) = set(children.values())
+        left = [os.pidfd_open(pid) for pid in (fork_server, *children)]
         os.kill(simulator.pid, number)
         assert simulator.wait() == status
     assert all(select.select([one], [], [], 30)[0] for one in left)

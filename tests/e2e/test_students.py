@@ -9,10 +9,10 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.report import Report
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.starting import Start
 from ostraka.guardian.admin.verification import verify_ledger
 
 SMALL = Settings(

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from ostraka.client.labelling import label
-from ostraka.client.options import PlanOptions
-from ostraka.client.training.state import TrainingStore
+from ostraka.client.run.labelling import label
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.training.training_state import TrainingStore
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Child, Job, Supervisor
 from ostraka.deploy.simulation.report import Report
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
-from ostraka.deploy.simulation.starting import Start
 from ostraka.guardian.admin.confidential import totals
 from ostraka.services.teachers.ensemble import Ensemble
 from tests.e2e.sites import POLICY, QUIET, SOON

@@ -11,7 +11,7 @@ from shutil import copytree
 import numpy as np
 import pytest
 
-from ostraka.client.labelling import LabelResult
+from ostraka.client.run.labelling import LabelResult
 from ostraka.common.config import SITE_FILE
 from ostraka.common.privacy import amount, worst_case
 from ostraka.deploy.simulation.federation import ADMIN, ANY_PORT, GUARDIAN, QUERY

@@ -13,9 +13,9 @@ from threading import Event
 
 import numpy as np
 
-from ostraka.client.labelling import label
-from ostraka.client.options import PlanOptions
-from ostraka.client.retry import Retry
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.labelling import label
+from ostraka.client.run.options import PlanOptions
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import lead
 from ostraka.common.clock import SystemClock
@@ -34,7 +34,7 @@ from ostraka.services.server import running as voting
 from ostraka.services.teachers import train
 from ostraka.services.teachers.config import TEACHERS, TrainingConfig, TrainingSection
 from ostraka.services.teachers.preparation import prepare
-from ostraka.services.training.server import running as learning
+from ostraka.services.training.training_server import running as learning
 from tests.fuzz.administration import SPARE, administer, set_budget
 from tests.fuzz.calling import Server
 

@@ -11,10 +11,10 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from ostraka.common.identity import Role
-from ostraka.guardian.admin.service import ROLES as ADMIN_ROLES
+from ostraka.guardian.admin.admin_service import ROLES as ADMIN_ROLES
 from ostraka.guardian.service import ROLES as GUARDIAN_ROLES
 from ostraka.services.service import ROLES as PARTY_ROLES
-from ostraka.services.training.service import ROLES as TRAINING_ROLES
+from ostraka.services.training.training_service import ROLES as TRAINING_ROLES
 
 PACKAGE = "ostraka.v1."
 OPEN = ("ostraka.v1.Site", "grpc.")

@@ -10,7 +10,7 @@ import pytest
 
 from ostraka.common.identity import Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.guardian.standing import Standing
+from ostraka.guardian.member_status import Standing
 from tests.fuzz.altering import Call
 from tests.fuzz.calling import Callers, Server
 from tests.fuzz.campaign import Campaign

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.heartbeat import beating
+from ostraka.guardian.lease import beating
 from ostraka.guardian.ledger import Budget, Ledger, UnitKey
 from ostraka.guardian.metrics import UNITS, GuardianMetrics, remaining
 

@@ -52,15 +52,15 @@ def asked(mechanism: AnyMechanism = WORST, **changes: Any) -> Plan:
 
 
 def votes_of(
-    ticket: common_pb2.Ticket, ballot: Callable[[common_pb2.Clique], ArrayLike], width: int = 4
+    ticket: common_pb2.Ticket, ballot: Callable[[common_pb2.Cohort], ArrayLike], width: int = 4
 ) -> dict[str, NDArray[np.float64]]:
-    """What every party of a ticket sends if all teachers of a clique vote as `ballot` says, in votes."""
+    """What every party of a ticket sends if all teachers of a cohort vote as `ballot` says, in votes."""
     sent = {}
     for schedule in ticket.schedule:
         total = np.zeros((ticket.size, width))
         present = scheduled(schedule, ticket.size)
-        for clique, queries in zip(schedule.participant.cliques, present, strict=True):
-            each = clique.teachers * clique.weight / 2**16 * np.asarray(ballot(clique), dtype=np.float64)
+        for cohort, queries in zip(schedule.participant.cohorts, present, strict=True):
+            each = cohort.teachers * cohort.weight / 2**16 * np.asarray(ballot(cohort), dtype=np.float64)
             total += queries[:, None] * each
         sent[schedule.participant.site] = total
     return sent
@@ -85,14 +85,14 @@ def labelled(calls: Calls, ticket: common_pb2.Ticket, label: int = 1) -> list[in
 
 
 def bits(ticket: common_pb2.Ticket, name: str) -> dict[str, int]:
-    """On how many queries the clique of a group votes, by site."""
+    """On how many queries the cohort of a group votes, by site."""
     return {
         schedule.participant.site: int(queries.sum())
         for schedule in ticket.schedule
-        for clique, queries in zip(
-            schedule.participant.cliques, scheduled(schedule, ticket.size), strict=True
+        for cohort, queries in zip(
+            schedule.participant.cohorts, scheduled(schedule, ticket.size), strict=True
         )
-        if name in clique.groups
+        if name in cohort.groups
     }
 
 
@@ -121,11 +121,11 @@ def test_weighted_votes_count_and_cost_what_they_weigh(tmp_path: Path) -> None:
     with served(tmp_path, low=20.0, high=120.0) as calls:
         grant = calls.open(asked(QUIET, variant="weighting"))
         for participant in grant.participants:
-            assert [clique.weight for clique in participant.cliques] == [2**15, 3 * 2**16]
+            assert [cohort.weight for cohort in participant.cohorts] == [2**15, 3 * 2**16]
         ticket = calls.ticket(grant.session_id, 1, 20)
         assert [s.participant for s in ticket.schedule] == list(grant.participants)
         ballot = {"low": np.eye(4)[1], "high": np.eye(4)[2]}
-        sent = votes_of(ticket, lambda clique: ballot[clique.groups[0]])
+        sent = votes_of(ticket, lambda cohort: ballot[cohort.groups[0]])
         np.testing.assert_array_equal(sent["a"][0], [0, 4, 6, 0])
         answers = calls.release(grant.session_id, 1, voted(calls, ticket, sent))
         assert answers == [(True, 2)] * 20
@@ -140,7 +140,7 @@ def test_copies_of_a_record_cost_their_square(tmp_path: Path) -> None:
         calls.register("a", groups=mixed, mixed=True, max_votes_per_person=2)
         calls.budget("a", 100.0, group="low", order=8.0)
         ticket = calls.ticket(calls.open(asked(QUIET)).session_id, 1, 4)
-        assert [list(c.groups) for c in ticket.schedule[0].participant.cliques] == [["low", "high"]]
+        assert [list(c.groups) for c in ticket.schedule[0].participant.cohorts] == [["low", "high"]]
         assert labelled(calls, ticket) == [1] * 4
         spent = calls.budgets("a")
         assert spent["low"].epsilon_worst_case == pytest.approx(cost_of(4, 2.0, QUIET), rel=1e-6)
@@ -148,7 +148,7 @@ def test_copies_of_a_record_cost_their_square(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_vanishing_cliques_pay_for_the_queries_they_vote_on(tmp_path: Path) -> None:
+def test_vanishing_cohorts_pay_for_the_queries_they_vote_on(tmp_path: Path) -> None:
     """Labels are positive where all that vote say so, although they are a minority of all teachers."""
     mechanism = Binary(sigma=2.0)
     whole: dict[str, Any] = {"mechanism": mechanism, "answers": 4}
@@ -194,7 +194,7 @@ def test_a_timetable_stays_for_a_batch_and_changes_with_the_next(tmp_path: Path)
 
 @pytest.mark.heavy
 def test_every_query_needs_its_quorum_of_parties(tmp_path: Path) -> None:
-    """Two parties have cliques that vote on every query; the third's vanish from some."""
+    """Two parties have cohorts that vote on every query; the third's vanish from some."""
     with served(tmp_path, low=20.0, high=50.0) as calls:
         calls.register("c", groups=GROUPS[:1])
         assert refusal(lambda: calls.open(asked(variant="vanishing", quorum=3))) == "quorum.lost"

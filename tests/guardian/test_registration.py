@@ -148,8 +148,8 @@ def test_mixed_and_separate_groups_are_kept_as_declared(federation: Federation) 
             for name in names:
                 calls.budget(site, 100.0, group=name)
         grant = calls.open(plan(mechanism=GnMax(sigma=2.0)))
-        cliques = {p.site: [(list(c.groups), c.teachers) for c in p.cliques] for p in grant.participants}
-        assert cliques == {
+        cohorts = {p.site: [(list(c.groups), c.teachers) for c in p.cohorts] for p in grant.participants}
+        assert cohorts == {
             "a": [(["low"], 3), (["high"], 5)],
             "b": [(["low", "high"], 10)],
             "c": [(["all"], 10)],

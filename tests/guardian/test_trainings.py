@@ -338,8 +338,8 @@ def test_a_grant_says_what_is_in_a_sum(lead: Lead) -> None:
     for name in "xy":
         lead.budget("b", 10.0, group=name)
     grant = lead.open(training())
-    (clique,) = grant.participants[1].cliques
-    assert (list(clique.groups), list(clique.copies), list(clique.records)) == (["x", "y"], [2, 1], [60, 40])
+    (cohort,) = grant.participants[1].cohorts
+    assert (list(cohort.groups), list(cohort.copies), list(cohort.records)) == (["x", "y"], [2, 1], [60, 40])
 
 
 def test_a_party_takes_part_with_all_its_records_or_not_at_all(lead: Lead) -> None:

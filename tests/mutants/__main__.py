@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from tests.mutants.fault import Fault, load
-from tests.mutants.planting import Mother, Trial, attempts
+from tests.mutants.planting import Planter, Trial, attempts
 from tests.mutants.telling import as_table, summary
 
 
@@ -44,13 +44,13 @@ def main(
     faults = chosen(load(), only or [], first, sample, seed)
     if sample is not None:
         told.print(f"{len(faults)} faults, drawn with --sample {sample} --seed {seed}")
-    with Mother() as mother:
-        wrong = mother.control(faults)
+    with Planter() as planter:
+        wrong = planter.control(faults)
         if wrong:
             console.print("These tests fail without a fault:", style="red")
             console.print(wrong, markup=False)
             raise typer.Exit(1)
-        trials = list(attempts(mother, faults, lambda trial: _tell(trial, told)))
+        trials = list(attempts(planter, faults, lambda trial: _tell(trial, told)))
     if as_json:
         print(json.dumps([asdict(trial) for trial in trials], indent=1))
     else:

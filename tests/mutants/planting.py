@@ -66,7 +66,7 @@ class Trial:
     problem: str = ""
 
 
-class Mother:
+class Planter:
     """Starts runs of tests; safe to use from several threads."""
 
     def __init__(self, root: Path = ROOT, libraries: Sequence[str] = LIBRARIES) -> None:
@@ -125,11 +125,11 @@ class Mother:
         return "" if verdict.status == 0 else "\n".join([*verdict.failed, verdict.output])
 
 
-def attempts(mother: Mother, faults: Sequence[Fault], tell: Callable[[Trial], None]) -> Iterator[Trial]:
+def attempts(planter: Planter, faults: Sequence[Fault], tell: Callable[[Trial], None]) -> Iterator[Trial]:
     """Every fault tried, in order; each is told as soon as it is known."""
 
     def attempt(fault: Fault) -> Trial:
-        trial = mother.attempt(fault)
+        trial = planter.attempt(fault)
         tell(trial)
         return trial
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.mutants.__main__ import chosen
 from tests.mutants.fault import Fault, FaultError, load
-from tests.mutants.planting import Mother
+from tests.mutants.planting import Planter
 from tests.mutants.telling import summary
 
 CODE = "def larger(a: int, b: int) -> bool:\n    return a > b\n"
@@ -24,11 +24,11 @@ NODE = "test_compared.py::test_a_number_is_not_larger_than_itself"
 
 
 @pytest.fixture(scope="module")
-def mother(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mother]:
+def planter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
     root = tmp_path_factory.mktemp("repository")
     (root / "compared.py").write_text(CODE)
     (root / "test_compared.py").write_text(TESTS)
-    with Mother(root, libraries=["pytest"]) as made:
+    with Planter(root, libraries=["pytest"]) as made:
         yield made
 
 
@@ -36,16 +36,16 @@ def fault(code: str = "a > b", instead: str = "a >= b", killer: str = "test_comp
     return Fault("alike", "compared.py", code, instead, killer, "Nothing is larger than itself.")
 
 
-def test_the_test_that_finds_a_fault_is_named_and_no_file_is_changed(mother: Mother) -> None:
-    trial = mother.attempt(fault())
+def test_the_test_that_finds_a_fault_is_named_and_no_file_is_changed(planter: Planter) -> None:
+    trial = planter.attempt(fault())
     assert (trial.killed_by, trial.problem) == (NODE, "")
-    assert mother.control([fault()]) == ""
-    assert (mother.root / "compared.py").read_text() == CODE
-    assert sorted(path.name for path in mother.root.iterdir()) == ["compared.py", "test_compared.py"]
+    assert planter.control([fault()]) == ""
+    assert (planter.root / "compared.py").read_text() == CODE
+    assert sorted(path.name for path in planter.root.iterdir()) == ["compared.py", "test_compared.py"]
 
 
-def test_a_fault_that_no_test_finds_survives(mother: Mother) -> None:
-    trial = mother.attempt(fault(killer="test_compared.py::test_it_says_whether"))
+def test_a_fault_that_no_test_finds_survives(planter: Planter) -> None:
+    trial = planter.attempt(fault(killer="test_compared.py::test_it_says_whether"))
     assert trial.problem.startswith("survived")
     assert "SURVIVED alike" in summary([trial])
 
@@ -59,17 +59,17 @@ def test_a_fault_that_no_test_finds_survives(mother: Mother) -> None:
         (fault(killer="test_none.py"), "does not import"),
     ],
 )
-def test_a_fault_that_cannot_be_tried_is_no_kill(mother: Mother, planted: Fault, problem: str) -> None:
-    trial = mother.attempt(planted)
+def test_a_fault_that_cannot_be_tried_is_no_kill(planter: Planter, planted: Fault, problem: str) -> None:
+    trial = planter.attempt(planted)
     assert trial.killed_by == ""
     assert problem in trial.problem
 
 
-def test_a_test_that_fails_without_a_fault_is_told(mother: Mother) -> None:
-    broken = mother.root / "test_broken.py"
+def test_a_test_that_fails_without_a_fault_is_told(planter: Planter) -> None:
+    broken = planter.root / "test_broken.py"
     broken.write_text("def test_never():\n    assert False\n")
     try:
-        assert "test_broken.py::test_never" in mother.control([fault(killer="test_broken.py")])
+        assert "test_broken.py::test_never" in planter.control([fault(killer="test_broken.py")])
     finally:
         broken.unlink()
 

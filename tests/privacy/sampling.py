@@ -44,8 +44,8 @@ def _responses(case: Case, mechanism: RandRes, votes: Votes, times: int) -> NDAr
     every = np.arange(times)
     X = np.column_stack([np.repeat(every, len(votes)), np.tile(votes[:, 0], times)])
     queries = np.column_stack([np.repeat(every, CLUSTERS), np.tile(np.arange(CLUSTERS), times)])
-    cliques, scheduled = np.zeros(len(X), dtype=np.int64), np.ones((1, len(queries)), dtype=np.bool_)
-    records = Records(X.astype(np.float32), np.tile(votes[:, 1], times), cliques, case.classes)
+    cohorts, scheduled = np.zeros(len(X), dtype=np.int64), np.ones((1, len(queries)), dtype=np.bool_)
+    records = Records(X.astype(np.float32), np.tile(votes[:, 1], times), cohorts, case.classes)
     return records.responses(queries.astype(np.float32), scheduled, mechanism.epsilon)
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from ostraka.common.privacy import Influence
 from ostraka.guardian.accounting import gnmax_rdp, threshold_rdp
-from ostraka.guardian.accounting.confident import log_q_check
-from ostraka.guardian.accounting.gnmax import log_q_argmax
-from ostraka.guardian.accounting.parts import NoisyCheck, argmax_part
+from ostraka.guardian.accounting.bounds.confident_rdp import log_q_check
+from ostraka.guardian.accounting.bounds.gnmax_rdp import log_q_argmax
+from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, argmax_part
 from tests.guardian.accounting.oracle import divergence
 
 mp.mp.dps = 60

@@ -24,11 +24,11 @@ from ostraka.common.sharing.shares import add
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.joint import algorithm, record_gradients
+from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.joint.updates import STEPS
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.slices import Slice
-from ostraka.services.teachers.together import algorithm, record_gradients
-from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from ostraka.services.teachers.together.updates import STEPS
 from tests.guardian.accounting.oracle import divergence
 from tests.privacy.evidence import P, chance, least_epsilon
 from tests.privacy.faults import Narrow

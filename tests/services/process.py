@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Child, Job, Supervisor
-from ostraka.deploy.simulation.starting import Start
 from tests.services.wire import Caller, Federation
 from tests.waiting import until
 

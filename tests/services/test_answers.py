@@ -15,7 +15,7 @@ from ostraka.common.plan import Plan, digest
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.answers import Answers
 from ostraka.services.charges import Cap, Charge
-from ostraka.services.daily import Asked
+from ostraka.services.daily_limit import Asked
 from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.grants import Permission
 from ostraka.services.journal import Journal
@@ -51,12 +51,12 @@ def permission(batch_id: int) -> Permission:
         queries=SIZE,
         batch_size=SIZE,
     )
-    clique = common_pb2.Clique(groups=["all"], teachers=1, weight=1, copies=[1])
+    cohort = common_pb2.Cohort(groups=["all"], teachers=1, weight=1, copies=[1])
     return Permission(
         plan=plan,
         plan_digest=digest(plan.serialize()),
         grant=common_pb2.Grant(session_id="s", querier=QUERIER.uri, expires_unix_s=int(NOW) + 60),
-        participant=common_pb2.Participant(site="a", teachers=1, cliques=[clique]),
+        participant=common_pb2.Participant(site="a", teachers=1, cohorts=[cohort]),
         batch_id=batch_id,
         size=SIZE,
         scheduled=np.ones((1, SIZE), np.bool_),

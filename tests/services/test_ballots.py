@@ -111,7 +111,7 @@ def test_one_class_votes_of_several_weights_are_summed_exactly() -> None:
     assert np.array_equal(found * VOTE, expected)
 
 
-def test_a_clique_is_asked_about_its_own_queries_only(task: Task, scripted: Scripted) -> None:
+def test_a_cohort_is_asked_about_its_own_queries_only(task: Task, scripted: Scripted) -> None:
     first, second = turns(0)
     Teachers(scripted, 4, task).ballots(X, (first, second), Binary(sigma=1.0))
     assert scripted.asked == [first.scheduled.sum(), second.scheduled.sum()]

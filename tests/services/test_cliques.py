@@ -19,7 +19,7 @@ from ostraka.services.charges import Charge
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.wire import Ask, Caller, Federation, federation, scheduled
-from tests.services.wire import participant as one_clique
+from tests.services.wire import participant as one_cohort
 
 LOW, HIGH = 2, 3
 """Teachers of each level."""
@@ -51,17 +51,17 @@ def attica(tmp_path: Path, trained_apart: Path) -> Iterator[Federation]:
 def athens(**changes: Any) -> common_pb2.Participant:
     """The party as a guardian knows it, groups in the order that the ensemble has them."""
     high = {"groups": ["high"], "teachers": HIGH, "weight": VOTE, "copies": [1]} | changes
-    low = common_pb2.Clique(groups=["low"], teachers=LOW, weight=VOTE, copies=[1])
+    low = common_pb2.Cohort(groups=["low"], teachers=LOW, weight=VOTE, copies=[1])
     return common_pb2.Participant(
         site="athens",
         teachers=LOW + HIGH,
         max_votes_per_person=1,
-        cliques=[common_pb2.Clique(**high), low],
+        cohorts=[common_pb2.Cohort(**high), low],
     )
 
 
 def ask(caller: Caller, X: NDArray[np.float32], who: common_pb2.Participant, *bits: bytes) -> Ask:
-    everyone = [who, one_clique("sparta"), one_clique("thebes")]
+    everyone = [who, one_cohort("sparta"), one_cohort("thebes")]
     ticket = caller.ticket(1, len(X), schedule=[scheduled(who, *bits)])
     return replace(caller.ask(X), grant=caller.grant(participants=everyone), ticket=ticket)
 
@@ -72,7 +72,7 @@ def queries(federation: Federation, count: int = 9) -> NDArray[np.float32]:
 
 def counts(federation: Federation, X: NDArray[np.float32], group: str) -> NDArray[Any]:
     ensemble = Ensemble.load(federation.party / "teachers")
-    (rows,) = (clique.rows for clique in ensemble.cliques if clique.groups == (group,))
+    (rows,) = (cohort.rows for cohort in ensemble.cohorts if cohort.groups == (group,))
     return single_label(ensemble.predict(X, rows), 10)
 
 
@@ -84,7 +84,7 @@ def test_the_manifest_names_both_groups(attica: Federation) -> None:
     assert not manifest.mixed
 
 
-def test_each_clique_votes_on_its_queries_with_its_weight_at_its_groups_cost(attica: Federation) -> None:
+def test_each_cohort_votes_on_its_queries_with_its_weight_at_its_groups_cost(attica: Federation) -> None:
     X, votes = queries(attica), np.arange(9) % 2 == 0
     with attica.serving() as caller:
         asked = ask(caller, X, athens(weight=3 * VOTE // 2), b"", np.packbits(votes).tobytes())
@@ -101,7 +101,7 @@ def test_each_clique_votes_on_its_queries_with_its_weight_at_its_groups_cost(att
         assert journal.spent(8.0) == Charge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
 
 
-def test_a_clique_that_is_left_out_votes_on_nothing_and_pays_nothing(attica: Federation) -> None:
+def test_a_cohort_that_is_left_out_votes_on_nothing_and_pays_nothing(attica: Federation) -> None:
     X = queries(attica)
     with attica.serving() as caller:
         found = caller.ballots(caller.vote(ask(caller, X, athens(), bytes(2), b"")))
@@ -142,7 +142,7 @@ def test_records_whose_levels_changed_are_not_counted(attica: Federation) -> Non
     ],
     ids=["group", "groups", "teachers", "copies", "nothing", "more than everybody"],
 )
-def test_a_ticket_for_other_cliques_or_odd_weights_is_refused(
+def test_a_ticket_for_other_cohorts_or_odd_weights_is_refused(
     attica: Federation, changes: dict[str, Any]
 ) -> None:
     with attica.serving() as caller, pytest.raises(OstrakaError) as refused:

@@ -147,13 +147,13 @@ def test_a_batch_is_as_large_as_its_ticket(attica: Federation) -> None:
 
 def test_a_ticket_must_schedule_this_party_as_the_grant_has_it(attica: Federation) -> None:
     athens = participant("athens")
-    fewer = common_pb2.Participant(site="athens", teachers=2, cliques=athens.cliques)
+    fewer = common_pb2.Participant(site="athens", teachers=2, cohorts=athens.cohorts)
     tickets: dict[str, dict[str, Any]] = {
         "another session": {"session_id": "other"},
         "without us": {"schedule": [scheduled(participant("sparta"))]},
         "twice": {"schedule": [scheduled(athens)] * 2},
         "too many bits": {"schedule": [scheduled(athens, bytes(2))]},
-        "too many cliques": {"schedule": [scheduled(athens, b"", b"")]},
+        "too many cohorts": {"schedule": [scheduled(athens, b"", b"")]},
         "no bits at all": {"schedule": [common_pb2.Schedule(participant=athens)]},
         "no query": {"schedule": [scheduled(athens, bytes(1))]},
         "another participant": {"schedule": [scheduled(fewer)]},

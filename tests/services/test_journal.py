@@ -12,7 +12,7 @@ from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
 from ostraka.common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst_case
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.charges import Cap, Charge
-from ostraka.services.daily import Asked
+from ostraka.services.daily_limit import Asked
 from ostraka.services.journal import Journal
 from ostraka.services.journal_file import JournalFile
 from ostraka.services.policy import Policy

@@ -9,7 +9,7 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import GnMax
 from ostraka.services.charges import Charge
-from ostraka.services.daily import Asked
+from ostraka.services.daily_limit import Asked
 from ostraka.services.journal import Journal
 from ostraka.services.journal_view import Journaled, Terms, read_journal
 

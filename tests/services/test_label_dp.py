@@ -228,7 +228,7 @@ def test_other_mechanisms_are_told_no_clusters(attica: Federation) -> None:
 def test_no_more_records_are_told_than_are_taken(
     attica: Federation, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
-    monkeypatch.setattr(f"ostraka.services.terms.{limit}", most)
+    monkeypatch.setattr(f"ostraka.services.request_checks.{limit}", most)
     data = known(attica, CLUSTERS, 3, label_counts="label")
     with attica.serving() as caller, refused(ErrorCode.MESSAGE_TOO_LARGE):
         caller.vote(told(caller, attica.task.prepare(data.X[:2]), (0, 1), 3))
@@ -248,8 +248,8 @@ def test_one_label_moves_one_count_of_one_cluster(
     y = own[:, 1].copy()
 
     def counted() -> NDArray[np.float64]:
-        cliques, everywhere = np.zeros(len(own), np.int64), np.ones((1, 4), np.bool_)
-        return Records(own[:, :1].astype(np.float32), y, cliques, 4).members(X, clusters, everywhere)
+        cohorts, everywhere = np.zeros(len(own), np.int64), np.ones((1, 4), np.bool_)
+        return Records(own[:, :1].astype(np.float32), y, cohorts, 4).members(X, clusters, everywhere)
 
     before = counted()
     y[place % len(own)] = label

@@ -201,24 +201,24 @@ def test_one_record_moves_from_one_cell_to_another() -> None:
     random = np.random.default_rng(0)
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
     y = random.integers(0, 4, 40)
-    everywhere, cliques = np.ones((1, 5), np.bool_), np.zeros(40, np.int64)
-    before = Records(X, y, cliques, 4).nearest(centres, everywhere)
+    everywhere, cohorts = np.ones((1, 5), np.bool_), np.zeros(40, np.int64)
+    before = Records(X, y, cohorts, 4).nearest(centres, everywhere)
     X[17], y[17] = 1 - X[17], (y[17] + 1) % 4
-    moved = Records(X, y, cliques, 4).nearest(centres, everywhere) - before
+    moved = Records(X, y, cohorts, 4).nearest(centres, everywhere) - before
     assert sorted(moved[moved != 0]) == [-1, 1]
 
 
-def test_records_count_where_their_clique_votes() -> None:
+def test_records_count_where_their_cohort_votes() -> None:
     random = np.random.default_rng(0)
     centres, X = random.random((5, 3), np.float32), random.random((40, 3), np.float32)
-    y, cliques = random.integers(0, 4, 40), random.integers(0, 2, 40)
+    y, cohorts = random.integers(0, 4, 40), random.integers(0, 2, 40)
     votes = random.random((2, 5)) < 0.5
-    found = Records(X, y, cliques, 4).nearest(centres, votes)
+    found = Records(X, y, cohorts, 4).nearest(centres, votes)
     everywhere = np.ones((1, 5), np.bool_)
-    for clique in range(2):
-        own = cliques == clique
+    for cohort in range(2):
+        own = cohorts == cohort
         alone = Records(X[own], y[own], np.zeros(own.sum(), np.int64), 4).nearest(centres, everywhere)
-        found -= alone * votes[clique][:, None]
+        found -= alone * votes[cohort][:, None]
     assert not found.any()
 
 

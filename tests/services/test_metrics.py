@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from ostraka.common.clock import ManualClock
 from ostraka.common.mechanism import GnMax
 from ostraka.services.charges import Charge
-from ostraka.services.daily import DAY_S, Asked
+from ostraka.services.daily_limit import DAY_S, Asked
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
 from ostraka.services.journal import Journal

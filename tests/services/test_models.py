@@ -14,7 +14,7 @@ from ostraka.services.cli import app
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from ostraka.services.teachers.thresholds import Thresholds
 from tests.services.conftest import symptoms
-from tests.services.teachers.test_exported import write
+from tests.services.teachers.exported.test_models import write
 from tests.services.wire import TEACHERS, Federation
 
 FIRST = 40

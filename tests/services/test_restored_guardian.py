@@ -13,7 +13,7 @@ from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.protocol import RECEIPTS_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.charges import Charge
-from ostraka.services.daily import Asked
+from ostraka.services.daily_limit import Asked
 from ostraka.services.journal import Journal
 from ostraka.services.receipts import receipts
 from ostraka.services.server import running

@@ -326,13 +326,13 @@ TEACHERS = 3
 
 
 def participant(site: str) -> common_pb2.Participant:
-    clique = common_pb2.Clique(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
-    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cliques=[clique])
+    cohort = common_pb2.Cohort(groups=["all"], teachers=TEACHERS, weight=VOTE, copies=[1])
+    return common_pb2.Participant(site=site, teachers=TEACHERS, max_votes_per_person=1, cohorts=[cohort])
 
 
 def scheduled(who: common_pb2.Participant, *queries: bytes) -> common_pb2.Schedule:
-    """By clique the queries it votes on; every clique on every query if none is given."""
-    return common_pb2.Schedule(participant=who, queries=queries or [b""] * len(who.cliques))
+    """By cohort the queries it votes on; every cohort on every query if none is given."""
+    return common_pb2.Schedule(participant=who, queries=queries or [b""] * len(who.cohorts))
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ostraka.common.crypto.linear.ring import DEGREE, Polynomials, Small
+from ostraka.common.crypto.linear.linear_ring import DEGREE, Polynomials, Small
 from ostraka.common.crypto.stream import Stream
 
 _PAIRS = 21

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostraka.guardian.ledger.storage.base import ConflictError, Storage
+from ostraka.guardian.ledger.storage.backend import ConflictError, Storage
 from ostraka.guardian.ledger.storage.sqlite import SqliteStorage
 
 __all__ = ["ConflictError", "Storage", "open_storage"]

@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import storage_full
-from ostraka.guardian.ledger.storage.base import ConflictError, Storage
+from ostraka.guardian.ledger.storage.backend import ConflictError, Storage
 
 _DRIVER = "postgresql+psycopg"
 _CONNECT_TIMEOUT_S = 10

@@ -16,7 +16,7 @@ from sqlalchemy.pool import QueuePool
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import is_full, is_used_up, storage_full
-from ostraka.guardian.ledger.storage.base import Storage
+from ostraka.guardian.ledger.storage.backend import Storage
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {

@@ -234,13 +234,13 @@ class Plan(_message.Message):
     def __init__(self, nonce: _Optional[bytes] = ..., task_digest: _Optional[bytes] = ..., classes: _Optional[int] = ..., multi_label: _Optional[bool] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., tally: _Optional[_Union[Tally, str]] = ..., encoding: _Optional[_Union[Encoding, str]] = ..., parties: _Optional[_Iterable[str]] = ..., quorum: _Optional[int] = ..., queries: _Optional[int] = ..., batch_size: _Optional[int] = ..., ring_bits: _Optional[int] = ..., fraction_bits: _Optional[int] = ..., adjacency: _Optional[str] = ..., variant: _Optional[str] = ..., encoder: _Optional[str] = ..., encoder_sha256: _Optional[bytes] = ..., labels: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Participant(_message.Message):
-    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cliques", "head", "together", "abstains", "shared_features")
+    __slots__ = ("site", "teachers", "records", "max_votes_per_person", "manifest_sha256", "cohorts", "head", "together", "abstains", "shared_features")
     SITE_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     MAX_VOTES_PER_PERSON_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_SHA256_FIELD_NUMBER: _ClassVar[int]
-    CLIQUES_FIELD_NUMBER: _ClassVar[int]
+    COHORTS_FIELD_NUMBER: _ClassVar[int]
     HEAD_FIELD_NUMBER: _ClassVar[int]
     TOGETHER_FIELD_NUMBER: _ClassVar[int]
     ABSTAINS_FIELD_NUMBER: _ClassVar[int]
@@ -250,14 +250,14 @@ class Participant(_message.Message):
     records: int
     max_votes_per_person: int
     manifest_sha256: bytes
-    cliques: _containers.RepeatedCompositeFieldContainer[Clique]
+    cohorts: _containers.RepeatedCompositeFieldContainer[Cohort]
     head: str
     together: str
     abstains: _containers.RepeatedScalarFieldContainer[int]
     shared_features: bool
-    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cliques: _Optional[_Iterable[_Union[Clique, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ...) -> None: ...
+    def __init__(self, site: _Optional[str] = ..., teachers: _Optional[int] = ..., records: _Optional[int] = ..., max_votes_per_person: _Optional[int] = ..., manifest_sha256: _Optional[bytes] = ..., cohorts: _Optional[_Iterable[_Union[Cohort, _Mapping]]] = ..., head: _Optional[str] = ..., together: _Optional[str] = ..., abstains: _Optional[_Iterable[int]] = ..., shared_features: _Optional[bool] = ...) -> None: ...
 
-class Clique(_message.Message):
+class Cohort(_message.Message):
     __slots__ = ("groups", "teachers", "weight", "copies", "records")
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     TEACHERS_FIELD_NUMBER: _ClassVar[int]

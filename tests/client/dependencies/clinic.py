@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.dependencies.asking import DependentResult, label_by_dependencies
+from ostraka.client.dependencies.conditional_labelling import DependentResult, label_by_dependencies
 from ostraka.client.dependencies.rules import Dependencies, Dependency, write_dependencies
 from ostraka.common.mechanism import Binary
 from tests.client.driving import QUICK, options, run_of

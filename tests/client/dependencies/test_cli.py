@@ -7,10 +7,10 @@ import pytest
 
 from ostraka.client.dependencies.rules import load_dependencies
 from ostraka.common.errors import ErrorCode
+from tests.client.cli.test_query import invoke, label, refused
 from tests.client.dependencies.clinic import table, whole
 from tests.client.driving import run_of
 from tests.client.federation import Federation
-from tests.client.test_cli import invoke, label, refused
 
 ASKED = ("--mechanism", "binary", "--sigma", 5, "--batch-size", 4)
 

@@ -5,11 +5,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ostraka.client import tables
 from ostraka.client.dependencies.combined import combined_answers, folder_of, is_combined, join
-from ostraka.client.report import report
-from ostraka.client.run_folder import LABELS_FILE
-from ostraka.client.state import RunStore, load_state
+from ostraka.client.report import tables
+from ostraka.client.report.run_report import report
+from ostraka.client.run.run_folder import LABELS_FILE
+from ostraka.client.run.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon, worst_case
 from tests.client.dependencies.clinic import BINARY, ask

@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner, Result
 
-from ostraka.client.cli import app
-from ostraka.client.rounds.state import load_rounds, runs
+from ostraka.client.cli.query import app
+from ostraka.client.rounds.rounds_state import load_rounds, runs
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.federation import Federation
 from tests.disk import fill, free, small_disk
@@ -40,7 +40,7 @@ def test_ctrl_c_says_how_to_go_on(federation: Federation, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("ostraka.client.guardian_peer.GuardianPeer.release", interrupt)
+        patched.setattr("ostraka.client.peers.guardian_peer.GuardianPeer.release", interrupt)
         result = learn(federation)
     assert result.exit_code == 130
     assert "Run the same command again" in result.stderr

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ostraka.client import tables
-from ostraka.client.page.render import render
-from ostraka.client.report import report
-from ostraka.client.retraining import retrain
+from ostraka.client.report import tables
+from ostraka.client.report.page.render import render
+from ostraka.client.report.run_report import report
 from ostraka.client.rounds import learner
 from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
-from ostraka.client.rounds.opening import Rounds
-from ostraka.client.rounds.state import load_rounds, runs, save_rounds
+from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.rounds.rounds_state import load_rounds, runs, save_rounds
+from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Interactive
@@ -26,7 +26,7 @@ from tests.client.conftest import serving
 from tests.client.driving import QUICK, options
 from tests.client.federation import Federation, build
 from tests.client.hooks import spending
-from tests.client.test_report import DELTA, expected
+from tests.client.report.test_run_report import DELTA, expected
 
 LATER = Interactive(sigma1=10.0, sigma2=5.0, threshold=2.0, confidence=0.6)
 POOL, QUERIES = 24, 8
@@ -145,7 +145,7 @@ PLACES = (
     "ostraka.client.rounds.learner.train_on_all",
     "ostraka.client.rounds.learner.keep",
     "ostraka.client.rounds.learner.write_atomic",
-    "ostraka.client.guardian_peer.GuardianPeer.release",
+    "ostraka.client.peers.guardian_peer.GuardianPeer.release",
 )
 
 

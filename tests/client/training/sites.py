@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ostraka.client.retry import Retry
+from ostraka.client.peers.retry import Retry
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport, lead
-from ostraka.client.training.state import Progress, TrainingStore
+from ostraka.client.training.training_state import Progress, TrainingStore
 from ostraka.common.averaging import Average
 from ostraka.common.clock import Clock
 from ostraka.common.config import SITE_FILE, load_site, write_site
@@ -27,10 +27,10 @@ from ostraka.guardian.server import running as running_guardian
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
 from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.preparation import Prepared, prepare
-from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from ostraka.services.training.server import running as running_party
+from ostraka.services.training.training_server import running as running_party
 
 PARTIES = ("a", "b", "c")
 FEATURES, CLASSES, RECORDS, TEACHERS = 4, 3, 40, 2

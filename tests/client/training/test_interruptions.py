@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.client import availability
-from ostraka.client.guardian_peer import GuardianPeer
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.session import availability
 from ostraka.client.training.peer import TrainingPeer
-from ostraka.client.training.state import Progress, TrainingStore
+from ostraka.client.training.training_state import Progress, TrainingStore
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites

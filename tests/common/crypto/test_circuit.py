@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.crypto import words
+from ostraka.common.crypto import word_arithmetic
 from ostraka.common.crypto.circuit import Circuit, Opening
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.gates import Gates, Wires
@@ -12,9 +12,9 @@ from ostraka.common.crypto.ot_extension import extension_bytes
 
 def exceeds(gates: Gates, theirs: Wires, own: Wires) -> Wires:
     """Whether the sum of each evaluator's word and its other half is above the garbler's last word."""
-    total = words.add(gates, theirs, own[:, :, :-1])
+    total = word_arithmetic.add(gates, theirs, own[:, :, :-1])
     threshold = np.broadcast_to(own[:, :, -1:], total.shape)
-    return words.greater(gates, total, threshold)
+    return word_arithmetic.greater(gates, total, threshold)
 
 
 def exceeding(bits: int = 8, count: int = 3, opening: Opening = "shares") -> Circuit:

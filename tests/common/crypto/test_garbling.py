@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ostraka.common.crypto import words
+from ostraka.common.crypto import word_arithmetic
 from ostraka.common.crypto.blocks import Blocks, active, to_bytes
 from ostraka.common.crypto.garbling import Evaluator, Garbler
 from ostraka.common.crypto.gates import Gates, Wires
@@ -58,21 +58,21 @@ def test_a_random_circuit_garbled_is_the_circuit_in_the_clear(
 
 
 OPERATIONS: dict[str, Build] = {
-    "add": lambda gates, w: words.add(gates, w[:8], w[8:]),
-    "subtract": lambda gates, w: words.subtract(gates, w[:8], w[8:]),
-    "negate": words.negate,
-    "greater": lambda gates, w: words.greater(gates, w[:8], w[8:]),
-    "greater signed": lambda gates, w: words.greater_signed(gates, w[:8], w[8:]),
-    "equal": lambda gates, w: words.equal(gates, w[:8], w[8:]),
-    "equal to itself": lambda gates, w: words.equal(gates, w[:8], w[:8].copy()),
-    "select": lambda gates, w: words.select(gates, w[0], w[1:8], w[9:]),
-    "keep": lambda gates, w: words.keep(gates, w[0], w[1:]),
-    "or": lambda gates, w: words.or_(gates, w[:8], w[8:]),
-    "all of": words.all_of,
-    "any of": words.any_of,
-    "popcount": words.popcount,
-    "look up": lambda gates, w: words.lookup(gates, range(7, 20), 5, w[:4]),
-    "look up with an unused product": lambda gates, w: words.lookup(gates, [1, 2, 3], 2, w[:2]),
+    "add": lambda gates, w: word_arithmetic.add(gates, w[:8], w[8:]),
+    "subtract": lambda gates, w: word_arithmetic.subtract(gates, w[:8], w[8:]),
+    "negate": word_arithmetic.negate,
+    "greater": lambda gates, w: word_arithmetic.greater(gates, w[:8], w[8:]),
+    "greater signed": lambda gates, w: word_arithmetic.greater_signed(gates, w[:8], w[8:]),
+    "equal": lambda gates, w: word_arithmetic.equal(gates, w[:8], w[8:]),
+    "equal to itself": lambda gates, w: word_arithmetic.equal(gates, w[:8], w[:8].copy()),
+    "select": lambda gates, w: word_arithmetic.select(gates, w[0], w[1:8], w[9:]),
+    "keep": lambda gates, w: word_arithmetic.keep(gates, w[0], w[1:]),
+    "or": lambda gates, w: word_arithmetic.or_(gates, w[:8], w[8:]),
+    "all of": word_arithmetic.all_of,
+    "any of": word_arithmetic.any_of,
+    "popcount": word_arithmetic.popcount,
+    "look up": lambda gates, w: word_arithmetic.lookup(gates, range(7, 20), 5, w[:4]),
+    "look up with an unused product": lambda gates, w: word_arithmetic.lookup(gates, [1, 2, 3], 2, w[:2]),
 }
 
 
@@ -122,7 +122,8 @@ def differences(blocks: Blocks) -> set[bytes]:
 
 def adder_tables(seed: bytes = SEED, binding: bytes = BINDING, part: int = 0) -> bytes:
     inputs = plain_word(np.arange(12).reshape(2, 6), 8)
-    return run(lambda gates, w: words.add(gates, w[:, 0], w[:, 1]), inputs, seed, binding, part).tables
+    add = word_arithmetic.add
+    return run(lambda gates, w: add(gates, w[:, 0], w[:, 1]), inputs, seed, binding, part).tables
 
 
 def test_tables_are_the_same_for_the_same_garbling_and_for_no_other() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ostraka.common.crypto.ckks.parameters import SQUARES
 from ostraka.common.crypto.heads import EncryptedHead
 from ostraka.common.crypto.inference import FEATURE_LIMIT, QUERIES
-from ostraka.common.crypto.linear.ring import DEGREE
+from ostraka.common.crypto.linear.linear_ring import DEGREE
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.common.crypto.models import CONTEXT, SEED, Sides, affine, opened, random_head, signed

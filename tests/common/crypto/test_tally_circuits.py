@@ -1,6 +1,7 @@
 """Circuits of a blind tally against what they say: all small words, and whole sums by hypothesis.
 
-`tests.guardian.blind.test_words` holds them, with the guardian's words, to the mechanisms themselves.
+`tests.guardian.blind.test_circuit_inputs` holds them, with the guardian's words, to the mechanisms
+themselves.
 """
 
 import itertools

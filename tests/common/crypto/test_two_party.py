@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ostraka.common.crypto import words as arithmetic
+from ostraka.common.crypto import word_arithmetic as arithmetic
 from ostraka.common.crypto.circuit import Circuit, Opening
 from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling, binding

@@ -3,9 +3,9 @@ import torch
 from torch import Tensor
 
 from ostraka.common.learning.augmentation import Augmentation, augmentation
-from ostraka.common.learning.images import Images
+from ostraka.common.learning.image_views import Images
+from ostraka.common.learning.row_views import WEAK_MASK, WEAK_NOISE, Tables
 from ostraka.common.learning.shape import image_axes
-from ostraka.common.learning.tables import WEAK_MASK, WEAK_NOISE, Tables
 
 SHAPES = [(6,), (16, 16), (3, 12, 10), (12, 10, 3)]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostraka.common.clock import Clock
-from ostraka.common.identity.requests import REQUEST
+from ostraka.common.identity.certificate_requests import REQUEST
 from ostraka.deploy.provisioning.kits import Kits, write_kits
 from ostraka.deploy.provisioning.signing import sign_request
 from ostraka.deploy.site.install import install

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.identity.certificate_requests import fingerprint, make_keys, read_request
 from ostraka.common.identity.crl import CRL, read_crl
-from ostraka.common.identity.requests import fingerprint, make_keys, read_request
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning.signing import revoke_site, same_fingerprint, sign_request
 from ostraka.deploy.site.install import install

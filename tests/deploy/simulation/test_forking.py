@@ -1,4 +1,4 @@
-"""What a forked process finds: all that a fresh one would, and nothing of its mother or its siblings."""
+"""What a forked process finds: all that a fresh one would, and nothing of the fork server or its siblings."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.simulation.forking import forking
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.deploy.simulation.starting import Start
 from tests.deploy.simulation.test_processes import SCRIPT, WAIT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
@@ -33,7 +33,7 @@ print(json.dumps({
     "open": sorted(os.listdir("/proc/self/fd"))[:-1],
     "handlers": [signal.getsignal(number) is signal.SIG_DFL for number in (signal.SIGCHLD, signal.SIGTERM)],
     "interrupt": signal.getsignal(signal.SIGINT) is signal.default_int_handler,
-    "mother's threads": len(os.listdir(f"/proc/{os.getppid()}/task")),
+    "server threads": len(os.listdir(f"/proc/{os.getppid()}/task")),
     "threads": [torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info())],
     "draws": [random.random(), np.random.random(), torch.rand(1).item(), secrets.randbits(64)],
     "noise": OpenDpNoise().gaussian(1e6, (4,)).tolist(),
@@ -66,7 +66,7 @@ def test_a_forked_process_is_as_good_as_new(
     assert one["session"]
     assert one["interrupt"]
     assert all(one["handlers"])
-    assert one["mother's threads"] == 1
+    assert one["server threads"] == 1
     assert set(one["threads"]) == {3}
     assert all(a != b for a, b in zip(one["draws"], other["draws"], strict=True))
     assert one["noise"] != other["noise"]
@@ -74,13 +74,13 @@ def test_a_forked_process_is_as_good_as_new(
 
 
 @pytest.mark.heavy
-def test_nothing_outlives_the_mother(tmp_path: Path) -> None:
+def test_nothing_outlives_the_fork_server(tmp_path: Path) -> None:
     with forking() as start, Supervisor(tmp_path, start=partial(start, entry=SCRIPT)) as processes:
         child = processes.start(Job("site", [f"import os; print(os.getppid(), flush=True); {WAIT}"]))
-        while not (mother := child.log.read_text()):
+        while not (server := child.log.read_text()):
             assert child.process.poll() is None
         ended = os.pidfd_open(child.process.pid)
-        os.kill(int(mother), signal.SIGKILL)
+        os.kill(int(server), signal.SIGKILL)
         assert select.select([ended], [], [], 30)[0]
         assert child.process.wait(30) == -signal.SIGKILL
         with pytest.raises(OstrakaError) as caught:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.deploy.simulation.process_start import CHILD, Start, fresh
 from ostraka.deploy.simulation.processes import Job, Supervisor, exit_on_signals
-from ostraka.deploy.simulation.starting import CHILD, Start, fresh
 
 SCRIPT = "tests.deploy.simulation.script:run"
 WAIT = "import signal; signal.pause()"
@@ -122,7 +122,7 @@ def test_children_die_with_a_killed_simulator(tmp_path: Path) -> None:
 import json, pathlib, signal
 from functools import partial
 from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.deploy.simulation.starting import fresh
+from ostraka.deploy.simulation.process_start import fresh
 processes = Supervisor(pathlib.Path({str(tmp_path)!r}), start=partial(fresh, entry={SCRIPT!r}))
 print(json.dumps([processes.start(Job(str(n), [{WAIT!r}])).process.pid for n in range(2)]), flush=True)
 signal.pause()

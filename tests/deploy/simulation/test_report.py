@@ -7,19 +7,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ostraka.client.options import Adjacency
-from ostraka.client.students.metrics import LabelFigures, Metrics
+from ostraka.client.run.options import Adjacency
+from ostraka.client.students.accuracy import LabelFigures, Metrics
 from ostraka.common.mechanism import BOUND
 from ostraka.deploy.simulation import figures, plots
 from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, count_labels, label_accuracy
+from ostraka.deploy.simulation.data_distribution import Holding
 from ostraka.deploy.simulation.display import show
-from ostraka.deploy.simulation.holdings import Holding
+from ostraka.deploy.simulation.guarantees import notions
 from ostraka.deploy.simulation.html import Plot, page, render
-from ostraka.deploy.simulation.notions import notions
+from ostraka.deploy.simulation.joint_training import Together, TrainingCost
 from ostraka.deploy.simulation.quality import Quality, Round, Turn, mean_metrics
 from ostraka.deploy.simulation.report import Charge, Report, Throughput, Unit
 from ostraka.deploy.simulation.settings import Settings
-from ostraka.deploy.simulation.together import Together, TrainingCost
 
 TRUTH = np.array([0, 0, 1, 1, 2, 2])
 LABELS = np.array([0, -1, 1, 2, -1, -1])

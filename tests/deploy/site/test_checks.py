@@ -11,8 +11,22 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.config import load_site, write_site
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.protocol import PROTOCOL_VERSION
-from ostraka.deploy.site.checks import certificates, ledger, machine, port, settings, teaching
-from ostraka.deploy.site.checks.peers import ALLOWED_SKEW_S, Answer, Peer, clocks, revocation_lists, versions
+from ostraka.deploy.site.checks import (
+    certificate_check,
+    ledger_check,
+    machine_check,
+    port_check,
+    settings_check,
+    teacher_check,
+)
+from ostraka.deploy.site.checks.peer_check import (
+    ALLOWED_SKEW_S,
+    Answer,
+    Peer,
+    clocks,
+    revocation_lists,
+    versions,
+)
 from ostraka.guardian.ledger import open_guardian_ledger
 from ostraka.guardian.ledger.cipher import load_or_create_key
 from ostraka.protos.ostraka.v1 import site_pb2
@@ -27,29 +41,29 @@ PEER = Peer(Identity("demo", "hub", Role.GUARDIAN), "hub.example:7000")
 
 def test_a_ca_is_shown_by_its_fingerprint(sites: Sites) -> None:
     site = load_site(sites["b-party"])
-    assert sites.made.fingerprint in certificates.anchor(site).sentence
+    assert sites.made.fingerprint in certificate_check.anchor(site).sentence
     (sites["b-party"] / "ca.crt").write_text("nothing")
-    assert certificates.anchor(site).state == "failed"
+    assert certificate_check.anchor(site).state == "failed"
     (sites["b-party"] / "ca.crt").unlink()
-    assert certificates.anchor(site).state == "failed"
+    assert certificate_check.anchor(site).state == "failed"
 
 
 def test_keys_are_for_their_owner_alone(sites: Sites) -> None:
     site = load_site(sites["a-party"])
     key = sites["a-party"] / "credentials" / "tls.key"
-    assert certificates.key_files(site).state == "ok"
+    assert certificate_check.key_files(site).state == "ok"
     key.chmod(0o640)
-    assert certificates.key_files(site).state == "warning"
+    assert certificate_check.key_files(site).state == "warning"
     key.chmod(0o644)
-    found = certificates.key_files(site)
+    found = certificate_check.key_files(site)
     assert (found.state, f"chmod 600 {key}" in found.sentence) == ("failed", True)
 
 
 def test_a_site_without_keys_or_certificates_is_told_the_next_step(sites: Sites) -> None:
     site = load_site(sites["b-party"])
-    assert "ostraka site init" in certificates.key_files(site).sentence
+    assert "ostraka site init" in certificate_check.key_files(site).sentence
     sites.request("b-party")
-    found, credentials = certificates.certificates(site, sites.clock)
+    found, credentials = certificate_check.certificates(site, sites.clock)
     assert (found.state, credentials) == ("failed", None)
     assert "ostraka site install" in found.sentence
 
@@ -60,7 +74,7 @@ def test_certificates_expire_with_a_warning(tmp_path: Path, days: int, state: st
     sites = make_sites(tmp_path, clock)
     sites.join("a-party")
     clock.advance(days * DAY_S)
-    found, _ = certificates.certificates(load_site(sites["a-party"]), clock)
+    found, _ = certificate_check.certificates(load_site(sites["a-party"]), clock)
     assert found.state == state
     assert ("site renew" in found.sentence) == (state == "warning")
 
@@ -68,26 +82,26 @@ def test_certificates_expire_with_a_warning(tmp_path: Path, days: int, state: st
 def test_certificates_of_another_site_are_found(sites: Sites) -> None:
     site = load_site(sites["a-party"])
     write_site(site.model_copy(update={"site": "z"}))
-    found, _ = certificates.certificates(load_site(sites["a-party"]), sites.clock)
+    found, _ = certificate_check.certificates(load_site(sites["a-party"]), sites.clock)
     assert (found.state, "ostraka://demo/a/party" in found.sentence) == ("failed", True)
 
 
 def test_a_port_is_free_our_own_or_somebody_elses(sites: Sites) -> None:
     site = load_site(sites["a-party"])
-    assert port.port(site).state == "ok"
+    assert port_check.port(site).state == "ok"
     with serving(sites["a-party"]):
-        assert "serves at" in port.port(site).sentence
+        assert "serves at" in port_check.port(site).sentence
     with serving(sites["hub-guardian"], listen=site.listen):
-        found = port.port(site)
+        found = port_check.port(site)
         assert (found.state, "Something else listens" in found.sentence) == ("failed", True)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         other = site.model_copy(update={"listen": f"127.0.0.1:{silent.getsockname()[1]}"})
-        assert port.port(other).state == "failed"
+        assert port_check.port(other).state == "failed"
 
 
 @pytest.mark.parametrize("listen", ["192.0.2.1:7001", "no-such-host.invalid:7001"])
 def test_an_address_that_is_not_this_machines(sites: Sites, listen: str) -> None:
-    found = port.port(load_site(sites["a-party"]).model_copy(update={"listen": listen}))
+    found = port_check.port(load_site(sites["a-party"]).model_copy(update={"listen": listen}))
     assert (found.state, "correct `listen`" in found.sentence) == ("failed", True)
 
 
@@ -121,71 +135,71 @@ def test_who_has_the_older_list_is_named() -> None:
 
 
 def test_space_and_memory_run_out_with_a_warning(tmp_path: Path) -> None:
-    states = [machine.enough_disk(tmp_path, free).state for free in (10 * GIB, GIB // 2, GIB // 20)]
+    states = [machine_check.enough_disk(tmp_path, free).state for free in (10 * GIB, GIB // 2, GIB // 20)]
     assert states == ["ok", "warning", "failed"]
-    states = [machine.enough_memory(available).state for available in (8 * GIB, GIB // 2, GIB // 20)]
+    states = [machine_check.enough_memory(available).state for available in (8 * GIB, GIB // 2, GIB // 20)]
     assert states == ["ok", "warning", "failed"]
-    assert machine.enough_memory(float("inf")).state == "ok"
-    assert str(tmp_path) in machine.disk(tmp_path).sentence
-    assert "memory" in machine.memory().check
+    assert machine_check.enough_memory(float("inf")).state == "ok"
+    assert str(tmp_path) in machine_check.disk(tmp_path).sentence
+    assert "memory" in machine_check.memory().check
 
 
 def test_a_gpu_is_looked_for_where_one_is_asked_for(sites: Sites) -> None:
     import torch
 
     kit = sites["a-party"]
-    assert machine.device(kit).sentence == "No GPU is asked for."
+    assert machine_check.device(kit).sentence == "No GPU is asked for."
     with (kit / "site.toml").open("a") as file:
         file.write('\n[party]\ndevice = "cuda"\n')
-    assert machine.device(kit).state == ("ok" if torch.cuda.is_available() else "failed")
+    assert machine_check.device(kit).state == ("ok" if torch.cuda.is_available() else "failed")
 
 
 def test_tables_of_a_role_are_read(sites: Sites) -> None:
     for name, table in (("a-party", "[policy]\nmin_parties = 0"), ("hub-guardian", "[policy]\nquorum = 'x'")):
         role = load_site(sites[name]).role
-        assert settings.tables(sites[name], role).state == "ok"
+        assert settings_check.tables(sites[name], role).state == "ok"
         with (sites[name] / "site.toml").open("a") as file:
             file.write(f"\n{table}\n")
-        found = settings.tables(sites[name], role)
+        found = settings_check.tables(sites[name], role)
         assert (found.state, "policy." in found.sentence) == ("failed", True)
 
 
 def test_a_party_needs_a_task_teachers_and_records(sites: Sites) -> None:
     kit = sites["a-party"]
-    assert teaching.task_file(teaching.party_task(kit)).state == "failed"
-    assert "ostraka party train" in teaching.teachers(kit).sentence
+    assert teacher_check.task_file(teacher_check.party_task(kit)).state == "failed"
+    assert "ostraka party train" in teacher_check.teachers(kit).sentence
     (kit / "teachers").mkdir()
-    assert teaching.teachers(kit).state == "failed"
-    assert teaching.records(kit).state == "ok"
+    assert teacher_check.teachers(kit).state == "failed"
+    assert teacher_check.records(kit).state == "ok"
     with (kit / "site.toml").open("a") as file:
         file.write('\n[training]\ndata = "records.npz"\n')
-    assert teaching.records(kit).state == "failed"
+    assert teacher_check.records(kit).state == "failed"
 
 
 def test_a_ledger_is_looked_at_and_not_changed(sites: Sites) -> None:
     kit = sites["hub-guardian"]
-    assert "made at the first start" in ledger.ledger(kit).sentence
-    assert "made at the first start" in ledger.ledger_key(kit).sentence
+    assert "made at the first start" in ledger_check.ledger(kit).sentence
+    assert "made at the first start" in ledger_check.ledger_key(kit).sentence
     assert not (kit / "ledger.db").exists()
     (kit / "ledger.db").write_bytes(b"no ledger" * 1000)
-    assert ledger.ledger(kit).state == "failed"
-    assert "put back the one" in ledger.ledger_key(kit).sentence
+    assert ledger_check.ledger(kit).state == "failed"
+    assert "put back the one" in ledger_check.ledger_key(kit).sentence
     (kit / "ledger.db").unlink()
     load_or_create_key(kit)
-    assert "ledger restore" in ledger.ledger(kit).sentence
+    assert "ledger restore" in ledger_check.ledger(kit).sentence
     (kit / "ledger.key").chmod(0o644)
-    assert "chmod 600" in ledger.ledger_key(kit).sentence
+    assert "chmod 600" in ledger_check.ledger_key(kit).sentence
 
 
 @pytest.mark.parametrize(("schema", "words"), [(1, "ledger migrate"), (10_000, "written by a newer Ostraka")])
 def test_a_ledger_of_another_version_is_named(sites: Sites, schema: int, words: str) -> None:
     kit = sites["hub-guardian"]
     open_guardian_ledger(kit, Credentials.of(load_site(kit)), SystemClock()).close()
-    assert ledger.ledger(kit).state == ledger.ledger_key(kit).state == "ok"
+    assert ledger_check.ledger(kit).state == ledger_check.ledger_key(kit).state == "ok"
     with closing(sqlite3.connect(kit / "ledger.db")) as connection, connection:
         connection.execute("UPDATE meta SET schema_version = ?", (schema,))
     before = (kit / "ledger.db").read_bytes()
-    found = ledger.ledger(kit)
+    found = ledger_check.ledger(kit)
     assert (found.state, words in found.sentence) == ("failed", True)
     assert (kit / "ledger.db").read_bytes() == before
 
@@ -199,13 +213,13 @@ def name_database(kit: Path, url: str) -> None:
 def test_a_database_is_reached_with_a_password_that_is_not_shown(sites: Sites, postgres_url: str) -> None:
     kit = sites["hub-guardian"]
     name_database(kit, postgres_url)
-    assert "made at the first start" in ledger.ledger(kit).sentence
+    assert "made at the first start" in ledger_check.ledger(kit).sentence
     (silent,) = free_ports(1)
     name_database(kit, f"postgresql://ostraka:secret@127.0.0.1:{silent}/ledger")
-    found = ledger.ledger(kit)
+    found = ledger_check.ledger(kit)
     assert (found.state, f"127.0.0.1:{silent}" in found.sentence) == ("failed", True)
     assert "secret" not in found.sentence
     name_database(kit, "nonsense")
-    assert ledger.ledger(kit).state == "failed"
+    assert ledger_check.ledger(kit).state == "failed"
     os.unlink(kit / "database.url")
-    assert ledger.ledger_key(kit).state == ledger.ledger(kit).state == "failed"
+    assert ledger_check.ledger_key(kit).state == ledger_check.ledger(kit).state == "failed"

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
-from ostraka.common.identity.requests import fingerprint, make_keys, read_request
+from ostraka.common.identity.certificate_requests import fingerprint, make_keys, read_request
 from ostraka.deploy.cli import app
 from ostraka.deploy.provisioning import provision
 from ostraka.deploy.site.keys import init, renew

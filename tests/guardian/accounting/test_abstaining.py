@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ostraka.common.mechanism import L1, Binary, Check, Tau
 from ostraka.common.sharing.ballots import ballots
 from ostraka.guardian.accounting import Tally, charge
-from ostraka.guardian.accounting.binary import binary_rdp
-from ostraka.guardian.accounting.checks import Bound
+from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp
+from ostraka.guardian.accounting.numerics.arguments import Bound
 from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME

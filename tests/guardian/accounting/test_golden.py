@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.common.privacy import epsilon
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
-from ostraka.guardian.accounting.gnmax import log_q_argmax
+from ostraka.guardian.accounting.bounds.gnmax_rdp import log_q_argmax
 from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import oracle
 

@@ -24,7 +24,7 @@ from ostraka.guardian.accounting import (
     powerset_rdp,
     threshold_rdp,
 )
-from ostraka.guardian.accounting.checks import Bound
+from ostraka.guardian.accounting.numerics.arguments import Bound
 from tests.guardian.accounting import labels, oracle
 
 AT = np.array(ORDERS)

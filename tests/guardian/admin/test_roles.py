@@ -8,7 +8,7 @@ from google.protobuf import message_factory
 
 from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import call_error, open_channel
-from ostraka.guardian.admin.service import ROLES, AdminService
+from ostraka.guardian.admin.admin_service import ROLES, AdminService
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import FEDERATION, Calls, Federation
 

@@ -12,7 +12,7 @@ import httpx
 
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig, write_site
-from ostraka.guardian.dashboard.server import running
+from ostraka.guardian.dashboard.console_server import running
 from tests.guardian.federation import FEDERATION, Calls, Federation
 
 

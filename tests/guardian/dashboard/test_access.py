@@ -8,7 +8,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.dashboard.access import COOKIE, IDLE_S, REFRESH
-from ostraka.guardian.dashboard.server import running
+from ostraka.guardian.dashboard.console_server import running
 from tests.guardian.dashboard.browsing import Browser, browsing, problem
 from tests.guardian.federation import Federation
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import httpx
 
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.deploy.simulation.starting import Start
 
 READY_S = 120.0
 

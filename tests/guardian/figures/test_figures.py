@@ -17,7 +17,7 @@ from ostraka.guardian.figures.process import Amounts, Computer, Job
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 from ostraka.guardian.sessions.payers import payers
-from tests.guardian.sessions.people import budget, clique, everybody
+from tests.guardian.sessions.people import budget, cohort, everybody
 
 UNIT = UnitKey("a", "all", "record")
 WORST, KNOWN = 100, 7
@@ -36,7 +36,7 @@ def costs(queries: int = 2) -> DataDependentCosts:
         queries=queries,
         batch_size=queries,
     )
-    attendance = everybody([clique("a", "all")], queries)
+    attendance = everybody([cohort("a", "all")], queries)
     sums = np.zeros((queries, 3), dtype=np.uint64)
     sums[:, 0] = attendance.totals()
     return DataDependentCosts(

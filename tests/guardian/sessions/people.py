@@ -1,4 +1,4 @@
-"""Cliques, attendances and payers for tests of what a session is made of."""
+"""Cohorts, attendances and payers for tests of what a session is made of."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,19 +7,19 @@ import numpy as np
 
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import Budget, UnitKey
-from ostraka.guardian.sessions.attendance import Attendance
-from ostraka.guardian.sessions.cliques import ONE_VOTE_STEPS, Clique
+from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort
 
 
-def clique(
+def cohort(
     site: str, group: str = "g", voters: int = 10, weight: int = ONE_VOTE_STEPS, votes: int = 1
-) -> Clique:
+) -> Cohort:
     influence = Influence(votes, weight / ONE_VOTE_STEPS)
-    return Clique(site, ((group, influence),), voters, weight)
+    return Cohort(site, ((group, influence),), voters, weight)
 
 
-def everybody(cliques: Sequence[Clique], queries: int) -> Attendance:
-    return Attendance(tuple(cliques), np.ones((len(cliques), queries), dtype=np.bool_))
+def everybody(cohorts: Sequence[Cohort], queries: int) -> Attendance:
+    return Attendance(tuple(cohorts), np.ones((len(cohorts), queries), dtype=np.bool_))
 
 
 def budget(site: str, group: str = "g", adjacency: str = "record", **changes: Any) -> Budget:

@@ -6,10 +6,10 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ring import RingArray
 from ostraka.guardian.noise import DrawnNoise, OpenDpNoise
-from ostraka.guardian.sessions.attendance import Attendance
 from ostraka.guardian.sessions.batch import Batch, Share
+from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.protos.ostraka.v1 import common_pb2
-from tests.guardian.sessions.people import clique, everybody
+from tests.guardian.sessions.people import cohort, everybody
 
 SITES = ("a", "b", "c")
 
@@ -20,11 +20,11 @@ def share(value: int) -> Share:
 
 @pytest.fixture
 def batch() -> Batch:
-    return batch_of(everybody([clique(site) for site in SITES], 2))
+    return batch_of(everybody([cohort(site) for site in SITES], 2))
 
 
 def batch_of(attendance: Attendance) -> Batch:
-    parties = [common_pb2.Participant(site=site, cliques=[common_pb2.Clique()]) for site in SITES]
+    parties = [common_pb2.Participant(site=site, cohorts=[common_pb2.Cohort()]) for site in SITES]
     schedule = attendance.schedule(parties)
     ticket = common_pb2.Ticket(session_id="s", batch_id=1, size=2, schedule=schedule)
     return Batch(ticket, attendance, DrawnNoise(OpenDpNoise(), {}))
@@ -79,7 +79,7 @@ def test_quorum_lost(batch: Batch) -> None:
 def test_every_query_keeps_its_quorum() -> None:
     """Two parties are in, but only one of them votes on the second query."""
     present = np.array([[1, 1], [1, 0], [1, 1]], dtype=np.bool_)
-    batch = batch_of(Attendance(tuple(clique(site) for site in SITES), present))
+    batch = batch_of(Attendance(tuple(cohort(site) for site in SITES), present))
     for site in "ab":
         batch.submit(site, share(1))
     with pytest.raises(OstrakaError) as refused:

@@ -27,11 +27,11 @@ from ostraka.common.plan_limits import check_ring
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge, UnitKey
 from ostraka.guardian.noise import OpenDpNoise
-from ostraka.guardian.sessions.attendance import Attendance
+from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.outcome import Outcome, tally
 from ostraka.guardian.sessions.payers import Payer, payers, reservation
 from ostraka.protos.ostraka.v1 import guardian_pb2
-from tests.guardian.sessions.people import budget, clique, everybody
+from tests.guardian.sessions.people import budget, cohort, everybody
 
 BOUNDS: list[BOUND] = ["worst_case", "theorem6", "exact"]
 ENFORCES: list[ENFORCE] = ["worst_case", "data_dependent"]
@@ -117,20 +117,20 @@ def outcome_of(
 ) -> tuple[Outcome, list[Payer]]:
     scores = np.random.default_rng(seed).integers(0, VOTE + 1, (plan.queries, plan.classes))
     asked = scores if isinstance(plan.mechanism, Interactive) else None
-    units = {key for clique in attendance.cliques for key in clique.payers(plan.adjacency)}
+    units = {key for cohort in attendance.cohorts for key in cohort.payers(plan.adjacency)}
     charged = payers(plan, attendance, {key: budget(*key, **budgeted) for key in units})
     return tally(plan, sums, asked, charged, attendance, OpenDpNoise(), bound), charged
 
 
 def attended(plan: Plan, teachers: int, votes: int, draws: np.random.Generator) -> Attendance:
-    """Cliques of two parties; weighted, and on some queries alone, where the mechanism lets them be."""
+    """Cohorts of two parties; weighted, and on some queries alone, where the mechanism lets them be."""
     weights = draws.choice([VOTE, 24_247, 104_858, 1], 3)
     present = draws.random((3, plan.queries)) < draws.choice([0.5, 1.0])
     if isinstance(plan.mechanism, NoiseCluster):
         weights, present = np.full(3, VOTE), np.ones_like(present)
     named = [("a", "low"), ("a", "high"), ("b", "all")]
-    cliques = [clique(*name, teachers, int(w), votes) for name, w in zip(named, weights, strict=True)]
-    return Attendance(tuple(cliques), present)
+    cohorts = [cohort(*name, teachers, int(w), votes) for name, w in zip(named, weights, strict=True)]
+    return Attendance(tuple(cohorts), present)
 
 
 @pytest.mark.heavy
@@ -207,22 +207,22 @@ LOW, HIGH = UnitKey("a", "low", "record"), UnitKey("a", "high", "record")
 
 @pytest.mark.parametrize("votes", [2, 5])
 def test_a_unit_that_changes_more_votes_pays_for_their_square(votes: int) -> None:
-    low, high = (clique("a", "low"), clique("a", "high", votes=votes))
+    low, high = (cohort("a", "low"), cohort("a", "high", votes=votes))
     cost = costs(everybody([low, high], 4))
     assert cost[HIGH].worst_case == pytest.approx(votes**2 * cost[LOW].worst_case, rel=1e-9)
     assert cost[HIGH].data_dependent > cost[LOW].data_dependent
 
 
 def test_a_weighted_vote_pays_for_the_square_of_its_weight() -> None:
-    cost = costs(everybody([clique("a", "low", weight=VOTE // 2), clique("a", "high", weight=2 * VOTE)], 4))
+    cost = costs(everybody([cohort("a", "low", weight=VOTE // 2), cohort("a", "high", weight=2 * VOTE)], 4))
     assert cost[HIGH].worst_case == pytest.approx(16 * cost[LOW].worst_case, rel=1e-9)
     assert cost[HIGH].data_dependent > 10 * cost[LOW].data_dependent > 0
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_only_queries_that_a_clique_votes_on_are_charged_to_it(bound: BOUND) -> None:
+def test_only_queries_that_a_cohort_votes_on_are_charged_to_it(bound: BOUND) -> None:
     """A quarter of the queries at a quarter of the cost, votes being the same on all of them."""
-    low, high = clique("a", "low", 0), clique("a", "high")
+    low, high = cohort("a", "low", 0), cohort("a", "high")
     cost = costs(
         Attendance((low, high), np.array([[0, 1, 0, 0], [1, 1, 1, 1]], dtype=np.bool_)),
         bound,
@@ -234,7 +234,7 @@ def test_only_queries_that_a_clique_votes_on_are_charged_to_it(bound: BOUND) -> 
 
 
 def test_who_votes_on_nothing_pays_nothing() -> None:
-    low, high = clique("a", "low"), clique("a", "high")
+    low, high = cohort("a", "low"), cohort("a", "high")
     assert list(costs(everybody([low, high], 4).without({low}))) == [HIGH]
 
 
@@ -242,7 +242,7 @@ def test_who_votes_on_nothing_pays_nothing() -> None:
 def test_what_votes_cost_is_left_to_later_and_only_where_the_policy_asks(bound: BOUND, asked: bool) -> None:
     plan = plan_of(GnMax(sigma=3), 3, 4, 64, "record")
     sums = Ring(64).wrap(honest(plan, 20, np.random.default_rng(1)))
-    outcome, _ = outcome_of(plan, sums, everybody([clique("a"), clique("b")], 3), bound, 1)
+    outcome, _ = outcome_of(plan, sums, everybody([cohort("a"), cohort("b")], 3), bound, 1)
     assert (outcome.costs is not None) == asked
     assert all(charge.data_dependent == charge.worst_case > 0 for charge in outcome.charges)
 
@@ -250,6 +250,6 @@ def test_what_votes_cost_is_left_to_later_and_only_where_the_policy_asks(bound: 
 def test_nothing_private_is_printed() -> None:
     plan = plan_of(GnMax(sigma=3), 3, 4, 64, "record")
     sums = Ring(64).wrap(honest(plan, 20, np.random.default_rng(1)))
-    outcome, _ = outcome_of(plan, sums, everybody([clique("a"), clique("b")], 3), "exact", 1)
+    outcome, _ = outcome_of(plan, sums, everybody([cohort("a"), cohort("b")], 3), "exact", 1)
     printed: Any = outcome
     assert repr(printed) == "Outcome()"

@@ -8,7 +8,7 @@ from ostraka.guardian.noise import Ahead, Draw, OpenDpNoise
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.registry import OpenBatches
 from ostraka.protos.ostraka.v1 import common_pb2
-from tests.guardian.sessions.people import clique, everybody
+from tests.guardian.sessions.people import cohort, everybody
 
 DRAW = Draw("gaussian", 3.0, (2, 3))
 
@@ -21,7 +21,7 @@ def ahead() -> Iterator[Ahead]:
 
 
 def batch(ahead: Ahead) -> Batch:
-    return Batch(common_pb2.Ticket(), everybody([clique("a")], 2), ahead.prepare([DRAW]))
+    return Batch(common_pb2.Ticket(), everybody([cohort("a")], 2), ahead.prepare([DRAW]))
 
 
 def test_what_is_drawn_for_a_second_batch_under_one_id_is_dropped(ahead: Ahead) -> None:

@@ -1,4 +1,4 @@
-"""Timetables of vanishing cliques: shares, stability, and nothing but public randomness."""
+"""Timetables of vanishing cohorts: shares, stability, and nothing but public randomness."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ OFTEN = st.lists(
 )
 
 
-def test_the_clique_that_pays_for_most_votes_always_and_others_in_proportion() -> None:
+def test_the_cohort_that_pays_for_most_votes_always_and_others_in_proportion() -> None:
     assert frequencies([100, 25, 0]) == [1, Fraction(1, 4), 0]
     assert frequencies([0, 0]) == [1, 1]
     assert frequencies([]) == []
@@ -25,8 +25,8 @@ def test_the_clique_that_pays_for_most_votes_always_and_others_in_proportion() -
 
 @pytest.mark.heavy
 @given(often=OFTEN, queries=st.integers(1, 60), batch=st.integers(0, 2**63 - 1))
-def test_every_clique_votes_on_its_share_of_queries(often: list[Fraction], queries: int, batch: int) -> None:
-    """Within the rounding of its deck: a deck deals as many as its cliques ask for, to all of them alike."""
+def test_every_cohort_votes_on_its_share_of_queries(often: list[Fraction], queries: int, batch: int) -> None:
+    """Within the rounding of its deck: a deck deals as many as its cohorts ask for, to all of them alike."""
     table = timetable(often, queries, DIGEST, batch)
     assert table.shape == (len(often), queries)
     for frequency in set(often):
@@ -39,7 +39,7 @@ def test_every_clique_votes_on_its_share_of_queries(often: list[Fraction], queri
 
 @pytest.mark.heavy
 @given(often=OFTEN, queries=st.integers(1, 60))
-def test_the_number_of_cliques_is_stable(often: list[Fraction], queries: int) -> None:
+def test_the_number_of_cohorts_is_stable(often: list[Fraction], queries: int) -> None:
     """Every query takes from a deck what its frequency says, rounded up or down."""
     table = timetable(often, queries, DIGEST, 7)
     for frequency in set(often):
@@ -49,13 +49,13 @@ def test_the_number_of_cliques_is_stable(often: list[Fraction], queries: int) ->
 
 
 def test_equal_periods_are_shifted_against_each_other() -> None:
-    """Three cliques of nearly the same frequency take turns, so that one votes on each query."""
+    """Three cohorts of nearly the same frequency take turns, so that one votes on each query."""
     often = [Fraction(1, 3), Fraction(1001, 3000), Fraction(1002, 3000), Fraction(1)]
     assert set(timetable(often, 60, DIGEST, 1).sum(axis=0)) == {2}
 
 
 def test_decks_are_shuffled_anew() -> None:
-    """Cliques of one frequency vote with others each time."""
+    """Cohorts of one frequency vote with others each time."""
     table = timetable([Fraction(1, 3)] * 6, 90, DIGEST, 1)
     assert set(table.sum(axis=0)) == {2}
     pairs = {tuple(np.flatnonzero(query)) for query in table.T}

@@ -32,14 +32,14 @@ from ostraka.common.mechanism import (
 )
 from ostraka.common.plan import ENFORCE, Plan
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.blind.tally import BlindTally
+from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.guardian.sessions.coordinator import Coordinator
 from ostraka.guardian.sessions.outcome import tally
 from ostraka.guardian.sessions.payers import payers
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan
-from tests.guardian.sessions.people import budget, clique, everybody
+from tests.guardian.sessions.people import budget, cohort, everybody
 from tests.guardian.sessions.work import WorkClock
 
 VOTE = 2**16
@@ -108,8 +108,8 @@ def plan_of(mechanism: AnyMechanism) -> Plan:
 def work_of(mechanism: AnyMechanism, released: Sums, enforce: ENFORCE = "worst_case") -> int:
     """What `tally` does, and nothing that it leaves for later."""
     asked = plan_of(mechanism)
-    attendance = everybody([clique("a", "all", 20), clique("b", "all", 10)], asked.queries)
-    units = {key for one in attendance.cliques for key in one.payers(asked.adjacency)}
+    attendance = everybody([cohort("a", "all", 20), cohort("b", "all", 10)], asked.queries)
+    units = {key for one in attendance.cohorts for key in one.payers(asked.adjacency)}
     charged = payers(asked, attendance, {key: budget(*key, enforce=enforce) for key in units})
     scores = np.zeros((QUERIES, CLASSES), dtype=np.int64) if isinstance(mechanism, Interactive) else None
     total = RING.wrap(released[: asked.queries])

@@ -22,7 +22,7 @@ from tests.services.wire import Caller, participant, scheduled
 
 
 def athens(head: str) -> common_pb2.Participant:
-    """The party as a guardian knows it, all its teachers in one clique."""
+    """The party as a guardian knows it, all its teachers in one cohort."""
     who = participant("athens")
     who.head = head
     return who

@@ -113,7 +113,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
 
 
 @pytest.mark.heavy
-def test_cliques_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path) -> None:
+def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path) -> None:
     data = digits()
     levels = tuple(np.where(np.arange(len(data)) % 2, "low", "high").tolist())
     folder = tmp_path / "apart"
@@ -125,14 +125,14 @@ def test_cliques_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
     )
     ensemble = train(replace(data, consent=levels), task, config, seed=1)
     ensemble.save(folder / "teachers")
-    cliques = [
-        common_pb2.Clique(
-            groups=clique.groups, teachers=clique.rows.stop - clique.rows.start, weight=weight, copies=[1]
+    cohorts = [
+        common_pb2.Cohort(
+            groups=cohort.groups, teachers=cohort.rows.stop - cohort.rows.start, weight=weight, copies=[1]
         )
-        for clique, weight in zip(ensemble.cliques, (3 * VOTE // 2, VOTE // 2), strict=True)
+        for cohort, weight in zip(ensemble.cohorts, (3 * VOTE // 2, VOTE // 2), strict=True)
     ]
     who = common_pb2.Participant(
-        site="athens", teachers=3, max_votes_per_person=1, cliques=cliques, head="linear"
+        site="athens", teachers=3, max_votes_per_person=1, cohorts=cohorts, head="linear"
     )
     with federation(tmp_path, folder) as made:
         encrypted(made)
@@ -143,7 +143,7 @@ def test_cliques_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
             found = Encrypted(caller, X, who=who, bits=(b"", np.packbits(second).tobytes())).run()
             alone = Encrypted(caller, X, 2, who=who, bits=(bytes(2), b"")).run()
     first_votes, second_votes = (
-        ballots(ensemble.predict(X, clique.rows), made.plan.mechanism, 10) for clique in ensemble.cliques
+        ballots(ensemble.predict(X, cohort.rows), made.plan.mechanism, 10) for cohort in ensemble.cohorts
     )
     assert np.array_equal(found, 1.5 * first_votes + 0.5 * second_votes * second[:, None])
     assert np.array_equal(alone, 0.5 * second_votes)

@@ -14,14 +14,14 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from numpy.typing import NDArray
 
-from ostraka.client.party_peer import PartyPeer, VoteBatch
-from ostraka.client.retry import Retry
+from ostraka.client.peers.party_peer import PartyPeer, VoteBatch
+from ostraka.client.peers.retry import Retry
 from ostraka.common.datasets import digits
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
 from ostraka.common.rpc import open_channel
 from ostraka.common.sharing.ballots import single_label
-from ostraka.deploy.simulation.starting import Start
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.teachers import Ensemble, TrainingConfig, train

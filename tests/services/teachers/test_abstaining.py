@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ostraka.common.datasets import Dataset, digits, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
-from ostraka.services.declared import declaration
+from ostraka.services.manifest_terms import declaration
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
-from ostraka.services.teachers.exported_hosting import host
+from ostraka.services.teachers.exported.import_folder import host
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.preparation import prepare
 from tests.services.conftest import symptoms
-from tests.services.teachers.test_exported import write
+from tests.services.teachers.exported.test_models import write
 
 LEFT_OUT = ("label4", "label2")
 """Two of five labels; everybody has label 2."""

@@ -10,7 +10,7 @@ from ostraka.common.task import infer_task
 from ostraka.services.teachers import TrainingConfig, accuracy, train
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.guard import Guard
-from ostraka.services.teachers.layouts import Layout
+from ostraka.services.teachers.layouts.layouts import Layout
 from ostraka.services.teachers.nets import Networks
 from tests.services.teachers.conftest import blobs
 

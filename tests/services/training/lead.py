@@ -22,18 +22,18 @@ from ostraka.common.rpc import call_error, join, split
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.shares import add
 from ostraka.common.task import infer_task, load_task, write_task
+from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Child, Job, Supervisor
-from ostraka.deploy.simulation.starting import Start
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection
+from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
 from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared, prepare
-from ostraka.services.teachers.together.algorithm import Round, TogetherTeachers, untrained
-from ostraka.services.training.server import running
+from ostraka.services.training.training_server import running
 from tests.services.process import READY_S
 from tests.services.wire import Caller, Federation, Stop, participant, scheduled
 

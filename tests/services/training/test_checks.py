@@ -102,9 +102,9 @@ def test_teachers_of_all_levels_take_a_round(noisy: Training) -> None:
     noisy.share_out_by_level()
     with noisy.serving(variant="vanishing", consent={"low": 1.0, "high": 2.0}) as lead:
         known = lead.participant("athens")
-        del known.cliques[:]
+        del known.cohorts[:]
         for name, teachers in (("high", 2), ("low", 1)):
-            known.cliques.add(groups=[name], teachers=teachers, weight=VOTE, copies=[1])
+            known.cohorts.add(groups=[name], teachers=teachers, weight=VOTE, copies=[1])
         sent = lead.round(1)
         sent.grant = lead.grant(participants=[known])
         sent.ticket = lead.caller.ticket(1, 1, schedule=[scheduled(known, b"\x80", b"\x00")])

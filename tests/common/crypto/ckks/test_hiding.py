@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare, ks_2samp, kstest
 
-from ostraka.common.crypto.ckks import evaluation
-from ostraka.common.crypto.ckks import keys as keys_module
-from ostraka.common.crypto.ckks.evaluation import CkksEvaluator
-from ostraka.common.crypto.ckks.keys import CkksKeys
+from ostraka.common.crypto.ckks import ckks_evaluation
+from ostraka.common.crypto.ckks import ckks_keys as keys_module
+from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
+from ostraka.common.crypto.ckks.ckks_keys import CkksKeys
 from ostraka.common.crypto.ckks.masking import Mask
 from ostraka.common.crypto.ckks.parameters import SQUARES
 from ostraka.common.crypto.ckks.seal import Seal
@@ -95,7 +95,7 @@ def test_slots_of_two_models_are_alike(keys: CkksKeys, answers: Any) -> None:
 def test_unmasked_slots_of_two_models_are_told_apart(
     keys: CkksKeys, answers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "add_mask", unmasked)
+    monkeypatch.setattr(ckks_evaluation, "add_mask", unmasked)
     first, second = (parts(slots(keys, data)) for data in answers())
     used_imaginary, unused_real = 1, 2
     for part in (used_imaginary, unused_real):

@@ -1,0 +1,1 @@
+"""`ostraka query`: one file for each command or group of options."""

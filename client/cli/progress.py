@@ -1,0 +1,55 @@
+"""Progress bars: queries of the run, steps of the current batch, and steps of trainings."""
+
+from rich.progress import Progress, TaskID
+
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.session import meter
+
+
+class Bars:
+    """A bar for the labelling, and one for each step of confidential sessions as it is first begun."""
+
+    def __init__(self, display: Progress) -> None:
+        """Take the display; nothing is shown yet."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def labelled(self, result: LabelResult) -> None:
+        """Show how many queries are settled."""
+        description = f"{result.answered} answered"
+        self._update("labelling", result.asked, result.queries, description)
+
+    def stepped(self, progress: meter.Progress) -> None:
+        """Show how far a step of the current batch is."""
+        self._update(progress.step, progress.done, progress.total, progress.step)
+
+    def _update(self, name: str, done: int, total: int, description: str) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(name, total=total)
+        self._display.update(self._tasks[name], completed=done, total=total, description=description)
+
+
+class TrainingBars:
+    """A bar for each training of a student as it is first begun."""
+
+    def __init__(self, display: Progress) -> None:
+        """Take the display; nothing is shown yet."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def trained(self, name: str, done: int, total: int) -> None:
+        """Show how far a training is."""
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(f"training: {name}", total=total)
+        self._display.update(self._tasks[name], completed=done, total=total)
+
+
+class RoundBars(TrainingBars):
+    """Bars of rounds: of each its labelling, and its trainings."""
+
+    def labelled(self, number: int, result: LabelResult) -> None:
+        """Show how many queries of a round are settled."""
+        name = f"round {number}: labels"
+        if name not in self._tasks:
+            self._tasks[name] = self._display.add_task(name, total=result.queries)
+        self._display.update(self._tasks[name], completed=result.asked)

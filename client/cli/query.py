@@ -1,0 +1,252 @@
+"""`ostraka query`: check, label, retrain, report."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ostraka.client.cli import plan, retrain
+from ostraka.client.cli.progress import Bars
+from ostraka.client.dependencies import conditional_labelling
+from ostraka.client.dependencies.cli import File as Dependencies
+from ostraka.client.dependencies.cli import dependencies as learn_dependencies
+from ostraka.client.dependencies.cli import tell as left_out_labels
+from ostraka.client.dependencies.conditional_labelling import DependentResult
+from ostraka.client.report import run_report, tables
+from ostraka.client.report.page.render import write_page
+from ostraka.client.rounds import cli as rounds_cli
+from ostraka.client.run import labelling
+from ostraka.client.run import site_check as checking
+from ostraka.client.run.options import (
+    AdjacencyName,
+    BatchSize,
+    Charged,
+    Clusterer,
+    Clusters,
+    Encoder,
+    Encoding,
+    EncodingName,
+    Labels,
+    PlanOptions,
+    Tally,
+    TallyName,
+)
+from ostraka.client.session.meter import Watch
+from ostraka.client.students.label_dp.cli import calibrate
+from ostraka.client.students.label_dp.clustering import KMEANS
+from ostraka.common.cli import write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import invalid_plan
+from ostraka.common.mechanism.arguments import make_mechanism
+from ostraka.common.planning import options as given
+from ostraka.common.screen import Screen
+from ostraka.common.telemetry import progress
+
+app = typer.Typer(help="Label a pool, retrain on it, and report.", no_args_is_help=True, add_completion=False)
+
+INTERRUPTED = 130
+
+
+SiteFolder = Annotated[Path, typer.Option("--site", help="Folder of this querying site.")]
+TaskFile = Annotated[Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")]
+JsonFile = Annotated[str | None, typer.Option("--json", help="Write the result to this file; - is stdout.")]
+
+
+@app.command("check")
+def check_command(
+    site: SiteFolder,
+    data: Annotated[Path, typer.Option("--data", help="Pool or labelled records to compare.")],
+    task: TaskFile = None,
+    json: JsonFile = None,
+) -> None:
+    """Compare a data file with the task, and name the column, class or range that is off."""
+    result = checking.check(site, data, task_file=task)
+    _tell(f"{data}: {result.records} records fit task {result.task}; {result.labelled} are labelled.")
+    write_json(asdict(result), json)
+
+
+@app.command("label")
+def label_command(
+    site: SiteFolder,
+    pool: PoolFile,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted one goes on.")],
+    mechanism: given.Kind = "confident",
+    sigma: given.Sigma = None,
+    sigma1: given.Sigma1 = None,
+    sigma2: given.Sigma2 = None,
+    threshold: given.Threshold = None,
+    gamma: given.Gamma = None,
+    tau: given.Radius = None,
+    tau1: given.L1Radius = None,
+    max_positives: given.MaxPositives = None,
+    epsilon: given.RandEpsilon = None,
+    confidence: given.Confidence = None,
+    student: Annotated[
+        Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
+    ] = None,
+    adjacency: Charged = AdjacencyName.RECORD,
+    variant: given.Variant = given.VariantName.NONE,
+    align: given.Align = False,
+    encoding: Encoding = EncodingName.PLAIN,
+    tally: Tally = TallyName.AGGREGATE,
+    encoder: Encoder = None,
+    quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
+    batch_size: BatchSize = None,
+    queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
+    parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
+    labels: Labels = None,
+    dependencies: Dependencies = None,
+    clusters: Clusters = None,
+    clusterer: Clusterer = KMEANS,
+    task: TaskFile = None,
+    json: JsonFile = None,
+) -> None:
+    """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
+    chosen = make_mechanism(
+        mechanism,
+        sigma=sigma,
+        sigma1=sigma1,
+        sigma2=sigma2,
+        threshold=threshold,
+        gamma=gamma,
+        tau=tau,
+        tau1=tau1,
+        max_positives=max_positives,
+        epsilon=epsilon,
+        confidence=confidence,
+    )
+    from ostraka.client.session.metrics import QueryMetrics
+    from ostraka.common.telemetry.site import observing
+
+    names = None if parties is None else tuple(name.strip() for name in parties.split(","))
+    options = PlanOptions(
+        chosen,
+        quorum,
+        batch_size,
+        queries,
+        names,
+        adjacency.charged,
+        variant.planned,
+        align,
+        encoding.planned,
+        tally.planned,
+        encoder,
+        None if labels is None else tuple(name.strip() for name in labels.split(",")),
+        clusters,
+        clusterer,
+    )
+    try:
+        with observing(site) as registry, progress() as display:
+            bars, watch = Bars(display), QueryMetrics(registry)
+            result = _label(site, pool, options, out, student, dependencies, task, bars, watch)
+    except KeyboardInterrupt:
+        _tell(f"Interrupted. The labels so far are in {out}; run the same command again to go on.")
+        raise typer.Exit(INTERRUPTED) from None
+    _tell_labelled(result)
+    told = conditional_labelling if isinstance(result, DependentResult) else labelling
+    figures = told.as_json(result)
+    write_json(figures, json)
+    if result.stopped is not None and not result.answered:
+        raise OstrakaError(ErrorCode(result.stopped.code), result.stopped.message)
+
+
+app.command("plan")(plan.plan)
+app.command("calibrate")(calibrate)
+app.command("dependencies")(learn_dependencies)
+
+
+app.command("retrain")(retrain.retrain)
+app.command("learn")(rounds_cli.learn)
+
+
+@app.command("report")
+def report_command(
+    run: Annotated[Path, typer.Option("--run", help="Folder of the run.")],
+    delta: Annotated[float, typer.Option(help="Delta that epsilons are given at.")] = run_report.DELTA,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the report as one page here.")] = None,
+    json: JsonFile = None,
+) -> None:
+    """Show what a run, or learning in rounds, asked, got and cost at worst."""
+    figures = run_report.report(run, delta=delta)
+    tables.show(figures, Screen(stderr=json == "-"))
+    if html is not None:
+        write_page(figures, html)
+    write_json(figures, json)
+
+
+@app.command("status")
+def status_command(
+    site: SiteFolder,
+    run: Annotated[Path | None, typer.Option("--run", help="Folder of a run: how far it is.")] = None,
+    json: JsonFile = None,
+) -> None:
+    """Show certificates, who can be reached, this site's sessions, and how far a run is."""
+    from ostraka.client.run import site_status
+
+    found = site_status.query_status(site, run)
+    site_status.show(found, Screen(stderr=json == "-"))
+    write_json(site_status.as_json(found), json)
+
+
+def _label(
+    site: Path,
+    pool: Path,
+    options: PlanOptions,
+    out: Path,
+    student: Path | None,
+    dependencies: Path | None,
+    task: Path | None,
+    bars: Bars,
+    watch: Watch,
+) -> labelling.LabelResult:
+    """Label a pool in one run, or in several that leave out what dependencies imply."""
+    if dependencies is None:
+        return labelling.label(
+            site,
+            pool,
+            options,
+            out,
+            student=student,
+            task_file=task,
+            on_progress=bars.labelled,
+            on_step=bars.stepped,
+            watch=watch,
+        )
+    if student is not None or options.labels is not None:
+        raise invalid_plan("dependencies say which labels are asked; leave out --labels and --student")
+    return conditional_labelling.label_by_dependencies(
+        site,
+        pool,
+        options,
+        dependencies,
+        out,
+        task_file=task,
+        on_progress=bars.labelled,
+        on_step=bars.stepped,
+        watch=watch,
+    )
+
+
+def _tell_labelled(result: labelling.LabelResult) -> None:
+    _tell(
+        f"{result.answered} of {result.queries} queries answered, {result.abstained} abstained, "
+        f"{result.unasked} not asked. Labels: {result.run / 'labels.csv'}"
+    )
+    if result.by_student:
+        _tell(f"The student labelled {result.by_student} of the abstained itself.")
+    if isinstance(result, DependentResult):
+        _tell(left_out_labels(result))
+    if result.lost:
+        _tell(f"{result.lost} queries were charged, lost their answers, and were asked again.")
+    if result.unguaranteed:
+        _tell(tables.unguaranteed(result.unguaranteed))
+    for site, stop in result.left_out.items():
+        _tell(f"Left out {site} [{stop.code}]: {stop.message}")
+    if result.stopped is not None and result.answered:
+        _tell(f"Stopped [{result.stopped.code}]: {result.stopped.message}")
+
+
+def _tell(line: Any) -> None:
+    typer.echo(line, err=True)

@@ -1,0 +1,1 @@
+"""Calls to the guardian and to answering parties."""

@@ -1,0 +1,166 @@
+"""The privacy guardian as whoever opens a session calls it. Every call may be repeated at no cost."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.peers.retry import Retry
+from ostraka.client.peers.step_calls import StepCall
+from ostraka.common.rpc.chunks import split
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.rpc.steps import StepId, request_messages
+from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
+from ostraka.protos.ostraka.v1.guardian_pb2_grpc import GuardianStub
+
+CALL_S = 60.0
+RELEASE_S = 600.0
+"""Deadline of a release, in seconds; the guardian draws exact noise for the whole batch."""
+TALLY_S = 600.0
+"""Deadline of each streamed step of a blind tally, in seconds."""
+LEAST_WAIT_MS = 10
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What is sent to have a batch released.
+
+    Attributes:
+        total: this side's shares summed over the frozen set, ring bytes (rows x width).
+        scores: the student's, in units of 2^-16, uint32 (rows, classes); None unless Interactive.
+    """
+
+    total: bytes = field(repr=False)
+    rows: int
+    width: int
+    scores: NDArray[np.uint32] | None = field(default=None, repr=False)
+
+    @property
+    def data(self) -> bytes:
+        """The sum, then the scores, as the chunks carry them and the digest covers them."""
+        return self.total + (b"" if self.scores is None else self.scores.astype("<u4", copy=False).tobytes())
+
+    @property
+    def score_width(self) -> int:
+        """Scores of one row."""
+        return 0 if self.scores is None else int(self.scores.shape[1])
+
+
+class GuardianPeer:
+    """Calls to whichever replica has the session; each raises OstrakaError with the guardian's code."""
+
+    def __init__(self, replicas: Replicas, retry: Retry) -> None:
+        """Take where the guardian is; the caller closes it."""
+        self._replicas = replicas
+        self._retry = retry
+
+    def plan(self, plan: bytes) -> guardian_pb2.PlanReply:
+        """What a serialized plan would cost; nothing is opened."""
+        request = guardian_pb2.PlanRequest(plan=plan)
+        return self._call(lambda stub: stub.Plan(request, timeout=CALL_S))
+
+    def open_session(self, plan: bytes) -> common_pb2.Signed:
+        """The signed grant for a serialized plan."""
+        request = guardian_pb2.OpenSessionRequest(plan=plan)
+        return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S)).grant
+
+    def open_batch(
+        self, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
+    ) -> common_pb2.Signed:
+        """The signed ticket of a batch, without the parties that cannot be reached."""
+        request = guardian_pb2.OpenBatchRequest(
+            session_id=session_id, batch_id=batch_id, size=size, unavailable=unavailable
+        )
+        return self._call(lambda stub: stub.OpenBatch(request, timeout=CALL_S), session_id).ticket
+
+    def prepare(self, session_id: str, batch_id: int, parties: Sequence[str]) -> tuple[str, ...]:
+        """The frozen party set, waited for as long as the guardian says."""
+        request = guardian_pb2.PrepareRequest(session_id=session_id, batch_id=batch_id, parties=parties)
+        while True:
+            reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
+            if reply.frozen:
+                return tuple(reply.frozen)
+            self._retry.sleep(max(reply.retry_after_ms, LEAST_WAIT_MS) / 1000)
+
+    def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
+        """The answers to a batch for the one sum over its frozen set."""
+        replies = self._release(session_id, batch_id, total)
+        return [answer for reply in replies for answer in reply.answers]
+
+    def release_update(self, session_id: str, batch_id: int, total: Sum) -> bytes:
+        """What a round of a training releases for the one sum over its frozen set: steps, int64."""
+        return b"".join(reply.update.data for reply in self._release(session_id, batch_id, total))
+
+    def released_update(self, session_id: str, batch_id: int) -> bytes:
+        """What a round released, once `settle` says that it did."""
+        request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
+
+        def update(stub: GuardianStub) -> bytes:
+            return b"".join(chunk.data for chunk in stub.ReleasedUpdate(request, timeout=RELEASE_S))
+
+        return self._call(update, session_id)
+
+    def _release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.ReleaseReply]:
+        data = total.data
+        header = guardian_pb2.ReleaseHeader(
+            session_id=session_id,
+            batch_id=batch_id,
+            rows=total.rows,
+            width=total.width,
+            sha256=hashlib.sha256(data).digest(),
+            score_width=total.score_width,
+        )
+
+        def requests() -> Iterator[guardian_pb2.ReleaseRequest]:
+            yield guardian_pb2.ReleaseRequest(header=header)
+            for chunk in split(data):
+                yield guardian_pb2.ReleaseRequest(chunk=chunk)
+
+        return self._call(lambda stub: list(stub.Release(requests(), timeout=RELEASE_S)), session_id)
+
+    def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
+        """The guardian's message of the base transfers of a stage."""
+        reply = self._call(lambda stub: stub.BeginTally(request, timeout=TALLY_S), request.session_id)
+        return reply.points
+
+    def garble_tally(self, call: StepCall) -> None:
+        """Send the extension of the transfers, and take the tables of a stage; it is charged from then on."""
+        self._call(lambda stub: call.exchange(stub.GarbleTally, TALLY_S), call.step.session_id)
+
+    def compare_tally(self, call: StepCall) -> None:
+        """Send the correction, and take the labels of the guardian's words."""
+        self._call(lambda stub: call.exchange(stub.CompareTally, TALLY_S), call.step.session_id)
+
+    def open_check(self, step: StepId, returned: bytes) -> bytes:
+        """Send the labels that the check's circuits gave; which checks passed, one bit each."""
+        reply = self._call(
+            lambda stub: stub.OpenCheck(request_messages(step, returned), timeout=TALLY_S), step.session_id
+        )
+        return reply.passed
+
+    def settle(self, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
+        """The stored answers of a batch, or None if it was not released; then it never will be.
+
+        Every batch that failed is settled, so this is where a guardian that died is waited for, or the one
+        that takes its session over.
+        """
+        request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
+        reply = self._call(
+            lambda stub: stub.SettleBatch(request, timeout=CALL_S), session_id, self._retry.patient
+        )
+        return list(reply.answers) if reply.released else None
+
+    def close_session(self, session_id: str) -> None:
+        """End the session."""
+        request = guardian_pb2.CloseSessionRequest(session_id=session_id)
+        self._call(lambda stub: stub.CloseSession(request, timeout=CALL_S), session_id)
+
+    def _call(self, call: Callable[[GuardianStub], T], session_id: str = "", retry: Retry | None = None) -> T:
+        return (retry or self._retry).call(
+            lambda: self._replicas.call(lambda channel: call(GuardianStub(channel)), session_id)
+        )

@@ -1,0 +1,1 @@
+"""Reports of runs: figures, tables and pages."""

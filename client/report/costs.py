@@ -1,0 +1,166 @@
+"""What runs cost the records of their parties at worst, one run alone or several together."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.run.run_state import Batch, Cohort, Party, RunState
+from ostraka.client.session.answers import answered_mask
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.plan import Plan
+from ostraka.common.privacy import ORDERS, epsilon, worst_case
+
+
+@dataclass(frozen=True)
+class GroupCost:
+    """What the records of one group were charged, whose teachers vote together.
+
+    Attributes:
+        group: its name, and `together` all groups whose records these teachers were trained on.
+        asked: queries that they voted on; `answered` those with any answer.
+        rdp: at each order of `ORDERS`, nats.
+    """
+
+    group: str
+    together: tuple[str, ...]
+    asked: int
+    answered: int
+    rdp: tuple[float, ...]
+
+    def plus(self, other: "GroupCost") -> "GroupCost":
+        """Both charges to the same records."""
+        rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
+        asked, answered = self.asked + other.asked, self.answered + other.answered
+        return GroupCost(self.group, self.together, asked, answered, rdp)
+
+    def as_json(self, delta: float) -> dict[str, Any]:
+        """Epsilon at `delta`, and the order it is least at."""
+        value, order = self._least(delta)
+        return {
+            "group": self.group,
+            "asked": self.asked,
+            "answered": self.answered,
+            "epsilon_worst_case": value,
+            "order": order,
+        }
+
+    def _least(self, delta: float) -> tuple[float, float | None]:
+        if not self.asked:
+            return 0.0, None
+        return min((epsilon(rdp, order, delta), order) for rdp, order in zip(self.rdp, ORDERS, strict=True))
+
+
+def notion(states: Sequence[RunState]) -> str:
+    """What the epsilons of these runs promise; raises `run.mismatch` where they do not promise the same.
+
+    Nothing, where teachers of any party learned by ttac.
+    """
+    promised = {state.parsed_plan().adjacency for state in states}
+    if len(promised) > 1:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            "Runs charged under label-DP and runs charged under DP for records do not add up: "
+            "report each by itself.",
+        )
+    return NO_GUARANTEE if any(state.unguaranteed for state in states) else NOTIONS[promised.pop()]
+
+
+def party_costs(states: Sequence[RunState], delta: float) -> list[dict[str, Any]]:
+    """What runs together cost each of their parties, in JSON's types; every run has one session of its own.
+
+    Of each party epsilon at `delta` for each of its groups and, first, for the one that it is largest for.
+    Raises `run.mismatch` as `notion`.
+    """
+    promised = notion(states)
+    sites = sorted({party.site for state in states for party in state.parties})
+    return [_party(site, states, promised, delta) for site in sites]
+
+
+def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -> dict[str, Any]:
+    took_part = [(state, party) for state in states for party in state.parties if party.site == site]
+    costs: dict[tuple[str, tuple[str, ...]], GroupCost] = {}
+    for state, party in took_part:
+        for cost in _group_costs(state, party):
+            key = cost.group, cost.together
+            costs[key] = costs[key].plus(cost) if key in costs else cost
+    groups = [cost.as_json(delta) for cost in costs.values()]
+    latest, last = took_part[-1]
+    return {
+        "site": site,
+        "teachers": last.teachers,
+        "abstains": [latest.classes[label] for label in last.abstains],
+        "notion": promised,
+        **max(groups, key=lambda group: float(group["epsilon_worst_case"])),
+        "groups": groups,
+    }
+
+
+def _group_costs(state: RunState, party: Party) -> Iterator[GroupCost]:
+    """What one run cost each group of a party, of the labels that it votes on."""
+    plan = state.parsed_plan()
+    silent = plan.columns_of(party.abstains)
+    batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
+    for place, cohort in enumerate(party.cohorts or [_whole(party)]):
+        answers = [
+            np.delete(_answered(batch, plan)[_votes(batch, party.site, place)], silent, axis=1)
+            for batch in batches
+        ]
+        for group, sensitivity in _sensitivities(cohort, party, plan).items():
+            yield GroupCost(
+                group=group,
+                together=tuple(sorted(cohort.groups)),
+                asked=sum(len(answered) for answered in answers),
+                answered=sum(int(answered.any(axis=1).sum()) for answered in answers),
+                rdp=_rdp(plan, answers, sensitivity, plan.classes - len(silent)),
+            )
+
+
+def _rdp(
+    plan: Plan, answers: Sequence[NDArray[np.bool_]], sensitivity: float, classes: int
+) -> tuple[float, ...]:
+    """The cost of batches with these answers, at every order; nothing to a party that votes on no class."""
+    if not classes:
+        return (0.0,) * len(ORDERS)
+    costs = [worst_case(plan.mechanism, order, sensitivity, classes=classes) for order in ORDERS]
+    return tuple([math.fsum([cost.rdp(answered) for answered in answers]) for cost in costs])
+
+
+def _whole(party: Party) -> Cohort:
+    """The one cohort of a party in a run that kept none."""
+    return Cohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
+
+
+def _sensitivities(cohort: Cohort, party: Party, plan: Plan) -> dict[str, float]:
+    """What a person of each group changes in one query, in votes; records that vote do so once."""
+    return {
+        group: party.max_votes_per_person * (1 if plan.mechanism.by_record else copies) * cohort.weight
+        for group, copies in cohort.groups.items()
+    }
+
+
+def _votes(batch: Batch, site: str, place: int) -> NDArray[np.bool_]:
+    """On which of a batch's queries a party's cohort voted; on all where no ticket was kept."""
+    bits = bytes.fromhex(batch.schedule[site][place]) if batch.schedule else b""
+    if not bits:
+        return np.ones(len(batch.queries), np.bool_)
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=len(batch.queries)).astype(np.bool_)
+
+
+def _may_have_cost(batch: Batch, party: Party) -> bool:
+    if batch.status == "dead" or (batch.schedule and party.site not in batch.schedule):
+        return False
+    return not batch.parties or party.site in batch.parties
+
+
+def _answered(batch: Batch, plan: Plan) -> NDArray[np.bool_]:
+    """Which of a batch's answers were charged, or may have been: (queries, answers per query)."""
+    if batch.status == "open":
+        return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)
+    if batch.status == "lost":
+        return np.array(batch.charged, np.bool_)
+    return answered_mask(batch.answers, plan)

@@ -1,0 +1,190 @@
+"""A run's report as one page that opens without a network and runs no script."""
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from ostraka.client.report.page.html_parts import figure, number, section, share, style, table, tile
+from ostraka.client.report.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
+from ostraka.client.report.tables import unguaranteed
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+
+TEMPLATE = Path(__file__).with_name("page.html")
+
+
+def write_page(figures: Mapping[str, Any], path: Path) -> None:
+    """Write the page of what `ostraka.client.report.run_report.report` returned; raises `config.invalid`."""
+    page = render(figures)
+    try:
+        write_atomic(path, page)
+    except OSError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable.",
+        ) from error
+
+
+def render(figures: Mapping[str, Any]) -> str:
+    """The page; whatever comes from outside is escaped, and every epsilon says what it promises."""
+    in_rounds = "rounds" in figures
+    sections = [*(_rounds(figures) if in_rounds else _labels(figures)), *_student(figures["student"])]
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        style=style(),
+        title=escape(f"{'Rounds' if in_rounds else 'Run'} {figures['run']} of task {figures['task']}"),
+        summary=escape(_summary(figures)),
+        tiles="".join(tile(name, value) for name, value in _tiles(figures)),
+        notion=escape(_notion(figures)),
+        sections="".join([*sections, *_costs(figures), *_plan(figures)]),
+    )
+
+
+def _summary(figures: Mapping[str, Any]) -> str:
+    if "rounds" in figures:
+        text = f"{len(figures['rounds'])} rounds asked about a pool of {figures['pool']} records."
+    else:
+        text = (
+            f"{figures['asked']} of {figures['queries']} queries were asked; {figures['answered']} were "
+            f"answered and {figures['abstained']} were not."
+        )
+    stopped = figures["stopped"]
+    return f"{text} Stopped [{stopped['code']}]: {stopped['message']}" if stopped else text
+
+
+def _tiles(figures: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    counted = figures.get("rounds", [figures])
+    for name, title in (("asked", "queries asked"), ("answered", "answered")):
+        yield title, str(sum(one[name] for one in counted))
+    by_student = sum(one["by_student"] for one in counted)
+    if by_student:
+        yield "labelled by the student", str(by_student)
+    for when in ("before", "after"):
+        metrics = (figures["student"] or {}).get(when)
+        if metrics:
+            yield f"accuracy {when}", f"{metrics['accuracy']:.1%}"
+    if figures["parties"]:
+        largest = max(party["epsilon_worst_case"] for party in figures["parties"])
+        yield f"worst-case epsilon ({figures['notion']})", f"{largest:.2f}"
+
+
+def _notion(figures: Mapping[str, Any]) -> str:
+    if not figures["parties"]:
+        return "Nothing was asked, and nothing was charged."
+    what = "the label of one record, of known features," if figures["adjacency"] == "label" else "one record"
+    worst = figures["epsilon_is"].replace("worst_case", "worst-case")
+    text = f"Every epsilon on this page is {worst}, at delta {figures['delta']:g}, and"
+    if figures["unguaranteed"]:
+        return f"{text} protects no record. {unguaranteed(figures['unguaranteed'])}"
+    return f"{text} means {figures['notion']}: what a party's releases tell of {what} at worst."
+
+
+def _rounds(figures: Mapping[str, Any]) -> Iterable[str]:
+    if not figures["rounds"]:
+        return
+    names = ("round", "mechanism", "asked", "answered", "by_student", "learned")
+    head = (
+        *(name.replace("_", " ") for name in names),
+        f"worst-case epsilon so far ({figures['notion']})",
+        *MEANS,
+    )
+    rows = (
+        (
+            *(str(one[name]) for name in names),
+            number(one["epsilon_worst_case"]),
+            *(share(one[name]) for name in MEANS),
+        )
+        for one in figures["rounds"]
+    )
+    plot = figure(rounds(figures), "The student's accuracy after every round, and the cost of all so far.")
+    yield section("Rounds", plot, table(head, rows))
+
+
+def _labels(figures: Mapping[str, Any]) -> Iterable[str]:
+    counts = figures["labels"] or figures.get("classes")
+    if not counts:
+        return
+    names = [name for name in counts[0] if name != "name"]
+    rows = ((one["name"], *(str(one[name]) for name in names)) for one in counts)
+    plot = figure(answers(counts), "Released answers.")
+    yield section("What was answered", plot, table(("label" if figures["labels"] else "class", *names), rows))
+
+
+def _student(student: Mapping[str, Any] | None) -> Iterable[str]:
+    if not student:
+        return
+    measured = f"measured on {student['measured']} {student['measured_on']}"
+    records = {"before": student["labelled"], "after": student["labelled"] + student["released"]}
+    rows = (
+        (when, str(count), *(share((student[when] or {}).get(name)) for name in MEANS))
+        for when, count in records.items()
+    )
+    caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
+    shown = figure(means(student), caption) if student["after"] else ""
+    yield section(
+        f"The student: {student['student']}, {student['model']}",
+        shown,
+        table(("student", "records", *MEANS), rows),
+    )
+    if student["after"]:
+        yield from _by_label(student)
+
+
+def _by_label(student: Mapping[str, Any]) -> Iterable[str]:
+    after = student["after"]["labels"]
+    before = (student["before"] or {}).get("labels") or [{}] * len(after)
+    names = ("accuracy", *BY_LABEL)
+    head = ("label", "support", *(f"{name}, {when}" for name in names for when in ("before", "after")))
+    rows = (
+        (new["name"], str(new["support"]), *(share(one.get(name)) for name in names for one in (old, new)))
+        for old, new in zip(before, after, strict=True)
+    )
+    plots = "".join(
+        figure(by_label(student, name), f"{name.replace('_', ' ')} of each label.") for name in BY_LABEL
+    )
+    yield section("Label by label", plots, table(head, rows))
+
+
+def _costs(figures: Mapping[str, Any]) -> Iterable[str]:
+    if not figures["parties"]:
+        return
+    cost = f"worst-case epsilon ({figures['notion']})"
+    head = ("party", "group", "teachers", "queries", "answers", cost, "order", "does not vote on")
+    rows = (
+        (
+            party["site"],
+            group["group"],
+            str(party["teachers"]),
+            str(group["asked"]),
+            str(group["answered"]),
+            number(group["epsilon_worst_case"]),
+            "-" if group["order"] is None else f"{group['order']:g}",
+            ", ".join(party["abstains"]),
+        )
+        for party in figures["parties"]
+        for group in party["groups"]
+    )
+    yield section("What it cost", "", table(head, rows))
+
+
+def _plan(figures: Mapping[str, Any]) -> Iterable[str]:
+    names = (
+        "mechanism",
+        "variant",
+        "encoding",
+        "tally",
+        "quorum",
+        "adjacency",
+        "enforce",
+        "bound",
+        "settings",
+    )
+    rows = ((name, _plain(figures[name])) for name in names if name in figures)
+    yield section("The plan", "", table(("name", "value"), rows))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
+    return str(value)

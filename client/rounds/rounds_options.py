@@ -1,0 +1,76 @@
+"""How a pool is asked about in rounds, kept so that an interrupted learning goes on as it began."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ostraka.client.rounds.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.run_folder import pool_digest
+from ostraka.client.students.evaluation import Features
+from ostraka.client.students.trainers import Choice
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, Interactive
+from ostraka.common.task import Task
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How a pool is asked about.
+
+    Attributes:
+        count: rounds in all.
+        queries: asked in each.
+        first: plan of the first round; later ones differ in the mechanism alone, which is `later`.
+    """
+
+    count: int
+    queries: int
+    first: PlanOptions
+    later: Interactive
+
+    def options(self, number: int) -> PlanOptions:
+        """The plan of a round, the first being 1."""
+        return self.first if number == 1 else replace(self.first, mechanism=self.later)
+
+
+def settings(rounds: Rounds, choice: Choice, seed: int) -> Settings:
+    """What is to be the same whenever rounds go on; there may be more of them."""
+    return {
+        "queries": rounds.queries,
+        "first mechanism": _described(rounds.first.mechanism),
+        "later mechanism": _described(rounds.later),
+        "adjacency": rounds.first.adjacency,
+        "student": choice.student,
+        "model": choice.kind,
+        "steps": choice.steps,
+        "seed": seed,
+    }
+
+
+def open_rounds(folder: Path, task: Task, features: Features, asked: Settings) -> RoundsState:
+    """The rounds in a folder, or new ones; raises `run.mismatch` where it holds others."""
+    new = RoundsState(
+        task=task.name,
+        task_digest=task.digest.hex(),
+        pool_sha256=pool_digest(features),
+        pool_size=len(features),
+        settings=asked,
+    )
+    if not is_rounds(folder):
+        save_rounds(folder, new)
+        return new
+    kept = load_rounds(folder)
+    other = [name for name in ("task_digest", "pool_sha256") if getattr(kept, name) != getattr(new, name)]
+    other += [name for name in asked if kept.settings.get(name) != asked[name]]
+    if other:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds rounds with other {', '.join(other)}: repeat their options to go on, or name "
+            "another --out folder.",
+        )
+    return kept
+
+
+def _described(mechanism: AnyMechanism) -> str:
+    return json.dumps(mechanism.model_dump(), sort_keys=True)

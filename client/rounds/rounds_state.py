@@ -1,0 +1,95 @@
+"""What learning in rounds knows durably: how it asks, and what each round asked about."""
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ostraka.client.run.run_state import STATE_FILE, RunState, load_state
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+
+ROUNDS_FILE = "learning.json"
+
+
+Settings: TypeAlias = dict[str, str | int | None]
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Round(_Value):
+    """One round.
+
+    Attributes:
+        rows: of the pool that it asks about, in rising order.
+        learned: labels of all rounds that the student after it learned from; None until it did.
+    """
+
+    rows: tuple[int, ...]
+    learned: int | None = None
+
+
+class RoundsState(_Value):
+    """Everything in learning.json.
+
+    Attributes:
+        task: its name; `task_digest` and `pool_sha256`, in hex, say which task and pool it is of.
+        settings: how it asks and learns, by name; the same whenever it goes on.
+        rounds: those that were begun.
+    """
+
+    version: Literal[1] = 1
+    task: str
+    task_digest: str
+    pool_sha256: str
+    pool_size: int
+    settings: Settings
+    rounds: tuple[Round, ...] = ()
+
+    def chosen(self) -> set[int]:
+        """Rows of the pool that some round asks about."""
+        return {row for one in self.rounds for row in one.rows}
+
+
+def is_rounds(folder: Path) -> bool:
+    """Whether a folder holds rounds of `ostraka query learn`."""
+    return (folder / ROUNDS_FILE).exists()
+
+
+def round_folder(folder: Path, number: int) -> Path:
+    """The folder of a round, the first being 1."""
+    return folder / f"round-{number}"
+
+
+def load_rounds(folder: Path) -> RoundsState:
+    """The rounds in a folder; raises `data.missing` where there are none, `run.mismatch` if damaged."""
+    path = folder / ROUNDS_FILE
+    try:
+        return RoundsState.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING, f"{folder} holds no rounds: make them with `ostraka query learn`."
+        ) from exc
+    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{path} cannot be read as the state of rounds: restore it, or learn in a new folder.",
+        ) from exc
+
+
+def save_rounds(folder: Path, state: RoundsState) -> None:
+    """Replace the state of the rounds in a folder, durable on return."""
+    write_atomic(folder / ROUNDS_FILE, state.model_dump_json(indent=1))
+
+
+def asked_folders(folder: Path, state: RoundsState) -> list[Path]:
+    """The folders of rounds in which anything was asked, in order: all but perhaps the last."""
+    folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
+    return folders if not folders or (folders[-1] / STATE_FILE).exists() else folders[:-1]
+
+
+def runs(folder: Path, state: RoundsState) -> list[RunState]:
+    """The runs of all rounds that were begun, in order; raises as `load_state` where one is gone."""
+    return [load_state(one) for one in asked_folders(folder, state)]

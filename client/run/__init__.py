@@ -1,0 +1,1 @@
+"""A labelling run: its folder, its plan and its state."""

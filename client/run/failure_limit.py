@@ -1,0 +1,47 @@
+"""How many batches in a row may die before a run gives up."""
+
+from collections.abc import Hashable
+
+MOST = 3
+"""Batches in a row that may die with the same voters."""
+
+
+class Deaths:
+    """Counts batches that died since the last release.
+
+    Under `vanish` a unit that is used up takes one batch with it and is left out of the next. A batch with
+    other voters than the one that died before it therefore begins the count anew, once a cohort at most.
+    """
+
+    def __init__(self, cohorts: int) -> None:
+        """Nothing died yet; `cohorts` may vote in the session."""
+        self._cohorts = cohorts
+        self.clear()
+
+    def clear(self) -> None:
+        """A batch was released."""
+        self._count = self._excused = 0
+        self._asked: Hashable = None
+        self._died: Hashable = None
+
+    def asked(self, voters: Hashable) -> None:
+        """These vote in the batch that is asked now."""
+        self._asked = voters
+
+    def count(self) -> None:
+        """The batch died."""
+        if self._count and self._asked != self._died and self._excused < self._cohorts:
+            self._count = 0
+            self._excused += 1
+        self._count += 1
+        self._died = self._asked
+
+    @property
+    def too_many(self) -> bool:
+        """Whether to give up."""
+        return self._count >= MOST
+
+    @property
+    def next_is_last(self) -> bool:
+        """Whether one more death of the same voters is too many."""
+        return self._count + 1 >= MOST

@@ -1,0 +1,216 @@
+"""Labels for a pool: a session driven from a site folder into a run folder, resumed where it stopped."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.dependencies.combined import is_combined
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.clusters import Clusters
+from ostraka.client.run.encoding import site_encoder
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.run.run_folder import held, open_run, write_labels
+from ostraka.client.run.run_planner import RunPlanner
+from ostraka.client.run.run_state import RunState, Stop, Student
+from ostraka.client.run.site import connect, load_query_site, load_site_task
+from ostraka.client.session.batch import Queries
+from ostraka.client.session.meter import Meter, Progress, Step, Watch
+from ostraka.client.session.protocols import Switches
+from ostraka.client.session.session import Session
+from ostraka.client.students.predictions import Beliefs, read_beliefs
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import AnyMechanism, Interactive, invalid_plan
+from ostraka.common.plan import ENCODING, NONCE_BYTES, TALLY
+
+
+@dataclass(frozen=True)
+class LabelResult:
+    """What a run has come to.
+
+    Attributes:
+        run: the run's folder, with labels.csv and session.json.
+        queries: how many the plan asks.
+        asked: how many were settled; `answered` with a label (one at least of a multi-label task's) and
+            `abstained` without.
+        by_student: how many of the abstained the student of an Interactive run labelled itself.
+        stopped: why fewer were asked than the plan says, else None.
+        left_out: parties left out at the end, with the code and sentence of each.
+        enforce: the federation's policy, and `bound`, as the grant names them.
+        encoding: how queries were sent, and `tally` how votes were tallied.
+        lost: queries that were charged in a blind tally and whose answers were lost on the way; they were
+            asked, and charged, again, as far as the session may ask so many.
+        steps: what each step took that was done now.
+        unguaranteed: parties whose teachers learned by ttac, so that labels carry no formal guarantee.
+    """
+
+    run: Path
+    queries: int
+    asked: int
+    answered: int
+    stopped: Stop | None
+    enforce: str
+    bound: str
+    encoding: ENCODING
+    tally: TALLY
+    by_student: int = 0
+    lost: int = 0
+    left_out: Mapping[str, Stop] = field(default_factory=dict)
+    steps: tuple[Step, ...] = field(default=(), compare=False)
+    unguaranteed: tuple[str, ...] = ()
+
+    @property
+    def abstained(self) -> int:
+        """Queries asked that the mechanism gave no answer to."""
+        return self.asked - self.answered
+
+    @property
+    def unasked(self) -> int:
+        """Queries of the plan that were not asked."""
+        return self.queries - self.asked
+
+
+def label(
+    site_folder: Path,
+    pool: Path,
+    options: PlanOptions,
+    run_folder: Path,
+    *,
+    student: Path | None = None,
+    task_file: Path | None = None,
+    on_progress: Callable[[LabelResult], None] = lambda _: None,
+    on_step: Callable[[Progress], None] = lambda _: None,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+    random: Callable[[int], bytes] = secrets.token_bytes,
+    watch: Watch | None = None,
+) -> LabelResult:
+    """Label the records of the file `pool` and keep everything in `run_folder`; resumes a run found there.
+
+    Interactive takes a `student` (skops) as `retrain` saves it: its probabilities go to the guardian, and
+    where the guardian does not answer, its own label stands if it is confident.
+
+    Encrypted queries are encoded here, by the public network that the plan names; plain ones by the parties.
+    `on_step` is told how far the steps of confidential sessions are in each batch, and `watch` how batches
+    and their steps ended.
+
+    labels.csv is brought up to date however this ends. A public limit (budget.too_small, session.ended,
+    grant.expired, policy.daily_limit, batch.too_large) is told as `stopped`; what needs somebody
+    (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
+    goes on.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    features = task.prepare(task.load(pool).X)
+    clock, retry = clock or SystemClock(), retry or Retry()
+    encoder = site_encoder(site, options)
+    options = replace(options, encoder=encoder.name)
+    planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
+    beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
+    sent = encoder.encode(features) if options.encoding == "ckks" else features
+    asked = Queries(sent, None if beliefs is None else beliefs.scores)
+    switches = Switches(Meter(on_step, watch), random)
+    with held(run_folder):
+        _check_alone(run_folder)
+        own = _student(options.mechanism, beliefs)
+        store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
+        asked = replace(asked, clusters=_clusters(store.state))
+        parties = store.state.parsed_plan().parties
+        left_out: Mapping[str, OstrakaError] = {}
+        try:
+            if not store.state.closed:
+                with connect(site, parties, clock, retry) as peers:
+                    session = Session.open(
+                        peers, store, asked, lambda state: on_progress(_result(run_folder, state)), switches
+                    )
+                    session.run()
+                    left_out = session.left_out
+        finally:
+            write_labels(run_folder, store.state)
+        return _result(run_folder, store.state, left_out, switches.meter.steps)
+
+
+def _check_alone(folder: Path) -> None:
+    """Raise `run.mismatch` for a folder of runs that used dependencies."""
+    if is_combined(folder):
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{folder} holds runs with dependencies: repeat --dependencies to go on, or name another --out "
+            "folder.",
+        )
+
+
+def _beliefs(
+    mechanism: AnyMechanism, student: Path | None, features: NDArray[np.float32], classes: int
+) -> Beliefs | None:
+    """What the student believes; raises `plan.invalid` for Interactive without one, and the converse."""
+    if isinstance(mechanism, Interactive) != (student is not None):
+        advice = "give its file as --student" if student is None else "leave out --student"
+        raise invalid_plan(f"mechanism {mechanism.kind} was chosen, and interactive asks a student; {advice}")
+    return None if student is None else read_beliefs(student, features, classes)
+
+
+def _student(mechanism: AnyMechanism, beliefs: Beliefs | None) -> Student | None:
+    if beliefs is None or not isinstance(mechanism, Interactive):
+        return None
+    return Student(sha256=beliefs.sha256, labels=beliefs.confident(mechanism.confidence))
+
+
+def _clusters(state: RunState) -> Clusters | None:
+    if not state.clusters:
+        return None
+    return Clusters(state.parsed_plan().queries, np.array(state.clusters, dtype=np.int32))
+
+
+def _result(
+    run: Path,
+    state: RunState,
+    left_out: Mapping[str, OstrakaError] | None = None,
+    steps: tuple[Step, ...] = (),
+) -> LabelResult:
+    answers, plan = state.by_query(), state.parsed_plan()
+    return LabelResult(
+        run=run,
+        queries=plan.queries,
+        asked=len(answers),
+        answered=sum(answer is not None for answer in answers.values()),
+        stopped=state.stopped,
+        enforce=state.enforce,
+        bound=state.bound,
+        encoding=plan.encoding,
+        tally=plan.tally,
+        by_student=len(state.by_student()),
+        lost=state.lost(),
+        left_out={
+            site: Stop(code=error.code, message=error.message) for site, error in (left_out or {}).items()
+        },
+        steps=steps,
+        unguaranteed=state.unguaranteed,
+    )
+
+
+def as_json(result: LabelResult) -> dict[str, Any]:
+    """The result in JSON's types."""
+    return {
+        "run": str(result.run),
+        "queries": result.queries,
+        "asked": result.asked,
+        "answered": result.answered,
+        "abstained": result.abstained,
+        "by_student": result.by_student,
+        "unasked": result.unasked,
+        "enforce": result.enforce,
+        "bound": result.bound,
+        "encoding": result.encoding,
+        "tally": result.tally,
+        "lost": result.lost,
+        "stopped": result.stopped.model_dump() if result.stopped else None,
+        "left_out": {site: stop.model_dump() for site, stop in result.left_out.items()},
+        "steps": [asdict(step) for step in result.steps],
+        "unguaranteed": list(result.unguaranteed),
+    }

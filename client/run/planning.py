@@ -1,0 +1,130 @@
+"""What labelling a pool would cost each party at worst, asked of the guardian: nothing is charged."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ostraka.client.peers.retry import Retry
+from ostraka.client.run.encoding import site_encoder
+from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.client.run.site import connect_guardian, load_query_site, load_site_task
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.mechanism import Ttac
+from ostraka.common.plan import NONCE_BYTES, Plan
+from ostraka.common.planning.curves import Curve, queries_up_to
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+POINTS = 12
+"""Plans of different sizes that a plot asks for."""
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """A plan, aligned if that was asked for, with the guardian's reply to it and the lines of a plot."""
+
+    plan: Plan
+    reply: guardian_pb2.PlanReply
+    curves: Sequence[Curve] = ()
+
+
+def plan(
+    site_folder: Path,
+    pool: Path | None,
+    options: PlanOptions,
+    *,
+    task_file: Path | None = None,
+    curves: bool = False,
+    retry: Retry | None = None,
+    clock: Clock | None = None,
+) -> PlanResult:
+    """Ask the guardian what the plan that `label` would send costs.
+
+    Without a pool, `options.queries` says how many would be asked. Raises what `label` would be refused
+    with, and `config.invalid` for neither a pool nor a number of queries.
+    """
+    site = load_query_site(site_folder)
+    task = load_site_task(site_folder, task_file)
+    size = _size(options) if pool is None else len(task.load(pool))
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    encoder = site_encoder(site, options)
+    options = replace(options, encoder=encoder.name)
+
+    def made(chosen: PlanOptions) -> Plan:
+        return make_plan(chosen, task, size, site.parties, nonce, encoder.sha256)
+
+    with connect_guardian(site, clock or SystemClock(), retry or Retry()) as guardian:
+
+        def ask(asked: Plan) -> guardian_pb2.PlanReply:
+            return guardian.plan(asked.serialize())
+
+        asked = made(options)
+        reply = ask(asked)
+        if options.align:
+            options = options.aligned(reply.scale)
+            asked = made(options)
+            reply = ask(asked)
+        if not curves:
+            return PlanResult(asked, reply)
+        counts = queries_up_to(asked.queries, POINTS).tolist()
+        sized = [replace(options, queries=count) for count in counts]
+        replies = [ask(made(one)) for one in sized]
+    return PlanResult(asked, reply, _curves(counts, replies))
+
+
+def as_json(result: PlanResult) -> dict[str, Any]:
+    """The result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
+    unguaranteed = [party.site for party in result.reply.parties if party.together == Ttac.together]
+    return {
+        "mechanism": result.plan.mechanism.model_dump(),
+        "variant": result.plan.variant,
+        "encoding": result.plan.encoding,
+        "tally": result.plan.tally,
+        "queries": result.plan.queries,
+        "teachers": result.reply.teachers,
+        "voters": result.reply.voters,
+        "scale": result.reply.scale,
+        "enforce": result.reply.enforce,
+        "bound": result.reply.bound,
+        "epsilon_is": "worst_case, of this plan alone with every query answered",
+        "notion": NO_GUARANTEE if unguaranteed else NOTIONS[result.plan.adjacency],
+        "parties": [
+            {
+                "site": party.site,
+                "group": party.group,
+                "teachers": party.teachers,
+                "order": party.order,
+                "delta": party.delta,
+                "epsilon": party.epsilon,
+                "budget_epsilon": party.budget_epsilon,
+                "fits": party.fits if party.HasField("fits") else None,
+            }
+            for party in result.reply.parties
+        ],
+        "unguaranteed": unguaranteed,
+    }
+
+
+def _size(options: PlanOptions) -> int:
+    if options.queries is None:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID, "Nobody says how many queries to plan: give --pool or --queries."
+        )
+    return options.queries
+
+
+def _curves(counts: Sequence[int], replies: Sequence[guardian_pb2.PlanReply]) -> list[Curve]:
+    """One line for all parties that a plan costs the same."""
+    sites: dict[tuple[float, ...], list[str]] = {}
+    for i, party in enumerate(replies[0].parties):
+        costs = [reply.parties[i].epsilon for reply in replies]
+        sites.setdefault((party.order, party.delta, *costs), []).append(party.site)
+    return [
+        Curve(f"{', '.join(names)}: order {order:g}, delta {delta:g}", np.array(counts), np.array(costs))
+        for (order, delta, *costs), names in sites.items()
+    ]

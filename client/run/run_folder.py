@@ -1,0 +1,159 @@
+"""The folder of one labelling run: made once, held by one process at a time, never mixed with another."""
+
+import csv
+import fcntl
+import hashlib
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.run.run_state import STATE_FILE, RunState, RunStore, Student, load_state
+from ostraka.client.session.answers import label_matrix
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.guarantees import NO_GUARANTEE
+from ostraka.common.plan import Plan
+from ostraka.common.storage import room_in
+from ostraka.common.task import Task
+
+LABELS_FILE = "labels.csv"
+LOCK_FILE = "session.lock"
+GUARANTEE = "guarantee"
+ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
+
+
+class Planner(Protocol):
+    """Makes the plan that is asked for now."""
+
+    @property
+    def align(self) -> bool:
+        """Whether it is to be aligned with how many teachers vote."""
+
+    def scale(self, nonce: bytes) -> float:
+        """What its noise is to be scaled by, asked of the guardian."""
+
+    def plan(self, nonce: bytes, scale: float | None) -> Plan:
+        """The plan under this nonce, scaled."""
+
+    def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
+        """The cluster of each record, where clusters are the queries; else none."""
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The folder, made if need be, locked against other processes; raises `run.mismatch` if it is in use."""
+    try:
+        with room_in(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = (folder / LOCK_FILE).open("w")
+    except OSError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"Cannot write into {folder} ({exc.strerror}): name another --out folder.",
+        ) from exc
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise OstrakaError(
+                ErrorCode.RUN_MISMATCH, f"Another process is at work in {folder}: wait for it, or stop it."
+            ) from exc
+        yield
+
+
+def open_run(
+    folder: Path,
+    task: Task,
+    features: NDArray[np.float32],
+    student: Student | None,
+    planner: Planner,
+    nonce: bytes,
+) -> RunStore:
+    """The run in `folder`, resumed if there is one, else new under `nonce`.
+
+    A new plan is aligned where that is asked for; a run that is resumed keeps its plan. Raises `run.mismatch`
+    where the folder holds a run for another pool, task, plan or student.
+    """
+    pool = pool_digest(features)
+    if not (folder / STATE_FILE).exists():
+        scale = planner.scale(nonce) if planner.align else None
+        state = RunState(
+            task=task.name,
+            classes=task.classes,
+            pool_sha256=pool,
+            pool_size=len(features),
+            plan=planner.plan(nonce, scale).serialize().hex(),
+            scale=scale,
+            student=student,
+            clusters=planner.clusters(features),
+        )
+        return RunStore.create(folder, state)
+    state = load_state(folder)
+    stored = state.parsed_plan()
+    if state.pool_sha256 != pool:
+        raise _mismatch(folder, "another pool")
+    if stored.task_digest != task.digest:
+        raise _mismatch(folder, "another task")
+    if (state.scale is not None) is not planner.align:
+        raise _mismatch(folder, f"a plan that is {'not ' if planner.align else ''}aligned")
+    asked = planner.plan(stored.nonce, state.scale)
+    if asked != stored:
+        names = [name for name in Plan.model_fields if getattr(asked, name) != getattr(stored, name)]
+        raise _mismatch(folder, f"a plan with other {', '.join(names)}")
+    if state.student != student:
+        raise _mismatch(folder, "another student")
+    return RunStore(folder, state)
+
+
+def pool_digest(features: NDArray[np.float32]) -> str:
+    """SHA-256, in hex, of a pool's prepared features in their order."""
+    return hashlib.sha256(features.tobytes()).hexdigest()
+
+
+def write_labels(folder: Path, state: RunState) -> None:
+    """Write labels.csv: for every row of the pool its id, its label and status.
+
+    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer. One more
+    column says that no formal guarantee goes with the labels, where teachers of ttac voted.
+    """
+    multi_label = state.parsed_plan().multi_label
+    more = (NO_GUARANTEE,) if state.unguaranteed else ()
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    labels = state.classes if multi_label else ("label",)
+    table.writerow(("id", *labels, "status", *(GUARANTEE for _ in more)))
+    table.writerows((*row, *more) for row in (_label_rows(state) if multi_label else _class_rows(state)))
+    write_atomic(folder / LABELS_FILE, text.getvalue())
+
+
+def _class_rows(state: RunState) -> Iterator[tuple[object, ...]]:
+    answers, own = state.answers(), state.by_student()
+    for query in range(state.pool_size):
+        label = answers.get(query)
+        if isinstance(label, int):
+            yield query, state.classes[label], ANSWERED
+        elif query in own:
+            yield query, state.classes[own[query]], BY_STUDENT
+        else:
+            yield query, "", ABSTAINED if query in answers else UNASKED
+
+
+def _label_rows(state: RunState) -> Iterator[tuple[object, ...]]:
+    answers = state.answers()
+    queries = range(state.pool_size)
+    labels = label_matrix([answers.get(query) for query in queries], len(state.classes))
+    for query, bits in zip(queries, labels.tolist(), strict=True):
+        status = ANSWERED if max(bits) >= 0 else ABSTAINED if query in answers else UNASKED
+        yield query, *("" if bit < 0 else bit for bit in bits), status
+
+
+def _mismatch(folder: Path, what: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.RUN_MISMATCH,
+        f"{folder} holds a run for {what}: repeat its options to resume it, or name another --out folder.",
+    )

@@ -1,0 +1,267 @@
+"""What a run knows durably: its plan, its batches, and the answers that came."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from ostraka.client.session.answers import Answer, of_task
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.files import write_atomic
+from ostraka.common.mechanism import Ttac
+from ostraka.common.plan import Plan
+
+STATE_FILE = "session.json"
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cohort(_Value):
+    """Teachers of a party that vote together, as the grant names them.
+
+    Attributes:
+        groups: whose records they were trained on, with how many of them one record touches.
+        teachers: how many they are.
+        weight: of each vote, in votes.
+    """
+
+    groups: dict[str, int]
+    teachers: int
+    weight: float
+
+
+class Party(_Value):
+    """A party of the session as the grant names it; runs of earlier versions kept no cohorts.
+
+    `together` says how its teachers learned with those of other parties, if they did, and `abstains` on which
+    labels they do not vote, by index.
+    """
+
+    site: str
+    teachers: int
+    max_votes_per_person: int
+    cohorts: tuple[Cohort, ...] = Field(default=(), validation_alias=AliasChoices("cohorts", "cliques"))
+    together: str = ""
+    abstains: tuple[int, ...] = ()
+
+
+class Stop(_Value):
+    """Why a run asked no further: a stable code and its sentence."""
+
+    code: str
+    message: str
+
+
+class Batch(_Value):
+    """Queries asked together.
+
+    Attributes:
+        id: the batch id, used once in a session.
+        queries: rows of the pool, or clusters, in the order they were sent.
+        status: "open" until it is known to be "released", "dead", or "lost": charged in a blind tally while
+            its answers never came; its queries are asked again.
+        schedule: by site, for every cohort the queries that it votes on as the ticket says it, in hex; none
+            where every cohort votes on every query, or no ticket came.
+        parties: whose ballots were released; empty where an interruption lost that, then any party's may be.
+        answers: by query once released, None where the mechanism gave no answer; of several labels those that
+            the plan asks about.
+        tallied: whether a blind tally of it was begun, whose check may be charged whatever comes of it.
+        charged: of a lost batch by query, which answers were charged; the check alone where none was.
+    """
+
+    id: int
+    queries: tuple[int, ...]
+    status: Literal["open", "released", "dead", "lost"] = "open"
+    schedule: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    parties: tuple[str, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    tallied: bool = False
+    charged: tuple[tuple[bool, ...], ...] = ()
+
+
+class Student(_Value):
+    """The querying party's own model in an Interactive run.
+
+    Attributes:
+        sha256: of the model's file, in hex.
+        labels: for every row of the pool the model's class index where it is confident, else None.
+    """
+
+    sha256: str
+    labels: tuple[int | None, ...]
+
+
+class RunState(_Value):
+    """Everything in RUN/session.json. Never a vote, share or seed.
+
+    Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
+    tallies, version 4 not how teachers learned, version 5 no clusters; all are read, and written as
+    version 6. `scale` is what the plan's noise was scaled by to suit how many vote, if it was. `clusters` has
+    that of each row of the pool, where clusters are the queries.
+    """
+
+    version: Literal[1, 2, 3, 4, 5, 6] = 6
+    task: str
+    classes: tuple[str, ...]
+    pool_sha256: str
+    pool_size: int
+    plan: str
+    scale: float | None = None
+    student: Student | None = None
+    clusters: tuple[int, ...] = ()
+    session_id: str = ""
+    enforce: str = ""
+    bound: str = ""
+    parties: tuple[Party, ...] = ()
+    batches: tuple[Batch, ...] = ()
+    stopped: Stop | None = None
+    closed: bool = False
+
+    @property
+    def plan_bytes(self) -> bytes:
+        """The serialized plan, as it is sent every time."""
+        return bytes.fromhex(self.plan)
+
+    @property
+    def unguaranteed(self) -> tuple[str, ...]:
+        """The parties whose teachers learned by ttac, so that their votes carry no formal guarantee."""
+        return tuple(party.site for party in self.parties if party.together == Ttac.together)
+
+    def parsed_plan(self) -> Plan:
+        """The plan; raises `plan.invalid` where the file was changed by hand."""
+        return Plan.parse(self.plan_bytes)
+
+    def answers(self) -> dict[int, Answer]:
+        """The answer, None for an abstention, to every query of a released batch, by row of the pool.
+
+        Of several labels it has all of the task's, None where the plan did not ask. Where clusters are the
+        queries, their answers are those of all their records.
+        """
+        found = self.by_query()
+        if not self.clusters:
+            return found
+        return {row: found[cluster] for row, cluster in enumerate(self.clusters) if cluster in found}
+
+    def by_query(self) -> dict[int, Answer]:
+        """The same by query, which is a row of the pool or a cluster, in rising order."""
+        plan, labels = self.parsed_plan(), len(self.classes)
+        found = {
+            query: of_task(answer, plan, labels)
+            for batch in self.batches
+            if batch.status == "released"
+            for query, answer in zip(batch.queries, batch.answers, strict=True)
+        }
+        return {query: found[query] for query in sorted(found)}
+
+    def by_student(self) -> dict[int, int]:
+        """The student's own class index for every query without an answer that it is confident of."""
+        if self.student is None:
+            return {}
+        own = {query: self.student.labels[query] for query, given in self.answers().items() if given is None}
+        return {query: label for query, label in own.items() if label is not None}
+
+    def lost(self) -> int:
+        """How many queries were charged while their answers never came; each time counts."""
+        return sum(len(batch.queries) for batch in self.batches if batch.status == "lost")
+
+    def pending(self) -> list[int]:
+        """Queries that the plan asks and that no batch has settled."""
+        settled = self.by_query()
+        return [query for query in range(self.parsed_plan().queries) if query not in settled]
+
+
+class RunStore:
+    """A run's state on disk, replaced whole at every change; one thread drives it."""
+
+    def __init__(self, folder: Path, state: RunState) -> None:
+        """Take a folder that exists and the state it holds or is to hold."""
+        self._path = folder / STATE_FILE
+        self._state = state
+
+    @classmethod
+    def create(cls, folder: Path, state: RunState) -> Self:
+        """A new run's store, durable before this returns."""
+        store = cls(folder, state)
+        store._save()
+        return store
+
+    @property
+    def state(self) -> RunState:
+        """The state as last saved."""
+        return self._state
+
+    def batch(self, batch_id: int) -> Batch:
+        """A batch as last saved."""
+        return next(batch for batch in self._state.batches if batch.id == batch_id)
+
+    def granted(self, session_id: str, parties: Iterable[Party], enforce: str, bound: str) -> None:
+        """Keep what the grant says."""
+        self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
+
+    def begin(self, queries: Iterable[int]) -> Batch:
+        """A new open batch of these rows under an id never used before, durable before this returns."""
+        batch = Batch(id=len(self._state.batches) + 1, queries=tuple(queries))
+        self._update(batches=(*self._state.batches, batch), stopped=None)
+        return batch
+
+    def ticketed(self, batch: Batch, schedule: Mapping[str, tuple[str, ...]]) -> None:
+        """Keep who votes on what in a batch, before anybody is asked."""
+        self._change(batch, schedule=dict(schedule))
+
+    def tallied(self, batch: Batch, parties: Iterable[str]) -> None:
+        """Keep that a blind tally of these parties' ballots begins, before it does."""
+        self._change(batch, tallied=True, parties=tuple(parties))
+
+    def released(self, batch: Batch, answers: Iterable[Answer], parties: Iterable[str]) -> None:
+        """Keep a batch's answers, in the order of its queries."""
+        self._change(batch, status="released", answers=tuple(answers), parties=tuple(parties))
+
+    def lost(self, batch: Batch, charged: Iterable[Iterable[bool]]) -> None:
+        """Keep that these answers of a batch were charged and never came; its queries are pending again."""
+        self._change(batch, status="lost", charged=tuple(map(tuple, charged)))
+
+    def dead(self, batch: Batch) -> None:
+        """Keep that a batch will never be released; its queries are pending again."""
+        self._change(batch, status="dead")
+
+    def stop(self, code: ErrorCode, message: str) -> None:
+        """Keep why no further batch was asked."""
+        self._update(stopped=Stop(code=code.value, message=message))
+
+    def close(self) -> None:
+        """Keep that every query is settled and the session closed."""
+        self._update(closed=True)
+
+    def _change(self, batch: Batch, **fields: object) -> None:
+        batches = tuple(
+            known.model_copy(update=fields) if known.id == batch.id else known
+            for known in self._state.batches
+        )
+        self._update(batches=batches)
+
+    def _update(self, **fields: object) -> None:
+        self._state = self._state.model_copy(update={"version": 6, **fields})
+        self._save()
+
+    def _save(self) -> None:
+        write_atomic(self._path, self._state.model_dump_json(indent=1))
+
+
+def load_state(folder: Path) -> RunState:
+    """The state of a run; raises `data.missing` where there is none, `run.mismatch` if it is damaged."""
+    path = folder / STATE_FILE
+    try:
+        return RunState.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_MISSING,
+            f"{folder} holds no run: make one with `ostraka query label`.",
+        ) from exc
+    except (OSError, UnicodeDecodeError, ValidationError) as exc:
+        raise OstrakaError(
+            ErrorCode.RUN_MISMATCH,
+            f"{path} cannot be read as the state of a run: restore it, or label into a new folder.",
+        ) from exc

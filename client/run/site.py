@@ -1,0 +1,98 @@
+"""A querying site's folder: who it is, whom it calls, which task it has."""
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.party_peer import PartyPeer, Peer
+from ostraka.client.peers.retry import Retry
+from ostraka.client.session.batch import Peers
+from ostraka.client.session.permissions import Permissions
+from ostraka.common.clock import Clock
+from ostraka.common.config import SiteConfig, load_site
+from ostraka.common.crypto.logits import HEADS
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import open_channel
+from ostraka.common.rpc.redirect import Replicas
+from ostraka.common.task import Task, load_task
+
+TASK_FILE = "task.toml"
+P = TypeVar("P", bound=Peer)
+
+
+def load_query_site(folder: Path) -> SiteConfig:
+    """The configuration of a querying site; raises `config.invalid` for another role's folder."""
+    site = load_site(folder)
+    if site.role != "query":
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"{folder} acts as {site.role}: name the folder of a querying site.",
+        )
+    return site
+
+
+def load_site_task(folder: Path, file: Path | None = None) -> Task:
+    """The task in `file`, or in the site folder's task.toml."""
+    return load_task(file or folder / TASK_FILE)
+
+
+@contextmanager
+def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
+    """The guardian over mTLS; calls under way end when the block is left."""
+    credentials = Credentials.of(site)
+    credentials.check_valid(clock)
+    connect = partial(open_channel, credentials, expected=guardian_of(site), clock=clock)
+    with closing(Replicas(connect, site.guardian)) as replicas:
+        yield GuardianPeer(replicas, retry)
+
+
+@contextmanager
+def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
+    """The guardian and the parties `sites` over mTLS; calls under way end when the block is left."""
+    with ExitStack() as stack:
+        connected = connect_parties(site, sites, PartyPeer, clock, retry, threads=len(sites) + len(HEADS))
+        parties, pool = stack.enter_context(connected)
+        yield Peers(
+            guardian=stack.enter_context(connect_guardian(site, clock, retry)),
+            parties=parties,
+            permissions=Permissions(Credentials.of(site), guardian_of(site), clock),
+            pool=pool,
+        )
+
+
+@contextmanager
+def connect_parties(
+    site: SiteConfig, sites: Collection[str], kind: type[P], clock: Clock, retry: Retry, *, threads: int
+) -> Iterator[tuple[dict[str, P], ThreadPoolExecutor]]:
+    """The parties `sites` over mTLS, and a pool to call them by; calls under way end with the block."""
+    credentials = Credentials.of(site)
+    parties = {
+        name: kind(
+            name,
+            partial(
+                open_channel,
+                credentials,
+                site.parties[name],
+                Identity(site.federation, name, Role.PARTY),
+                clock=clock,
+            ),
+            retry,
+        )
+        for name in sites
+    }
+    with ExitStack() as stack:
+        pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="party")
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        for peer in parties.values():
+            stack.callback(peer.close)
+        yield parties, pool
+
+
+def guardian_of(site: SiteConfig) -> Identity:
+    """Who the guardian of a site's federation is."""
+    return Identity(site.federation, site.guardian_site, Role.GUARDIAN)

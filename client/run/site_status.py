@@ -1,0 +1,136 @@
+"""Where a querying site stands: certificates, servers, its sessions, and how far a run is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ostraka.client.run.run_status import RunStatus, run_statuses
+from ostraka.client.run.site import load_query_site
+from ostraka.common.clock import Clock, SystemClock
+from ostraka.common.identity import Credentials
+from ostraka.common.status import shown
+from ostraka.common.status.certificate_status import Certificates, certificates_of
+from ostraka.common.status.problem import Problem
+from ostraka.common.status.servers import Server, guardians, parties, standing
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+
+@dataclass(frozen=True)
+class OwnSession:
+    """A session of this site as the guardian tells it."""
+
+    session_id: str
+    state: str
+    queries: int
+    asked: int
+    answered: int
+    opened_unix_s: int
+
+
+@dataclass(frozen=True)
+class QueryStatus:
+    """What `ostraka query status` tells.
+
+    Attributes:
+        certificates: this site's own.
+        guardians: the guardian's replicas, and `parties` those that the site can ask.
+        sessions: its own, the newest first; none where the guardian did not say, which `unknown` tells.
+        queries_left: within 24 hours; None where there is no limit, or the guardian did not say.
+        unknown: why the guardian says nothing of this site's sessions, if so.
+        runs: how far they are, where a run was named.
+    """
+
+    certificates: Certificates
+    guardians: Sequence[Server]
+    parties: Sequence[Server]
+    sessions: Sequence[OwnSession]
+    queries_left: int | None
+    unknown: Problem | None
+    runs: Sequence[RunStatus]
+
+
+def query_status(folder: Path, run: Path | None = None, *, clock: Clock | None = None) -> QueryStatus:
+    """Ask everybody once, and read the run.
+
+    Raises:
+        OstrakaError: config.invalid for the site's own files, data.missing or run.mismatch for the run's.
+    """
+    clock = clock or SystemClock()
+    runs = [] if run is None else run_statuses(run)
+    site = load_query_site(folder)
+    own = Credentials.of(site)
+    replicas = guardians(site, own, clock)
+    told = standing(site, own, replicas, clock)
+    known = guardian_pb2.StandingReply() if isinstance(told, Problem) else told
+    return QueryStatus(
+        certificates_of(own, clock),
+        replicas,
+        parties(site, own, clock),
+        [_session(session) for session in known.sessions],
+        known.queries_left if known.HasField("queries_left") else None,
+        told if isinstance(told, Problem) else None,
+        runs,
+    )
+
+
+def as_json(status: QueryStatus) -> dict[str, Any]:
+    """The status in JSON's types."""
+    runs = [asdict(run) | {"stopped": run.stopped and run.stopped.model_dump()} for run in status.runs]
+    return asdict(status) | {"runs": runs}
+
+
+def show(status: QueryStatus, console: Console) -> None:
+    """Print it."""
+    console.print(Group(*_parts(status)))
+
+
+def _parts(status: QueryStatus) -> Iterable[RenderableType]:
+    yield from shown.certificates(status.certificates)
+    yield shown.servers("Guardian", status.guardians)
+    yield shown.servers("Parties", status.parties)
+    if status.unknown is not None:
+        yield Text(f"Nothing is known of this site's sessions: {status.unknown}", style="yellow")
+    else:
+        yield _sessions(status.sessions)
+        limit = "as many as it likes" if status.queries_left is None else f"{status.queries_left} more"
+        yield Text(f"Within 24 hours this site may ask {limit}.")
+    for run in status.runs:
+        yield _run(run)
+
+
+def _sessions(sessions: Sequence[OwnSession]) -> RenderableType:
+    table = Table("session", "opened", "state", "queries", "asked", "answered", "", title="Own sessions")
+    for one in sessions:
+        counts = (str(number) for number in (one.queries, one.asked, one.answered))
+        progress = shown.bar(one.asked, one.queries)
+        table.add_row(one.session_id, shown.moment(one.opened_unix_s), one.state, *counts, progress)
+    return table
+
+
+def _run(run: RunStatus) -> RenderableType:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(
+        Text(f"Run {run.run}, {run.state}:"),
+        shown.bar(run.settled, run.queries),
+        Text(f"{run.settled} of {run.queries} queries settled"),
+    )
+    batches = ", ".join(f"{count} {name}" for name, count in run.batches.items() if count) or "none"
+    session = run.session_id or "not granted yet"
+    told = f"  Session {session}; batches: {batches}; last change {shown.moment(run.changed_unix_s)}."
+    return Group(grid, Text(told), Text(f"  {run.next}"))
+
+
+def _session(session: guardian_pb2.SessionStanding) -> OwnSession:
+    return OwnSession(
+        session.session_id,
+        session.state,
+        session.queries,
+        session.asked,
+        session.answered,
+        session.opened_unix_s,
+    )

@@ -1,0 +1,1 @@
+"""A labelling session: tickets, votes and tallies, batch by batch."""

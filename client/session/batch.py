@@ -1,0 +1,99 @@
+"""A session and its batches, as everything here that acts on them takes them."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.peers.party_peer import PartyPeer
+from ostraka.client.run.clusters import Clusters
+from ostraka.client.session.permissions import Permissions
+from ostraka.common.plan import Plan
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Whom a session talks to; `pool` has a thread for every party and every kind of head."""
+
+    guardian: GuardianPeer
+    parties: Mapping[str, PartyPeer]
+    permissions: Permissions
+    pool: Executor
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What is asked: features, float32 (queries, columns), and for Interactive the student's scores of them.
+
+    Scores are probabilities in units of 2^-16, uint32 (queries, classes). Where clusters are the queries,
+    features are those of their records.
+    """
+
+    features: NDArray[np.float32] = field(repr=False)
+    scores: NDArray[np.uint32] | None = field(default=None, repr=False)
+    clusters: Clusters | None = None
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(self.features) if self.clusters is None else self.clusters.count
+
+    def take(self, rows: Sequence[int]) -> "Queries":
+        """The queries at these rows, in that order; clusters are all asked at once."""
+        if self.clusters is not None:
+            return Queries(self.features, self.scores, self.clusters.arranged(rows))
+        at = list(rows)
+        return Queries(self.features[at], None if self.scores is None else self.scores[at])
+
+
+@dataclass(frozen=True)
+class Released(Generic[A]):
+    """A batch's answers, by query where they are labels, and the parties whose ballots were summed."""
+
+    answers: A
+    parties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Granted:
+    """A session as the guardian granted it: the plan as sent and as read, the grant signed and read."""
+
+    plan_bytes: bytes
+    plan: Plan
+    signed: common_pb2.Signed
+    grant: common_pb2.Grant
+
+
+@dataclass(frozen=True)
+class Ticketed:
+    """A batch's ticket, as the guardian signed it and as it reads."""
+
+    signed: common_pb2.Signed
+    read: common_pb2.Ticket
+
+    @property
+    def schedule(self) -> dict[str, tuple[str, ...]]:
+        """By site, the queries of each of its cohorts as the ticket says them, in hex."""
+        return {one.participant.site: tuple(map(bytes.hex, one.queries)) for one in self.read.schedule}
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The parties that vote."""
+        return tuple(one.participant.site for one in self.read.schedule)
+
+    @property
+    def voters(self) -> frozenset[tuple[str, int]]:
+        """The cohorts that vote on any query: site and place."""
+        return frozenset(
+            (one.participant.site, place)
+            for one in self.read.schedule
+            for place, votes in enumerate(scheduled(one, self.read.size))
+            if votes.any()
+        )

@@ -1,0 +1,99 @@
+"""One batch from its ticket to its answers: everybody votes, the set is frozen, one sum is tallied."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.session.availability import Availability, quorum_lost
+from ostraka.client.session.batch import Granted, Released, Ticketed
+from ostraka.client.session.meter import Meter
+from ostraka.client.session.votes import Votes
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.sharing.ring import RingArray
+
+Asked_contra = TypeVar("Asked_contra", contravariant=True)
+Answers_co = TypeVar("Answers_co", covariant=True)
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+class Voting(Protocol[Asked_contra]):
+    """Has the parties vote: on queries that they see, or on encrypted ones."""
+
+    def collect(self, ticket: Ticketed, queries: Asked_contra) -> Votes:
+        """This side's shares of the ballots of every party of the ticket, or why it gave none."""
+
+
+class Tally(Protocol[Asked_contra, Answers_co]):
+    """Has a sum become answers: by sending it, or blindly."""
+
+    def answers(self, batch_id: int, total: RingArray, queries: Asked_contra) -> Answers_co:
+        """The answers to a frozen batch for the one sum over its set, ring values (queries, width)."""
+
+
+class BatchRound(Generic[Q, A]):
+    """Puts batches of a session to the parties and the guardian."""
+
+    def __init__(
+        self,
+        guardian: GuardianPeer,
+        session: Granted,
+        availability: Availability,
+        voting: Voting[Q],
+        tally: Tally[Q, A],
+        meter: Meter | None = None,
+    ) -> None:
+        """Take an open session, and how its plan has queries voted on and votes tallied."""
+        self._meter = meter or Meter()
+        self._guardian = guardian
+        self._session = session
+        self._availability = availability
+        self._voting = voting
+        self._tally = tally
+
+    def run(
+        self,
+        ticket: Ticketed,
+        queries: Q,
+        *,
+        patient: bool,
+        on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> Released[A]:
+        """Have a batch voted on and released under its ticket.
+
+        Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
+        ends the batch with `batch.restarted` instead, so that it can vote on the next. `on_frozen` is told
+        the parties before their sum is tallied.
+        """
+        batch_id = ticket.read.batch_id
+        votes = self._voting.collect(ticket, queries)
+        self._note(votes, patient)
+        frozen = self._frozen(batch_id, votes)
+        on_frozen(frozen)
+        return Released(self._tally.answers(batch_id, votes.total(frozen), queries), frozen)
+
+    def _note(self, votes: Votes, patient: bool) -> None:
+        for site, error in votes.failures.items():
+            if patient and error.code is ErrorCode.BATCH_RESTARTED:
+                raise error
+            self._availability.failed(site, error)
+        if len(votes.shares) < self._session.plan.quorum:
+            raise quorum_lost(len(votes.shares), self._session.plan.quorum, self._availability.failures)
+
+    def _frozen(self, batch_id: int, votes: Votes) -> tuple[str, ...]:
+        held, quorum = sorted(votes.shares), self._session.plan.quorum
+        with self._meter.watching("guardian", "prepare"):
+            frozen = self._guardian.prepare(self._session.grant.session_id, batch_id, held)
+        if not set(frozen) <= set(held) or not len(set(frozen)) == len(frozen) >= quorum:
+            raise OstrakaError(
+                ErrorCode.MESSAGE_INVALID,
+                "The guardian froze parties whose shares are not held here, or too few: nothing was sent; "
+                "use the same version everywhere.",
+            )
+        for site in set(held) - set(frozen):
+            error = OstrakaError(
+                ErrorCode.PARTY_UNREACHABLE,
+                f"Party {site} voted but did not reach the guardian in time: look at its log.",
+            )
+            self._availability.failed(site, error)
+        return frozen

@@ -1,0 +1,59 @@
+"""Votes on queries that no party sees: this side holds the keys, and half of every ballot."""
+
+from collections.abc import Callable
+from typing import cast
+
+from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
+from ostraka.client.session.encrypted.circuits import PartyCircuits
+from ostraka.client.session.encrypted.encryption import Encryption
+from ostraka.client.session.encrypted.exchange import Exchange
+from ostraka.client.session.encrypted.memory_limit import Room
+from ostraka.client.session.meter import Meter
+from ostraka.client.session.votes import Votes, collect
+from ostraka.common.crypto.logits import Head
+from ostraka.common.sharing.ring import RingArray
+from ostraka.common.telemetry.context import carrying
+
+
+class EncryptedVoting:
+    """Puts encrypted batches to the parties; all of a session's keys are this object's."""
+
+    def __init__(
+        self,
+        peers: Peers,
+        session: Granted,
+        meter: Meter,
+        random: Callable[[int], bytes],
+        room: Room | None = None,
+    ) -> None:
+        """Take an open session; `random` gives so many random bytes, `room` limits the tables held."""
+        self._peers = peers
+        self._session = session
+        self._meter = meter
+        self._random = random
+        self._room = room or Room()
+        self._encryption = Encryption(meter)
+        self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
+
+    def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
+        """This side's shares of the ballots of every party of the ticket, or why it gave none.
+
+        Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
+        is asked, so it is never behind parties that wait for it.
+        """
+        encryption, pool = self._encryption, self._peers.pool
+        kinds = encryption.begin(self._heads[site] for site in ticket.sites)
+        messages = {kind: pool.submit(carrying(encryption.encrypt), kind, queries.features) for kind in kinds}
+        schedules = {one.participant.site: one for one in ticket.read.schedule}
+        for step in ("evaluate", "compare"):
+            self._meter.begin(step, len(schedules))
+
+        def ask(site: str) -> RingArray:
+            head = self._heads[site]
+            circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
+            peer = self._peers.parties[site]
+            with self._room.taken(circuits.sizes.tables):
+                exchange = Exchange(peer, self._session, ticket, circuits, self._meter)
+                return exchange.ballots(encryption.keys(head), messages[head])
+
+        return collect(ticket.sites, ask, pool)

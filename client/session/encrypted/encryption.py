@@ -1,0 +1,42 @@
+"""The session's keys, one set for each kind of head, and batches encrypted under them."""
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.session.meter import Meter
+from ostraka.common.crypto.inference import QueryKeys, scheme_of
+from ostraka.common.crypto.logits import Head
+
+
+class Encryption:
+    """Keys made when they are first needed; they never leave memory, and live as long as this does."""
+
+    def __init__(self, meter: Meter) -> None:
+        """No keys yet."""
+        self._meter = meter
+        self._keys: dict[Head, QueryKeys] = {}
+        self._lock = threading.Lock()
+
+    def keys(self, head: Head) -> QueryKeys:
+        """The keys for heads of one kind."""
+        with self._lock:
+            if head not in self._keys:
+                self._keys[head] = scheme_of(head).keys()
+            return self._keys[head]
+
+    def encrypt(self, head: Head, features: NDArray[np.float32]) -> bytes:
+        """What every party with such a head is sent: features (n, columns), encrypted."""
+        keys = self.keys(head)
+        with self._meter.measure("none", "encrypt"):
+            message = keys.encrypt(features)
+        self._meter.advance("encrypt")
+        return message
+
+    def begin(self, heads: Iterable[Head]) -> list[Head]:
+        """The kinds of heads, each once, with the bar of their encryption begun."""
+        kinds = sorted(set(heads))
+        self._meter.begin("encrypt", len(kinds))
+        return kinds

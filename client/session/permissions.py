@@ -1,0 +1,115 @@
+"""Whether what the guardian signed permits what was asked: grants and tickets."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from google.protobuf.message import Message
+
+from ostraka.common.clock import Clock
+from ostraka.common.crypto.logits import HEADS
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials, Identity, read_signed
+from ostraka.common.plan import Plan, digest
+from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
+from ostraka.common.schedules import scheduled
+from ostraka.protos.ostraka.v1 import common_pb2
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Reads what one guardian signed for this site; `guardian` must be the signer."""
+
+    credentials: Credentials
+    guardian: Identity
+    clock: Clock
+
+    def grant(self, signed: common_pb2.Signed, plan_bytes: bytes) -> common_pb2.Grant:
+        """The grant for a plan; raises `grant.invalid` or `identity.*` where it is none of that."""
+        grant = self._read(signed, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
+        plan = Plan.parse(plan_bytes)
+        sites = [participant.site for participant in grant.participants]
+        fits = (
+            grant.session_id
+            and grant.protocol_version == PROTOCOL_VERSION
+            and grant.plan_digest == digest(plan_bytes)
+            and grant.querier == self.credentials.identity.uri
+            and grant.ring_bits == plan.ring_bits
+            and grant.max_batch > 0
+            and len(set(sites)) == len(sites) >= plan.quorum
+            and set(sites) <= set(plan.parties)
+            and all(_whole(participant) for participant in grant.participants)
+            and (plan.encoding == "plain" or all(one.head in HEADS for one in grant.participants))
+        )
+        if not fits:
+            raise OstrakaError(
+                ErrorCode.GRANT_INVALID,
+                "The guardian granted something else than was asked: use the same version everywhere.",
+            )
+        return grant
+
+    def require_current(self, grant: common_pb2.Grant) -> None:
+        """Raise `grant.expired` or `grant.not_yet_valid` unless the grant holds now, skew allowed."""
+        now, skew = self.clock.now(), grant.allowed_skew_s
+        if now > grant.expires_unix_s + skew:
+            raise OstrakaError(
+                ErrorCode.GRANT_EXPIRED,
+                f"The session's grant ended {round(now - grant.expires_unix_s)} s ago by this site's clock: "
+                "do what is left in a new run, under another --out, or check the clocks.",
+            )
+        if now < grant.not_before_unix_s - skew:
+            raise OstrakaError(
+                ErrorCode.GRANT_NOT_YET_VALID,
+                f"The grant begins {round(grant.not_before_unix_s - now)} s from now by this site's clock, "
+                f"more than the {skew} s allowed: check the clocks of the guardian and of this site.",
+            )
+
+    def ticket(
+        self, signed: common_pb2.Signed, grant: common_pb2.Grant, *, batch_id: int, size: int, quorum: int
+    ) -> common_pb2.Ticket:
+        """The ticket of a batch, in which `quorum` parties vote on every query at least.
+
+        Raises `ticket.invalid` or `identity.*` where it is none of that.
+        """
+        ticket = self._read(signed, TICKET_CONTEXT, ErrorCode.TICKET_INVALID, common_pb2.Ticket())
+        granted = {participant.site: participant for participant in grant.participants}
+        sites = [schedule.participant.site for schedule in ticket.schedule]
+        fits = (
+            (ticket.session_id, ticket.batch_id, ticket.size) == (grant.session_id, batch_id, size)
+            and len(set(sites)) == len(sites) >= quorum
+            and all(granted.get(one.participant.site) == one.participant for one in ticket.schedule)
+            and _fewest_parties(ticket) >= quorum
+        )
+        if not fits:
+            raise OstrakaError(
+                ErrorCode.TICKET_INVALID,
+                "The guardian's ticket is not for the batch that was asked: use the same version everywhere.",
+            )
+        return ticket
+
+    def _read(self, signed: common_pb2.Signed, context: bytes, code: ErrorCode, message: M) -> M:
+        return read_signed(
+            signed,
+            context,
+            message,
+            signer=self.guardian,
+            ca_pem=self.credentials.ca_pem,
+            clock=self.clock,
+            invalid=code,
+            revocations=self.credentials.revocations,
+        )
+
+
+def _whole(participant: common_pb2.Participant) -> bool:
+    """Whether the cohorts are all of a party's teachers, and say their groups' copies."""
+    cohorts = participant.cohorts
+    named = all(cohort.groups and len(cohort.groups) == len(cohort.copies) for cohort in cohorts)
+    return named and sum(cohort.teachers for cohort in cohorts) == participant.teachers
+
+
+def _fewest_parties(ticket: common_pb2.Ticket) -> int:
+    """Parties that vote on the query that fewest vote on."""
+    voting = [scheduled(one, ticket.size).any(axis=0) for one in ticket.schedule]
+    return int(np.sum(voting, axis=0).min())

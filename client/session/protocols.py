@@ -1,0 +1,36 @@
+"""What a plan's two switches choose: how parties vote, and how their votes are tallied."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ostraka.client.session.aggregate_tally import AggregateTally
+from ostraka.client.session.answers import Answer
+from ostraka.client.session.batch import Granted, Peers, Queries
+from ostraka.client.session.batch_round import Tally, Voting
+from ostraka.client.session.meter import Meter
+from ostraka.client.session.plain_voting import PlainVoting
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Makes both for a session; `random` gives so many random bytes."""
+
+    meter: Meter = field(default_factory=Meter)
+    random: Callable[[int], bytes] = secrets.token_bytes
+
+    def voting(self, peers: Peers, session: Granted) -> Voting[Queries]:
+        """How the parties of a session vote."""
+        if session.plan.encoding == "plain":
+            return PlainVoting(peers, session, self.meter)
+        from ostraka.client.session.encrypted.encrypted_voting import EncryptedVoting
+
+        return EncryptedVoting(peers, session, self.meter, self.random)
+
+    def tally(self, peers: Peers, session: Granted) -> Tally[Queries, list[Answer]]:
+        """How the votes of a session are tallied."""
+        if session.plan.tally == "aggregate":
+            return AggregateTally(peers.guardian, session, self.meter)
+        from ostraka.client.session.blind.blind_tally import BlindTally
+
+        return BlindTally(peers.guardian, session, self.meter, self.random)

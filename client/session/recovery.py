@@ -1,0 +1,61 @@
+"""What became of a batch that failed or was left open: asked of the guardian, and kept."""
+
+from ostraka.client.peers.guardian_peer import GuardianPeer
+from ostraka.client.run.run_state import Batch, RunStore
+from ostraka.client.session.answers import Answer, answered_mask, read_answers
+from ostraka.common.crypto.tally_circuits import check_of
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.protos.ostraka.v1 import guardian_pb2
+
+NEVER_RELEASED = frozenset(
+    {
+        ErrorCode.BATCH_DEAD,
+        ErrorCode.SESSION_CLOSED,
+        ErrorCode.SESSION_ENDED,
+        ErrorCode.SESSION_UNKNOWN,
+    }
+)
+"""Refusals to settle a batch that say that it has no answers."""
+
+
+def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) -> list[Answer] | None:
+    """The answers of a batch, to be kept; or None, and its queries are pending again.
+
+    Answers of a blind tally cannot be had twice, because the guardian never knew them. A batch that was
+    charged all the same, or may have been, is kept as lost with what it cost.
+    """
+    known = store.batch(batch.id)
+    stored = released(guardian, store.state.session_id, known.id)
+    answers = None if stored is None else read_answers(stored, len(known.queries), plan)
+    if plan.tally == "aggregate":
+        if answers is None:
+            store.dead(known)
+        return answers
+    nothing: list[Answer] = [None] * len(known.queries)
+    if answers is not None:
+        store.lost(known, answered_mask(answers, plan).tolist())
+    elif known.tallied and check_of(plan.mechanism, plan.classes) is not None:
+        store.lost(known, answered_mask(nothing, plan).tolist())
+    else:
+        store.dead(known)
+    return None
+
+
+def released(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
+    """The answers stored for a batch, or None: it was not released, and never will be."""
+    try:
+        return guardian.settle(session_id, batch_id)
+    except OstrakaError as error:
+        if error.code not in NEVER_RELEASED:
+            raise
+        return None
+
+
+def close(guardian: GuardianPeer, session_id: str) -> None:
+    """End a session, also one that has ended."""
+    try:
+        guardian.close_session(session_id)
+    except OstrakaError as error:
+        if error.code not in NEVER_RELEASED:
+            raise

@@ -1,0 +1,35 @@
+"""`ostraka query calibrate`."""
+
+import math
+from typing import Annotated
+
+import typer
+
+from ostraka.common.cli import write_json
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.privacy import ORDERS
+from ostraka.common.privacy import epsilon as converted
+from ostraka.common.privacy.inputs import InputError
+from ostraka.common.screen import Screen
+
+
+def calibrate(
+    epsilon: Annotated[float, typer.Option("--epsilon", help="Label-DP of one release of all clusters.")],
+    delta: Annotated[float, typer.Option("--delta", help="Its delta.")] = 1e-5,
+    json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
+) -> None:
+    """Say how much noise noise_cluster needs for (epsilon, delta)-label-DP."""
+    from ostraka.client.students.label_dp.calibrate import noise_cluster_sigma
+
+    try:
+        sigma = noise_cluster_sigma(epsilon, delta)
+    except InputError as exc:
+        raise OstrakaError(ErrorCode.CONFIG_INVALID, f"No noise gives this label-DP, {exc}.") from exc
+    charged = converted([order / sigma**2 for order in ORDERS], ORDERS, delta)
+    if json != "-":
+        Screen(soft_wrap=True).print(
+            f"A sigma of {math.ceil(1000 * sigma) / 1000} records makes one release of all clusters "
+            f"({epsilon:g}, {delta:g})-label-DP; a ledger, which also adds up other releases, "
+            f"charges epsilon {charged:.4g} for it."
+        )
+    write_json({"sigma": sigma, "epsilon": epsilon, "delta": delta, "charged_epsilon": charged}, json)

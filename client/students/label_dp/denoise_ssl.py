@@ -1,0 +1,115 @@
+"""The student that keeps the labels that their cluster agrees with (001, section 4.3.2, Algorithm 7)."""
+
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from ostraka.client.students.fixmatch import FixMatch
+from ostraka.client.students.label_dp.clustering import KMEANS, Assignments, cluster
+from ostraka.client.students.label_dp.learners import require_one_label
+from ostraka.client.students.label_dp.purify import pseudo_labels
+from ostraka.client.students.neural import Features, Progress
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.learning import Learning
+from ostraka.common.learning.networks import Kind
+from ostraka.common.learning.shape import Shape
+
+
+class DenoiseSsl(FixMatch):
+    """DenoiseSSL: FixMatch on the labels that agree with the majority of their cluster, the rest unlabeled.
+
+    Labels that are known to be right (`error` 0) are kept whatever their cluster says, and nothing is
+    clustered where all are; without an `error` every label is in doubt. Kept labels count as right: how often
+    they are not depends on the clusters (Equation 8), whose accuracy nobody knows.
+
+    Args:
+        shape: as `Neural`, and so are `network`, `learning` and `seed`.
+        classes: how many classes there are; None: as many as the labels show that are kept.
+        network: see `shape`.
+        learning: see `shape`.
+        seed: see `shape`.
+        threshold: as `FixMatch`, and so is `weight`.
+        weight: see `threshold`.
+        n_clusters: how many clusters; None: one for each class.
+        clusterer: "kmeans", "simclr" or "module:factory", see
+            `ostraka.client.students.label_dp.clustering.cluster`.
+    """
+
+    def __init__(
+        self,
+        shape: Shape | None = None,
+        classes: int | None = None,
+        *,
+        network: Kind = "auto",
+        learning: Learning | None = None,
+        seed: int = 0,
+        threshold: float = 0.95,
+        weight: float = 1.0,
+        n_clusters: int | None = None,
+        clusterer: str = KMEANS,
+    ) -> None:
+        """Takes the parameters."""
+        super().__init__(
+            shape,
+            classes,
+            network=network,
+            learning=learning,
+            seed=seed,
+            threshold=threshold,
+            weight=weight,
+        )
+        self.n_clusters = n_clusters
+        self.clusterer = clusterer
+
+    def fit(
+        self,
+        labelled: Labelled,
+        unlabeled: Features | None = None,
+        validation: Labelled | None = None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        log: Path | None = None,
+    ) -> Self:
+        """As every student; raises what `cluster` and `purified` do as well."""
+        require_one_label("denoise-ssl", multi_label=labelled.multi_label)
+        if labelled.error is not None and not labelled.error.any():
+            return super().fit(
+                labelled, unlabeled, validation, progress=progress, checkpoint=checkpoint, log=log
+            )
+        pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
+        classes = self._outputs(labelled)
+        clusters = self.n_clusters or classes
+        assignments = cluster(pool, self.shape or (pool.shape[1],), clusters, self.clusterer, self.seed)
+        kept, rest = purified(labelled, pool, assignments, classes)
+        return super().fit(kept, rest, validation, progress=progress, checkpoint=checkpoint, log=log)
+
+
+def purified(
+    labelled: Labelled, pool: Features, assignments: Assignments, classes: int
+) -> tuple[Labelled, Features]:
+    """The records whose labels are kept, and the features of all others.
+
+    Args:
+        labelled: records with labels, N of them.
+        pool: prepared features of all records, the labelled first, float32 (M, F).
+        assignments: their clusters, int32 (M,).
+        classes: how many there are.
+
+    Raises:
+        OstrakaError: `data.too_few` where the labels that are kept are all of one class.
+    """
+    own = assignments[: len(labelled)]
+    agrees = pseudo_labels(own, labelled.y, int(assignments.max()) + 1, classes) == labelled.y
+    kept = agrees if labelled.error is None else agrees | (labelled.error == 0)
+    if len(np.unique(labelled.y[kept])) < min(2, len(np.unique(labelled.y))):
+        raise OstrakaError(
+            ErrorCode.DATA_TOO_FEW,
+            "The labels that agree with their clusters are all of one class: cluster the features better "
+            "or into more clusters, or ask for labels with less noise.",
+        )
+    doubted = np.ones(len(pool), np.bool_)
+    doubted[: len(labelled)] = ~kept
+    return Labelled(labelled.X[kept], labelled.y[kept]), pool[doubted]

@@ -1,0 +1,148 @@
+"""A training under way."""
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.learning.average import Average
+from ostraka.common.learning.batches import Draws
+from ostraka.common.learning.data import Labelled
+from ostraka.common.learning.early_stopping import Watch
+from ostraka.common.learning.holdout import evaluate
+from ostraka.common.learning.learning import History, Learning, Look
+from ostraka.common.learning.objective import Objective, Step
+from ostraka.common.learning.state import State, optimizer_tensors, restore_optimizer
+
+_WARM = 0.05
+"""Part of the steps in which the rate rises."""
+_CHECKED = 10
+"""Steps between two looks at whether the losses are numbers."""
+
+
+class Course:
+    """A network, what it learns from, and how far it is.
+
+    Attributes:
+        done: steps so far; `total` are planned.
+    """
+
+    def __init__(
+        self,
+        net: nn.Module,
+        objective: Objective,
+        labelled: Labelled,
+        unlabeled: NDArray[np.float32] | None,
+        validation: Labelled | None,
+        learning: Learning,
+        seed: int,
+    ) -> None:
+        """Takes what `ostraka.common.learning.loop.learn` does."""
+        device = learning.place
+        self.done, self.total = 0, learning.steps
+        self._pace = math.ceil(learning.steps / learning.evaluations)
+        self._learning, self._objective, self._device = learning, objective, device
+        self._mixed = learning.mixed
+        self._net = net.to(device).train()
+        self._optimizer = torch.optim.AdamW(net.parameters(), weight_decay=learning.weight_decay, fused=True)
+        self._average = Average(net, learning.ema)
+        self._random = torch.Generator(device).manual_seed(seed)
+        X = torch.from_numpy(np.ascontiguousarray(labelled.X)).to(device)
+        self._labelled = X, torch.from_numpy(labelled.targets(_outputs(net, X))).to(device)
+        self._unlabeled = X[:0] if unlabeled is None else torch.from_numpy(unlabeled).to(device)
+        self._draws = Draws(len(X), learning.batch_size, self._random)
+        pool_batch = learning.batch_size * learning.unlabeled_ratio
+        self._pool_draws = Draws(len(self._unlabeled), pool_batch, self._random)
+        self._watch = Watch(validation, learning.patience, device)
+        self._losses = torch.zeros((), device=device)
+        """Sum since the last look."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be learned."""
+        return self.done == self.total or self._watch.enough
+
+    @property
+    def pausing(self) -> bool:
+        """Whether the network is to be looked at now."""
+        return self.done % self._pace == 0 or self.done == self.total
+
+    def step(self) -> None:
+        """One step; raises `model.diverged` where losses became no numbers, a few steps late."""
+        step = Step(self.done, self.total, self._random)
+        rows, pool = self._draws.draw(), self._pool_draws.draw()
+        self._set_rate(step)
+        X, targets = self._labelled
+        with torch.autocast(self._device.type, torch.bfloat16, self._mixed):
+            loss = self._objective.loss(self._net, (X[rows], targets[rows]), self._unlabeled[pool], step)
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        self._average.follow(step.number)
+        self._losses += loss.detach()
+        self.done += 1
+        if self.done % _CHECKED == 0:
+            self._require_number()
+
+    def look(self) -> Look:
+        """Looks at the averaged network."""
+        self._require_number()
+        steps = self.done % self._pace or self._pace
+        error = self._watch.look(self._average.net, self.done)
+        look = Look(self.done, float(self._losses) / steps, error)
+        self._watch.looks.append(look)
+        self._losses.zero_()
+        return look
+
+    def finish(self) -> History:
+        """Leaves the network as it is to be kept."""
+        kept = self._watch.keep(self._average.net)
+        self._net.load_state_dict(self._average.net.state_dict())
+        self._net.eval()
+        return History(tuple(self._watch.looks), kept)
+
+    def state(self) -> State:
+        """All that changes in a training, just after a look."""
+        notes, watched = self._watch.state()
+        left = {"labelled": self._draws.left, "unlabeled": self._pool_draws.left}
+        parts = {
+            "net": self._net.state_dict(),
+            "average": self._average.net.state_dict(),
+            "random": {"state": self._random.get_state()},
+            "left": left,
+            "optimizer": optimizer_tensors(self._optimizer),
+        }
+        return State({"done": self.done, "watch": notes}, parts | watched)
+
+    def resume(self, state: State) -> None:
+        """Puts the training where it stood."""
+        self.done = state.notes["done"]
+        self._net.load_state_dict(state.parts["net"])
+        self._average.net.load_state_dict(state.parts["average"])
+        self._random.set_state(state.parts["random"]["state"])
+        self._draws.left = state.parts["left"]["labelled"].to(self._device)
+        self._pool_draws.left = state.parts["left"]["unlabeled"].to(self._device)
+        restore_optimizer(self._optimizer, state.parts["optimizer"])
+        self._watch.resume(state.notes["watch"], state.parts)
+
+    def _set_rate(self, step: Step) -> None:
+        warm = max(1, round(_WARM * step.total))
+        rise = min(1.0, (step.number + 1) / warm)
+        fall = (1 + math.cos(math.pi * step.number / step.total)) / 2
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._learning.learning_rate * rise * fall
+
+    def _require_number(self) -> None:
+        if not torch.isfinite(self._losses):
+            raise OstrakaError(
+                ErrorCode.MODEL_DIVERGED,
+                f"The student's loss was no number by step {self.done}: train it again with a smaller "
+                "learning rate, and check that features are on one scale.",
+            )
+
+
+def _outputs(net: nn.Module, X: Tensor) -> int:
+    return evaluate(net, X[:1]).shape[1]

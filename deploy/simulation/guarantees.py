@@ -1,0 +1,64 @@
+"""What every epsilon of a report means, in words."""
+
+from typing import Literal, TypeAlias
+
+from ostraka.client.run.options import Adjacency
+from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
+from ostraka.common.mechanism import BOUND, AnyMechanism, RandRes
+
+Guarantee: TypeAlias = Adjacency | Literal["none"]
+"""What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
+WORST_CASE = "worst-case (holds whatever the votes were)"
+DATA_DEPENDENT: dict[BOUND, str] = {
+    "worst_case": WORST_CASE,
+    "theorem6": "data-dependent (theorem6, one direction: it bounds D(M(D)||M(D')) for the votes that were "
+    "cast, not D(M(D')||M(D)), and is itself private)",
+    "exact": "data-dependent (exact, both directions: the largest divergence between the votes that were "
+    "cast and any neighbour of them, and is itself private)",
+}
+
+
+def notions(
+    bound: BOUND, guarantee: Guarantee
+) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
+    """What each epsilon of the report means, in words."""
+    promise = promise_words(guarantee)
+    if guarantee == "none":
+        promise = f"if one record changed one vote: {promise}"
+    return {
+        "epsilon_worst_case": f"{WORST_CASE}, {promise}",
+        "epsilon_data_dependent": f"{DATA_DEPENDENT[bound]}, {promise}",
+    }
+
+
+def promise_words(guarantee: Guarantee) -> str:
+    """What stands beside every epsilon."""
+    return NO_GUARANTEE if guarantee == "none" else NOTIONS[guarantee]
+
+
+def notion(bound: BOUND) -> str:
+    """What epsilons by a bound are called: by worst_case the same as what every page calls worst-case."""
+    return "charged" if bound == "worst_case" else "data-dependent"
+
+
+def bound_words(bound: BOUND) -> str:
+    """A bound's name with the directions that it covers."""
+    directions = {"exact": "both directions", "theorem6": "one direction", "worst_case": "any votes"}
+    return f"{bound}, {directions[bound]}"
+
+
+def guarantee_words(guarantee: Guarantee, mechanism: AnyMechanism) -> str:
+    """What the guarantee covers and what it does not, in sentences."""
+    if guarantee == "none":
+        return "No epsilon here protects a record: one can change every vote, and an epsilon counts one."
+    if guarantee == "label":
+        pure = (
+            f" A randomised label is by itself label-DP of epsilon {mechanism.epsilon:g} with delta 0."
+            if isinstance(mechanism, RandRes)
+            else ""
+        )
+        return (
+            "Every epsilon is of label-DP: it protects the labels of records alone, and their features count "
+            f"as known to all sites. It is no guarantee of DP for records.{pure}"
+        )
+    return "Every epsilon is of DP for records: it protects a record's features and labels together."

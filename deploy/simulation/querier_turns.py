@@ -1,0 +1,72 @@
+"""Several parties that ask in turn, each all the others (000, section 5.3)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ostraka.client.students.retraining import retrain
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_site, write_site
+from ostraka.common.datasets import save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import CertificateAuthority, Identity, Role
+from ostraka.common.task import write_task
+from ostraka.deploy.provisioning.provision import CA_FOLDER
+from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.inputs import Scene
+from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.query_outcome import Asked, asked_of, released_labels, require_answers
+from ostraka.deploy.simulation.querying_party import label_pool, retrain_on
+
+
+def ask_in_turn(scene: Scene) -> tuple[Asked, ...]:
+    """What the weakest parties were told by all others, the weakest first.
+
+    A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
+    could ask no query, and what labelling and retraining raise.
+    """
+    sites = {party: _querying_site(scene, party, row) for row, party in enumerate(scene.settings.sites)}
+    with scene.watch.step("find the weakest parties"):
+        weakest = sorted(sites, key=lambda party: _balanced_accuracy(sites[party], scene.settings.seed))
+    turns = weakest[: scene.settings.queriers]
+    return tuple(_ask(scene, sites[party], party, turn) for turn, party in enumerate(turns))
+
+
+def _querying_site(scene: Scene, party: str, row: int) -> Path:
+    """A querying site beside a party's own, with a certificate of its own and the party's records."""
+    beside = scene.federation.site(QUERY)
+    folder = beside.with_name(f"{party}-query")
+    folder.mkdir(mode=0o700)
+    config = load_site(beside).model_copy(update={"site": party, "folder": folder})
+    authority = CertificateAuthority.load(beside.with_name(CA_FOLDER))
+    authority.issue(Identity(config.federation, party, Role.QUERY), folder, SystemClock())
+    write_site(config)
+    write_task(scene.task, folder / "task.toml")
+    save(replace(scene.split.shards[row], consent=None), folder / "labelled.npz")
+    save(scene.split.test, folder / "test.npz")
+    return folder
+
+
+def _balanced_accuracy(site: Path, seed: int) -> float:
+    """How well a party does by itself, by cross-validation; 0 where it has too few records, or classes."""
+    try:
+        alone = retrain(site, site / "labelled.npz", out=site / "alone.skops", seed=seed).before
+    except OstrakaError as error:
+        if error.code is not ErrorCode.DATA_TOO_FEW:
+            raise
+        return 0.0
+    return 0.0 if alone is None else alone.balanced_accuracy
+
+
+def _ask(scene: Scene, site: Path, party: str, turn: int) -> Asked:
+    rows = np.arange(scene.settings.queries) + turn * scene.settings.queries
+    pool = site / "pool.npz"
+    save(scene.split.pool.take(rows), pool)
+    others = tuple(name for name in scene.settings.sites if name != party)
+    labelling = label_pool(scene, site, pool, replace(plan_options(scene.settings), parties=others))
+    if turn == 0:
+        require_answers(labelling)
+    students = retrain_on(scene, site, pool, labelling)
+    released = released_labels(labelling.run, labelling.queries, scene.task)
+    return asked_of(party, labelling, students, released, scene.split.truth[rows])

@@ -1,0 +1,91 @@
+"""What one querying party of a simulation asked, was told, and made of it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.dependencies.combined import combined_answers, is_combined
+from ostraka.client.dependencies.conditional_labelling import DependentResult
+from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.run_state import load_state
+from ostraka.client.session.answers import label_matrix
+from ostraka.client.students.accuracy import Metrics
+from ostraka.client.students.retraining import StudentResult
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A querying party's labels, and its student on test records.
+
+    Attributes:
+        site: who asked.
+        labelled: records it has labels of by itself.
+        queries: how many it wanted answered; `asked` and `answered` how many were, `by_student` how many of
+            the others its student labelled. `implied` labels were not asked because others imply them.
+        ended_early: whether a limit kept it from asking more.
+        released: of every record of its pool the class, int64 (records,), or 1 and 0 for every label
+            (records, labels); -1 where there is none. `truth` is what would have been right.
+        before: figures of its student of own labels alone; `after` with those that it was told.
+    """
+
+    site: str
+    labelled: int
+    queries: int
+    asked: int
+    answered: int
+    by_student: int
+    implied: int
+    ended_early: bool
+    released: NDArray[np.int64] = field(repr=False)
+    truth: NDArray[np.int64] = field(repr=False)
+    before: Metrics
+    after: Metrics
+
+
+def asked_of(
+    site: str,
+    labelling: LabelResult,
+    students: StudentResult,
+    released: NDArray[np.int64],
+    truth: NDArray[np.int64],
+) -> Asked:
+    """What a run and a retraining on it came to."""
+    return Asked(
+        site=site,
+        labelled=students.labelled,
+        queries=labelling.queries,
+        asked=labelling.asked,
+        answered=labelling.answered,
+        by_student=labelling.by_student,
+        implied=labelling.implied if isinstance(labelling, DependentResult) else 0,
+        ended_early=labelling.stopped is not None,
+        released=released,
+        truth=truth,
+        before=_measured(students.before),
+        after=_measured(students.after),
+    )
+
+
+def released_labels(run: Path, records: int, task: Task) -> NDArray[np.int64]:
+    """Released classes of a pool (records,), or bits (records, labels), -1 where there is none."""
+    answers = combined_answers(run).answers if is_combined(run) else load_state(run).answers()
+    labels: list[Any] = [answers.get(row) for row in range(records)]
+    if task.multi_label:
+        return label_matrix(labels, len(task.classes))
+    return np.array([-1 if label is None else label for label in labels], np.int64)
+
+
+def require_answers(labelling: LabelResult) -> None:
+    """Raise why a run was stopped if it was before its first query."""
+    if labelling.stopped is not None and labelling.asked == 0:
+        raise OstrakaError(ErrorCode(labelling.stopped.code), labelling.stopped.message)
+
+
+def _measured(metrics: Metrics | None) -> Metrics:
+    assert metrics is not None  # noqa: S101 - there are test records
+    return metrics

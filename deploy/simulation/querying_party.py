@@ -1,0 +1,118 @@
+"""One querying party that asks all others, and its student."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.client.dependencies.conditional_labelling import label_by_dependencies
+from ostraka.client.dependencies.learn import learn
+from ostraka.client.dependencies.rules import write_dependencies
+from ostraka.client.run.labelling import LabelResult, label
+from ostraka.client.run.options import PlanOptions
+from ostraka.client.students.retraining import StudentResult, retrain
+from ostraka.client.students.trainers import Choice
+from ostraka.common.datasets import save
+from ostraka.deploy.simulation.clusters import members, representatives
+from ostraka.deploy.simulation.federation import QUERY
+from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, Scene
+from ostraka.deploy.simulation.plan import plan_options
+from ostraka.deploy.simulation.query_outcome import Asked, asked_of, released_labels, require_answers
+from ostraka.deploy.simulation.settings import Settings
+
+RUN = "run"
+
+
+def ask(scene: Scene) -> Asked:
+    """Label the querying party's pool and retrain its student.
+
+    Raises what labelling and retraining raise, and why no query could be asked.
+    """
+    site = scene.federation.site(QUERY)
+    pool, asked = _pool(site, scene)
+    labelling = label_pool(scene, site, pool, plan_options(scene.settings), _first_student(site, scene))
+    require_answers(labelling)
+    students = retrain_on(scene, site, pool, labelling)
+    released = released_labels(labelling.run, scene.settings.queries, scene.task)[asked]
+    return asked_of(QUERY, labelling, students, released, scene.split.truth[: len(asked)])
+
+
+def label_pool(
+    scene: Scene, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
+) -> LabelResult:
+    """Ask about a pool, about implied labels last where the settings say so."""
+    if scene.settings.dependencies:
+        return _label_by_dependencies(scene, site, pool, options)
+    with scene.watch.step(LABEL_THE_POOL):
+        return label(
+            site,
+            pool,
+            options,
+            site / RUN,
+            student=student,
+            on_progress=scene.on_progress,
+            on_step=scene.on_step,
+        )
+
+
+def _label_by_dependencies(scene: Scene, site: Path, pool: Path, options: PlanOptions) -> LabelResult:
+    """Learn on own labelled records which labels imply others, and leave out what is implied."""
+    rules = site / "dependencies.toml"
+    with scene.watch.step("learn dependencies"):
+        write_dependencies(learn(scene.task.load(site / "labelled.npz").labels(), scene.task), rules)
+    with scene.watch.step(LABEL_THE_POOL):
+        return label_by_dependencies(
+            site,
+            pool,
+            options,
+            rules,
+            site / RUN,
+            on_progress=scene.on_progress,
+            on_step=scene.on_step,
+        )
+
+
+def retrain_on(scene: Scene, site: Path, pool: Path, labelling: LabelResult) -> StudentResult:
+    """The student of a querying site before and after what it was told, the same where that is nothing."""
+    told = labelling.answered + labelling.by_student > 0
+    with scene.watch.step("retrain the student"):
+        return retrain(
+            site,
+            site / "labelled.npz",
+            labelling.run if told else None,
+            pool if told else None,
+            test=site / "test.npz",
+            out=None if told else site / "student.skops",
+            choice=choice_of(scene.settings),
+            seed=scene.settings.seed,
+        )
+
+
+def choice_of(settings: Settings) -> Choice:
+    """Who learns, and how."""
+    denoising = settings.learner == "denoise-ssl"
+    return Choice(
+        student=settings.learner, steps=settings.steps, clusters=settings.clusters if denoising else None
+    )
+
+
+def _pool(site: Path, scene: Scene) -> tuple[Path, NDArray[np.int64]]:
+    """The file of queries, and for every record of the pool the query that stands for it."""
+    settings, split = scene.settings, scene.split
+    if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
+        return site / "pool.npz", np.arange(settings.queries)
+    with scene.watch.step("cluster the pool"):
+        rows = representatives(split.pool, scene.task, settings.clusters, settings.seed)
+        centres = site / "centres.npz"
+        save(split.pool.take(rows), centres)
+        return centres, members(split.pool, scene.task, rows)
+
+
+def _first_student(site: Path, scene: Scene) -> Path | None:
+    """The student of the querying party's own labels, with which Interactive asks."""
+    if scene.settings.mechanism != "interactive":
+        return None
+    with scene.watch.step("train the first student"):
+        first = site / "first-student.skops"
+        seed = scene.settings.seed
+        return retrain(site, site / "labelled.npz", test=site / "test.npz", out=first, seed=seed).path

@@ -1,0 +1,1 @@
+"""The cost of each mechanism under each bound."""

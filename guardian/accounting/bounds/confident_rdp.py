@@ -1,0 +1,97 @@
+"""The cost of Confident GNMax: the check for every query asked, the argmax for each one answered."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.bounds.check_caps import reserved
+from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, with_lattice
+from ostraka.guardian.accounting.bounds.theorem6 import theorem6
+from ostraka.guardian.accounting.exact.divergence import checked_exact, neighbours, threshold_exact
+from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck
+from ostraka.guardian.accounting.numerics.arguments import (
+    Bound,
+    Floats,
+    check_answered,
+    check_bound,
+    check_lattice,
+    check_orders,
+    check_scalar,
+    check_votes,
+)
+
+
+def threshold_rdp(
+    votes: ArrayLike,
+    threshold: float,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of saying whether max_j n_j + N(0, sigma^2) >= threshold.
+
+    One vote moves the largest count by at most one, half of what it moves between two classes, so the worst
+    case is orders * (u/sigma)^2 / 2 for a sensitivity of u. Arguments and errors are those of `gnmax_rdp`.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    check_scalar("threshold", threshold, positive=False)
+    scale = math.sqrt(2) * check_scalar("sigma", sigma) / influence.sensitivity
+    worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    match check_bound(bound), check_lattice(lattice):
+        case "worst_case", _:
+            return worst.copy()
+        case "theorem6", step:
+            return theorem6(log_q_check(counts, threshold, sigma, step), scale, at)
+        case _, step:
+            return np.minimum(worst, threshold_exact(counts, threshold, sigma, at, influence, step))
+
+
+def log_q_check(votes: Floats, threshold: float, sigma: float, lattice: float) -> Floats:
+    """Bound (Q,) the log probability of the check's less likely outcome.
+
+    On a lattice the threshold lies one step closer on either side (docs/accounting.md).
+    """
+    distance = np.abs(votes.max(axis=1) - threshold)
+    log_q = np.asarray(log_ndtr((lattice - distance) / sigma), dtype=np.float64)
+    return with_lattice(log_q, sigma, lattice, draws=1)
+
+
+def confident_rdp(
+    votes: ArrayLike,
+    threshold: float,
+    sigma1: float,
+    sigma2: float,
+    orders: ArrayLike,
+    answered: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of Confident GNMax: the check's, plus GNMax's where `answered` (Q,).
+
+    Arguments and errors are those of `threshold_rdp` (sigma1) and `gnmax_rdp` (sigma2). Under "exact" a row
+    is the charge for its check's outcome, of a pair fixed by the votes and the order alone; the pairs, one
+    for every query, keep a filter's promise (docs/accounting.md, own derivation): their sum may be taken, the
+    minimum with another bound may not. No charge exceeds what `reserved` says for its outcome.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    mask = check_answered(answered, len(counts))
+    check_scalar("threshold", threshold, positive=False)
+    sigmas = check_scalar("sigma1", sigma1), check_scalar("sigma2", sigma2)
+    if check_bound(bound) == "exact":
+        most = reserved(len(counts), sigmas, at, influence.sensitivity, check_lattice(lattice))
+        check = NoisyCheck(counts, threshold, sigma1, lattice)
+        charges = checked_exact(counts, check, sigma2, at, influence, most, neighbours)
+        return np.where(mask[:, None], charges.passed, charges.failed)
+    cost = threshold_rdp(counts, threshold, sigma1, at, bound=bound, influence=influence, lattice=lattice)
+    argmax = gnmax_rdp(counts, sigma2, at, bound=bound, influence=influence, lattice=lattice)
+    return cost + np.where(mask[:, None], argmax, 0.0)

@@ -1,0 +1,91 @@
+"""The cost of GNMax: argmax_j n_j + N(0, sigma^2)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.bounds.theorem6 import theorem6
+from ostraka.guardian.accounting.exact.divergence import gnmax_exact
+from ostraka.guardian.accounting.numerics.arguments import (
+    Bound,
+    Floats,
+    check_bound,
+    check_lattice,
+    check_orders,
+    check_scalar,
+    check_votes,
+)
+
+LEAST_STEPS = 4.0
+"""Noise narrower than this many lattice steps is charged the worst case."""
+
+_LOG_FAR = float(log_ndtr(-11.75))
+
+
+def gnmax_rdp(
+    votes: ArrayLike,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of releasing the noisy argmax of each histogram.
+
+    Args:
+        votes: counts (Q, k), not negative.
+        sigma: standard deviation of the noise on each count, in votes.
+        orders: Renyi orders (R,), above 1.
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u (002, Lemma 8); "theorem6", which
+            bounds D(M(D) || M(D')) alone; or "exact", the divergence itself in both directions, and for
+            several votes of one unit an upper bound of it. No bound exceeds the worst case.
+        influence: what one unit can change in one query.
+        lattice: step of the noise in votes; 0 for the papers' continuous noise.
+
+    Raises:
+        InputError: where an argument is malformed.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    scale = check_scalar("sigma", sigma) / influence.sensitivity
+    worst = np.broadcast_to(at / scale**2, (len(counts), len(at)))
+    match check_bound(bound), check_lattice(lattice):
+        case "worst_case", _:
+            return worst.copy()
+        case "theorem6", step:
+            return theorem6(log_q_argmax(counts, sigma, step), scale, at)
+        case _, step:
+            return np.minimum(worst, gnmax_exact(counts, sigma, at, influence, step))
+
+
+def log_q_argmax(votes: Floats, sigma: float, lattice: float) -> Floats:
+    """Bound (Q,) the log probability that another class than the plurality is released.
+
+    The union bound of 002, Lemma 3, and at most 1 - 1/k because the plurality is the likeliest outcome.
+    On a lattice every gap is taken one step smaller, which covers discreteness and ties, and the chance
+    that a count wraps around the ring is added (docs/accounting.md).
+    """
+    gaps = votes.max(axis=1, keepdims=True) - votes
+    tails = log_ndtr((lattice - gaps) / (math.sqrt(2) * sigma))
+    tails[np.arange(len(votes)), votes.argmax(axis=1)] = -np.inf
+    log_q = np.minimum(_log_sum(tails), math.log1p(-1 / votes.shape[1]))
+    return with_lattice(log_q, sigma, lattice, draws=votes.shape[1])
+
+
+def with_lattice(log_q: Floats, sigma: float, lattice: float, draws: int) -> Floats:
+    """Add to `log_q` that one of `draws` lies beyond 12 sigma; 0 (no bound) where sigma is too narrow."""
+    if lattice == 0:
+        return log_q
+    if sigma < LEAST_STEPS * lattice:
+        return np.zeros_like(log_q)
+    return np.minimum(np.logaddexp(log_q, math.log(2 * draws) + _LOG_FAR), 0.0)
+
+
+def _log_sum(logs: Floats) -> Floats:
+    largest = logs.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(logs - largest[:, None]).sum(axis=1)), dtype=np.float64)

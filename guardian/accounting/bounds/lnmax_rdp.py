@@ -1,0 +1,114 @@
+"""The cost of LNMax, the baseline: argmax_j n_j + Lap(1/gamma)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.numerics.arguments import (
+    Bound,
+    Floats,
+    check_bound,
+    check_lattice,
+    check_orders,
+    check_scalar,
+    check_votes,
+)
+from ostraka.guardian.accounting.numerics.moments import log_moments
+
+_LARGE = 30.0
+
+
+def lnmax_rdp(
+    votes: ArrayLike,
+    gamma: float,
+    orders: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (Q, R) of releasing the argmax of counts with Laplace noise of scale 1/gamma votes.
+
+    One vote moves two counts by one: the release is e-close with e = 2 gamma for each.
+
+    Args:
+        votes: counts (Q, k), not negative.
+        gamma: inverse scale of the noise on each count, per vote.
+        orders: Renyi orders (R,), above 1.
+        bound: "worst_case", that of randomised response with e, which no e-close pair exceeds (Bun and
+            Steinke 2016, Proposition 3.3); "theorem6", the first PATE paper's data-dependent bound (Papernot
+            et al. 2017, Theorem 3), which bounds D(M(D) || M(D')) alone; or "exact", the largest divergence
+            in both directions of all e-close pairs that release something else than the plurality with at
+            most the probability on these votes (own derivation, docs/accounting-mechanisms.md). No bound
+            exceeds the worst case.
+        influence: what one unit can change in one query.
+        lattice: step of the discrete Laplace noise in votes; 0 for continuous noise.
+
+    Raises:
+        InputError: where an argument is malformed.
+    """
+    counts, at = check_votes(votes), check_orders(orders)
+    close = 2 * check_scalar("gamma", gamma) * influence.sensitivity
+    worst = np.broadcast_to(randomised_response(close, at), (len(counts), len(at)))
+    match check_bound(bound), check_lattice(lattice):
+        case "worst_case", _:
+            return worst.copy()
+        case "theorem6", step:
+            return np.minimum(worst, _published(log_q_laplace(counts, gamma, step), close, at))
+        case _, step:
+            return np.minimum(worst, _two_sided(log_q_laplace(counts, gamma, step), close, at))
+
+
+def randomised_response(close: float, orders: Floats) -> Floats:
+    """Return log(cosh((a - 1/2) e) / cosh(e/2)) / (a - 1) at orders a (R,), for e = `close`."""
+    grown = (orders - 1) * close
+    small = np.minimum(grown, _LARGE)
+    direct = np.log1p(2 * np.sinh(small / 2) ** 2 + np.sinh(small) * np.tanh(close / 2))
+    far = grown + np.log1p(np.tanh(close / 2)) - np.log(2)
+    return np.asarray(np.where(grown > _LARGE, far, direct) / (orders - 1))
+
+
+def log_q_laplace(votes: Floats, gamma: float, lattice: float) -> Floats:
+    """Bound (Q,) the log probability that another class than the plurality is released.
+
+    The union over the others of P(X - Y >= gap), ties counted in full (Papernot et al. 2017, Lemma 4, for
+    continuous noise; own derivation for the lattice), and at most 1 - 1/k: the plurality is likeliest.
+    """
+    gaps = votes.max(axis=1, keepdims=True) - votes
+    kept = np.exp(-gamma * lattice)
+    wide = -np.expm1(-gamma * lattice) / lattice if lattice > 0 else gamma
+    head = gaps * wide + (1 + kept**2) / (1 + kept) + kept
+    tails = -gamma * gaps + np.log(head) - 2 * np.log1p(kept)
+    tails[np.arange(len(votes)), votes.argmax(axis=1)] = -np.inf
+    union = np.logaddexp.reduce(tails, axis=1)
+    return np.asarray(np.minimum(union, np.log1p(-1 / votes.shape[1])))
+
+
+def _published(log_q: Floats, close: float, orders: Floats) -> Floats:
+    """Return log((1-q) ((1-q)/(1 - e^e q))^(a-1) + q e^(e(a-1))) / (a-1), infinite where it is not proved."""
+    fits = log_q < -np.logaddexp(0.0, close)
+    log_q = np.where(fits, log_q, -2 * close - 1)[:, None]
+    q = np.exp(log_q)
+    rate = orders - 1
+    log_rest, log_ratio = np.log1p(-q), np.log1p(-q) - np.log1p(-np.exp(log_q + close))
+    with np.errstate(over="ignore"):
+        excess = np.expm1(log_rest + rate * log_ratio) + np.exp(np.minimum(log_q + rate * close, _LARGE))
+    large = np.logaddexp(log_rest + rate * log_ratio, log_q + rate * close)
+    moment = np.where(log_q + rate * close > _LARGE - 1, large, np.log1p(excess))
+    return np.where(fits[:, None], moment / rate, np.inf)
+
+
+def _two_sided(log_q: Floats, close: float, orders: Floats) -> Floats:
+    """Return the larger divergence, both ways, of (q, e^e q) and (q, e^-e q), infinite where e^e q >= 1."""
+    fits = log_q + close < -1e-9
+    log_q = np.where(fits, log_q, -close - 1)
+    log_p = np.stack([np.log1p(-np.exp(log_q)), log_q])
+    largest = np.zeros((len(orders), len(log_q)))
+    for change in (close, -close):
+        odds = np.exp(log_q - log_p[0])
+        changes = np.stack([np.log1p(-odds * np.expm1(change)), np.full_like(log_q, change)])
+        for powers in (1 - orders, orders):
+            largest = np.maximum(largest, log_moments(log_p, changes, powers))
+    return np.where(fits[:, None], largest.T / (orders - 1), np.inf)

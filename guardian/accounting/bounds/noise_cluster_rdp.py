@@ -1,0 +1,146 @@
+"""The cost of NoiseCluster: argmax_j count_cj + N(0, sigma^2) for each cluster c (001, section 4.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ostraka.common.privacy import ONE_VOTE, Influence, InputError
+from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp, log_q_argmax
+from ostraka.guardian.accounting.bounds.theorem6 import theorem6
+from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES
+from ostraka.guardian.accounting.exact.multi_vote import added
+from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error
+from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid, typical
+from ostraka.guardian.accounting.numerics.arguments import (
+    Bound,
+    Floats,
+    check_bound,
+    check_lattice,
+    check_matrix,
+    check_orders,
+    check_scalar,
+)
+from ostraka.guardian.accounting.numerics.moments import log_moments
+from ostraka.guardian.accounting.numerics.summation import summation
+
+Adjacency = Literal["record", "label"]
+
+_BLOCK = 2**18
+
+
+def noise_cluster_rdp(
+    counts: ArrayLike,
+    sigma: float,
+    orders: ArrayLike,
+    *,
+    bound: Bound = "exact",
+    adjacency: Adjacency = "record",
+    influence: Influence = ONE_VOTE,
+    lattice: float = 0.0,
+) -> Floats:
+    """Return the rdp (R,) of labelling every cluster: what one whole batch costs, not one query.
+
+    A record lies in one cell, so of all clusters it moves at most two counts by one.
+
+    Args:
+        counts: records by cluster and class (clusters, k), not negative.
+        sigma: standard deviation of the noise on each count, in records.
+        orders: Renyi orders (R,), above 1.
+        bound: "worst_case", orders * (u/sigma)^2 for a sensitivity of u; "theorem6", which bounds
+            D(M(D) || M(D')) alone; or "exact", the largest divergence over all neighbours in both directions
+            (own derivation, docs/accounting-mechanisms.md). No bound exceeds the worst case, which is charged
+            for several records of one unit, and by `exact` for more than 128 classes.
+        adjacency: "record" where a neighbour's record may lie in another cluster too, "label" where only
+            its label may differ and it stays where it is.
+        influence: how many records one unit moves.
+        lattice: step of the noise in records; 0 for continuous noise.
+
+    Raises:
+        InputError: where an argument is malformed.
+    """
+    records, at = check_matrix("counts", counts, least=2), check_orders(orders)
+    scale = check_scalar("sigma", sigma) / influence.sensitivity
+    if adjacency not in ("record", "label"):
+        raise InputError("adjacency", f"must be record or label, is {adjacency}")
+    worst, step = at / scale**2, check_lattice(lattice)
+    if check_bound(bound) == "worst_case" or influence.votes > 1:
+        return worst
+    by_cluster = gnmax_rdp(records, sigma, at, bound=bound, influence=influence, lattice=step)
+    total = by_cluster.max(axis=0, initial=0.0)
+    if adjacency == "record" and len(records) > 1:
+        if bound == "theorem6":
+            one_count = theorem6(log_q_argmax(records, sigma, step), math.sqrt(2) * scale, at)
+            across = _two_clusters(one_count, one_count)
+        else:
+            across = _across(records, sigma, at, influence.weight, step)
+        total = np.maximum(total, across)
+    return np.asarray(np.minimum(worst, total))
+
+
+def _across(counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float) -> Floats:
+    """Return the largest rdp (R,) of neighbours whose record leaves one cluster and lies in another."""
+    widest = float(np.ptp(counts, axis=1).max()) / sigma
+    if counts.shape[1] > MOST_CLASSES or widest > FARTHEST:
+        return np.full(len(orders), np.inf)
+    shape = (2, len(counts), len(orders))
+    fewer, more = np.empty(shape), np.empty(shape)
+    for rows in _blocks(counts, sigma, moved):
+        fewer[:, rows], more[:, rows] = _one_count(counts[rows], sigma, orders, moved, lattice)
+    return np.maximum(_two_clusters(fewer[0], more[0]), _two_clusters(fewer[1], more[1]))
+
+
+def _one_count(
+    counts: Floats, sigma: float, orders: Floats, moved: float, lattice: float
+) -> tuple[Floats, Floats]:
+    """Return the largest rdp (2, C, R) where a cluster lost a record, and where it got one.
+
+    D(P || R) comes first, P being what these counts release, then D(R || P).
+    """
+    top = counts.max(axis=1)
+    gaps, shift = (top[:, None] - counts) / sigma, moved / sigma
+    spread, classes = float(gaps.max()), counts.shape[1]
+    how = summation(spread + typical(classes), shift)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        outcomes = Copies(gaps, np.ones_like(gaps), shift, grid(spread, classes, shift), how)
+        lowered, raised = outcomes.lowered(), outcomes.raised()
+    reach = gaps.max(axis=1) + 2 * shift + typical(classes)
+    error = added(draws_error(lattice / sigma, reach), orders)
+    fewer = _divergences(outcomes.log_p, lowered, orders) + error[:, None]
+    more = _divergences(outcomes.log_p, raised, orders) + error[:, None]
+    return fewer.max(axis=2), more.max(axis=2)
+
+
+def _divergences(log_p: Floats, change: Floats, orders: Floats) -> Floats:
+    """Return D(P || R) and D(R || P) (2, C, i, R) for log R/P (C, i, j); infinite where not known."""
+    clusters, moves, classes = change.shape
+    mine, theirs = np.repeat(log_p, moves, axis=0).T, change.reshape(-1, classes).T
+    both = np.stack([log_moments(mine, theirs, 1 - orders), log_moments(mine, theirs, orders)])
+    rdp = (both / (orders - 1)[:, None]).swapaxes(1, 2)
+    return np.nan_to_num(rdp.reshape(2, clusters, moves, len(orders)), nan=np.inf)
+
+
+def _two_clusters(fewer: Floats, more: Floats) -> Floats:
+    """Return the largest sum (R,) of `fewer` (C, R) of one cluster and `more` of another."""
+    first = more.argmax(axis=0)
+    others = more.copy()
+    np.put_along_axis(others, first[None], -np.inf, axis=0)
+    best, second = more.max(axis=0), others.max(axis=0)
+    there = np.where(np.arange(len(more))[:, None] == first, second, best)
+    return np.asarray((fewer + there).max(axis=0))
+
+
+def _blocks(counts: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
+    """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
+    classes = counts.shape[1]
+    order = np.argsort(np.ptp(counts, axis=1), kind="stable")
+    while order.size:
+        size = max(1, _BLOCK // (classes * max(classes, 100)))
+        widest = float(np.ptp(counts[order[:size]], axis=1).max()) / sigma
+        size = max(1, min(size, _BLOCK // (classes * len(grid(widest, classes, moved / sigma)))))
+        yield order[:size]
+        order = order[size:]

@@ -1,0 +1,57 @@
+"""How much work `exact` does for a query, and where the worst case is charged instead."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.mechanism import Confident, GnMax, Interactive, NoiseCluster, Powerset
+from ostraka.common.privacy import ONE_VOTE, Influence
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.numerics.summation import plain
+from ostraka.guardian.accounting.tally import Tally
+
+MOST_TERMS = 2.0**25
+"""Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
+
+
+def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
+    """Return for which queries (Q,) `exact` takes at most MOST_TERMS; clusters are charged together."""
+    match tally.mechanism:
+        case Powerset(sigma=sigma):
+            counts = tally.seen()
+            return terms(_kinds(counts), counts.max(axis=1), sigma, influence) <= MOST_TERMS
+        case GnMax() | Confident() | Interactive() | NoiseCluster():
+            spread = np.ptp(tally.votes, axis=1)
+            return terms(tally.classes, spread, tally.mechanism.sigmas[-1], influence) <= MOST_TERMS
+    return np.ones(len(tally.votes), dtype=np.bool_)
+
+
+def terms(
+    outcomes: Floats | int, spread: Floats | float, sigma: float, influence: Influence = ONE_VOTE
+) -> Floats:
+    """Return about how many logarithms `exact` could take in the time that it needs for a noisy argmax.
+
+    Args:
+        outcomes: classes, or kinds of label sets.
+        spread: how far counts lie apart, in votes.
+        sigma: noise of each count, in votes.
+        influence: what one unit can change in one query; several votes take two calculations.
+
+    Counts that lie near each other are summed as they are, others on a longer grid and as logarithms
+    (`ostraka.guardian.accounting.numerics.summation`).
+    """
+    k, shift = np.asarray(outcomes, dtype=np.float64), influence.sensitivity / sigma
+    above = np.sqrt(2 * np.log(np.maximum(k, 2.0))) + 2 * shift
+    apart = np.asarray(spread, dtype=np.float64) / sigma
+    points = 1.3 * np.sqrt(k) * (0.75 * apart + 17 + above)
+    summed = np.where(plain(apart + above, shift), 10 * k**3, (2 * k**3 + 10 * k) * points)
+    return np.asarray(min(influence.votes, 2) * (1500 * k + summed), dtype=np.float64)
+
+
+def _kinds(counts: Floats) -> Floats:
+    """Return how many kinds (Q,) sets with `counts` (Q, seen) are of: three for each count."""
+    ordered = -np.sort(-counts, axis=1)
+    voted = ordered > 0
+    voted[:, 3:] &= ordered[:, 3:] != ordered[:, :-3]
+    return np.asarray(voted.sum(axis=1) + 3, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Exact Renyi divergences of releases, the largest over all neighbours."""

@@ -1,0 +1,103 @@
+"""The divergence itself: the largest over all histograms that a unit's votes lead to, in both directions.
+
+A vote may leave any class, also one that shows none: a querying party can have shifted the sums. One vote of
+any weight moves in whole; `ostraka.guardian.accounting.exact.multi_vote` says what several may do.
+
+Unlike theorem6 it bounds D(M(D) || M(D')) and D(M(D') || M(D)) for every neighbour D' of the votes D that
+were cast. docs/accounting.md derives it. Where a `lattice` is given, what numerics and the lattice may hide
+is added, so that it is an upper bound for what is released; infinite where nothing can be said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges
+from ostraka.guardian.accounting.exact.multi_vote import argmax_rdp, check_rdp
+from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, argmax_part
+from ostraka.guardian.accounting.exact.outcome_charges import Charges
+from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, grid
+from ostraka.guardian.accounting.numerics.arguments import Floats
+
+MOST_CLASSES = 128
+"""More classes are charged the worst case: neighbours times outcomes grow with their cube."""
+
+_BLOCK = 2**18
+
+
+def gnmax_exact(votes: Floats, sigma: float, orders: Floats, influence: Influence, lattice: float) -> Floats:
+    """Return the rdp (Q, R) of GNMax."""
+    rdp = np.full((len(votes), len(orders)), np.inf)
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        part = partial(argmax_part, votes[rows], sigma, lattice=lattice)
+        rdp[rows] = argmax_rdp(part, neighbours(votes[rows]), orders, influence)
+    return rdp
+
+
+def threshold_exact(
+    votes: Floats, threshold: float, sigma: float, orders: Floats, influence: Influence, lattice: float
+) -> Floats:
+    """Return the rdp (Q, R) of the check alone."""
+    rdp = np.full((len(votes), len(orders)), np.inf)
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        check = NoisyCheck(votes[rows], threshold, sigma, lattice)
+        rdp[rows] = check_rdp(check, neighbours(votes[rows]), orders, influence)
+    return rdp
+
+
+def checked_exact(
+    votes: Floats,
+    check: NoisyCheck,
+    sigma: float,
+    orders: Floats,
+    influence: Influence,
+    most: Charges,
+    moves: Callable[[Floats], NDArray[np.bool_]],
+) -> Charges:
+    """Return charges for a check and GNMax by the check's outcome.
+
+    One neighbour of `moves` moves in check and argmax alike. `most` holds for every histogram: no charge
+    exceeds it, and it is charged where nothing else is proved.
+    """
+    charges = Charges(most.failed.copy(), most.passed.copy())
+    for rows in blocks(votes, sigma, influence.sensitivity):
+        argmax = partial(argmax_part, votes[rows], sigma, lattice=check.lattice)
+        room = Charges(most.failed[rows], most.passed[rows])
+        found = checked_charges(check.of(rows), argmax, moves(votes[rows]), orders, influence, room)
+        charges.failed[rows], charges.passed[rows] = found.failed, found.passed
+    return charges
+
+
+def every_move(votes: Floats) -> NDArray[np.bool_]:
+    """Return the moves (Q, a, b) of a vote: all, where classes with equal counts are told apart."""
+    queries, classes = votes.shape
+    return np.tile(~np.eye(classes, dtype=np.bool_), (queries, 1, 1))
+
+
+def neighbours(votes: Floats) -> NDArray[np.bool_]:
+    """Return which moves (Q, a, b) to try: of those between the same two counts the first."""
+    a, b = votes[:, :, None], votes[:, None, :]
+    same = a == b
+    earlier = np.tril(same, -1).sum(axis=2)
+    first = (earlier[:, :, None] == 0) & np.where(same, earlier[:, None, :] == 1, earlier[:, None, :] == 0)
+    return np.asarray(first, dtype=np.bool_)
+
+
+def blocks(votes: Floats, sigma: float, moved: float) -> Iterator[NDArray[np.intp]]:
+    """Yield rows that lie about as far apart and fit together into a fixed amount of memory."""
+    classes = votes.shape[1]
+    if classes > MOST_CLASSES:
+        return
+    spread = np.ptp(votes, axis=1) / sigma
+    order = np.argsort(spread, kind="stable")[: np.count_nonzero(spread <= FARTHEST)]
+    while order.size:
+        size = max(1, _BLOCK // (classes * max(classes**2, 100)))
+        widest = grid(float(spread[order[:size]].max()), classes, moved / sigma)
+        size = max(1, min(size, _BLOCK // (classes * len(widest))))
+        yield order[:size]
+        order = order[size:]

@@ -1,0 +1,98 @@
+"""What multi-label releases are made of: checked tallies, and per label a check, a vote or both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.numerics.arguments import Floats, check_labels, check_norm, check_positives
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LabelVotes:
+    """Positives and the number n of votes of each label, with which labels were answered: (Q, k) or (C,)."""
+
+    positives: Floats
+    n: Floats
+    answered: Mask
+
+    def __getitem__(self, rows: slice) -> LabelVotes:
+        """Return a block of queries."""
+        return LabelVotes(self.positives[rows], self.n[rows], self.answered[rows])
+
+    def distinct(self) -> tuple[LabelVotes, NDArray[np.intp]]:
+        """Return the different labels, flat, and where each label is among them."""
+        rows = np.stack([self.positives.ravel(), self.n.ravel(), self.answered.ravel()], axis=1)
+        values, inverse = np.unique(np.asarray(rows, dtype=np.float64), axis=0, return_inverse=True)
+        index = inverse.reshape(self.positives.shape)
+        return LabelVotes(values[:, 0], values[:, 1], values[:, 2].astype(np.bool_)), index
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one unit can change in one query: ballots of norm `tau`, which is None without clipping."""
+
+    influence: Influence
+    tau: float | None
+
+    @property
+    def most(self) -> float:
+        """Return the largest move of one label, in votes."""
+        return self.influence.sensitivity * min(1.0, self.tau or 1.0)
+
+    @property
+    def budget(self) -> float:
+        """Return the largest sum over labels of squared moves: 2 tau^2, because no entry is negative."""
+        return math.inf if self.tau is None else 2 * (self.influence.sensitivity * self.tau) ** 2
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is released of each label: its check, its bit, or both, with the deviations of their noise."""
+
+    vote: float | None
+    check: float | None = None
+    threshold: float = 0.0
+    lattice: float = 0.0
+
+    def vote_centre(self, votes: LabelVotes, sigma: float) -> Floats:
+        """Return (positives - negatives) in deviations of the difference of two draws."""
+        return (2 * votes.positives - votes.n) / (math.sqrt(2) * sigma)
+
+    def check_centre(self, top: Floats, sigma: float) -> Floats:
+        """Return how far the larger count `top` lies above the threshold, in deviations.
+
+        On a lattice the check passes from half a step below the first step at or above the threshold, where
+        every draw is spread evenly over its step.
+        """
+        threshold = self.threshold
+        if self.lattice > 0:
+            threshold = (math.ceil(threshold / self.lattice) - 0.5) * self.lattice
+        return (top - threshold) / sigma
+
+
+def top(positives: Floats, n: Floats) -> Floats:
+    """Return the larger of positives and negatives, which the check looks at."""
+    return np.maximum(positives, n - positives)
+
+
+def label_votes(
+    positives: ArrayLike, n: ArrayLike, change: Change, answered: ArrayLike | None = None
+) -> LabelVotes:
+    """Return checked votes; every label is answered where `answered` is None.
+
+    Raises:
+        InputError: where votes are negative, exceed n or are not finite; where tau or `answered` do not fit
+            the labels.
+    """
+    counts, total = check_positives(positives, n)
+    if change.tau is not None:
+        check_norm("tau", change.tau, math.sqrt(counts.shape[1]))
+    mask = np.ones(counts.shape, dtype=np.bool_) if answered is None else check_labels(answered, counts.shape)
+    return LabelVotes(counts, total, mask)

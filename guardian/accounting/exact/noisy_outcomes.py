@@ -1,0 +1,96 @@
+"""The releases that `exact` charges: their outcomes, and how far those may be off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from ostraka.guardian.accounting.numerics.argmax_outcomes import QUADRATURE, Shifts, shifts
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.numerics.normal import log_cdf_step
+
+BEYOND = 12.0
+"""Deviations of noise, beyond what counts lie apart, that are taken into account."""
+
+_ROUNDING = 2.0**-46
+
+
+@dataclass(frozen=True)
+class Part:
+    """One release of a query: its outcomes, and a bound (Q,) on the error of their log probabilities."""
+
+    shifts: Shifts
+    error: Floats
+
+
+def argmax_part(votes: Floats, sigma: float, moved: float, lattice: float) -> Part:
+    """Return the outcomes of GNMax, by class."""
+    reach = (np.ptp(votes, axis=1) + 2 * moved) / sigma
+    return Part(shifts(votes, sigma, moved), _error(lattice / sigma, reach, draws=votes.shape[1]))
+
+
+@dataclass(frozen=True)
+class NoisyCheck:
+    """Whether the largest of `values` (Q, k) reaches a threshold with noise; all in votes.
+
+    On a lattice it passes from the first step at or above the threshold: half a step below that, where
+    every draw is spread evenly over its step.
+    """
+
+    values: Floats
+    threshold: float
+    sigma: float
+    lattice: float
+
+    def of(self, rows: NDArray[np.intp]) -> NoisyCheck:
+        """Return the check of some queries."""
+        return replace(self, values=self.values[rows])
+
+    def moved(self, weight: float) -> Part:
+        """Return the outcomes passed and failed, where one vote of `weight` moves from a to b."""
+        rise = _largest_moved(self.values, weight) - self.values.max(axis=1)[:, None, None]
+        return self._part(rise, weight)
+
+    def within(self, reach: float) -> Part:
+        """Return the same where the largest value falls (a = 0) or rises (a = 1) by `reach`."""
+        ends = np.array([[-reach], [reach]])
+        return self._part(np.broadcast_to(ends, (len(self.values), *ends.shape)), reach)
+
+    def _part(self, rise: Floats, reach: float) -> Part:
+        """Return the outcomes for largest values that rise by `rise` (Q, a, b), at most `reach`."""
+        z = (self.values.max(axis=1) - self._passes_from()) / self.sigma
+        by = rise / self.sigma
+        change = [log_cdf_step(z[:, None, None], by), log_cdf_step(-z[:, None, None], -by)]
+        log_p = np.stack([log_ndtr(z), log_ndtr(-z)], axis=-1)
+        error = _error(self.lattice / self.sigma, np.abs(z) + reach / self.sigma, draws=1)
+        return Part(Shifts(log_p, np.stack(change, axis=-1)), error)
+
+    def _passes_from(self) -> float:
+        if self.lattice == 0:
+            return self.threshold
+        return (math.ceil(self.threshold / self.lattice) - 0.5) * self.lattice
+
+
+def _largest_moved(votes: Floats, moved: float) -> Floats:
+    """Return the largest count (Q, a, b) after `moved` votes went from a to b."""
+    ordered = np.sort(votes, axis=1)
+    leads = np.arange(votes.shape[1]) == votes.argmax(axis=1)[:, None]
+    others = np.where(leads, ordered[:, -2:-1], ordered[:, -1:])
+    return np.maximum(np.maximum(others, votes - moved)[:, :, None], (votes + moved)[:, None, :])
+
+
+def _error(step: float, reach: Floats, draws: int) -> Floats:
+    """Bound the error (Q,) for noise on steps of `step` deviations and counts `reach` of them apart.
+
+    Nothing for continuous noise, which is what the papers' values are about; infinite for steps so wide
+    that nothing is proved.
+    """
+    if step == 0:
+        return np.zeros_like(reach)
+    far = reach + BEYOND
+    discrete = np.where(step * far <= 0.25, draws * (step * (far + 1)) ** 2 / 2, np.inf)
+    return discrete + 4 * QUADRATURE + _ROUNDING * (1 + reach**2)

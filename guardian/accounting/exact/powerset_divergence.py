@@ -1,0 +1,136 @@
+"""The divergence of Powerset itself: label sets with equal counts are equal, those without votes above all.
+
+Of sets with the same count a vote can leave one and reach another, so a query is described by two of them
+and the rest of their kind: `Ballots`. It may leave a set that shows no vote, as in `exact`.
+docs/accounting-mechanisms.md proves what is claimed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.exact.check_and_argmax import checked_charges
+from ostraka.guardian.accounting.exact.divergence import MOST_CLASSES, neighbours
+from ostraka.guardian.accounting.exact.multi_vote import argmax_rdp
+from ostraka.guardian.accounting.exact.noisy_outcomes import NoisyCheck, Part
+from ostraka.guardian.accounting.exact.outcome_charges import Charges
+from ostraka.guardian.accounting.exact.tied_classes import Copies, draws_error, grid
+from ostraka.guardian.accounting.numerics.argmax_outcomes import FARTHEST, Shifts
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.numerics.summation import summation
+
+MOST_SETS = 2**256
+"""With more label sets, the worst case is charged: the error bounds are proved up to here."""
+
+_BLOCK = 2**18
+
+
+@dataclass(frozen=True)
+class Ballots:
+    """Queries `rows` with equally many classes: their counts (Q, k), and copies (Q, k) of each class."""
+
+    rows: NDArray[np.intp]
+    counts: Floats
+    copies: Floats
+
+
+def powerset_exact(
+    counts: Floats, sets: int, sigma: float, orders: Floats, influence: Influence, lattice: float
+) -> Floats:
+    """Return the rdp (Q, R) of Powerset; infinite where nothing is proved."""
+    rdp = np.full((len(counts), len(orders)), np.inf)
+    for block in _blocks(counts, sets, sigma, influence.sensitivity):
+        part = partial(_argmax_part, block, sigma, lattice=lattice)
+        rdp[block.rows] = argmax_rdp(part, neighbours(block.counts), orders, influence)
+    return rdp
+
+
+def checked_powerset_exact(
+    counts: Floats,
+    sets: int,
+    threshold: float,
+    sigmas: tuple[float, float],
+    orders: Floats,
+    influence: Influence,
+    lattice: float,
+    most: Charges,
+) -> Charges:
+    """Return what queries cost by the outcome of a check on the largest count, at most `most`."""
+    charges = Charges(most.failed.copy(), most.passed.copy())
+    for block in _blocks(counts, sets, sigmas[1], influence.sensitivity):
+        check = NoisyCheck(block.counts, threshold, sigmas[0], lattice)
+        argmax = partial(_argmax_part, block, sigmas[1], lattice=lattice)
+        room = Charges(most.failed[block.rows], most.passed[block.rows])
+        found = checked_charges(check, argmax, neighbours(block.counts), orders, influence, room)
+        charges.failed[block.rows], charges.passed[block.rows] = found.failed, found.passed
+    return charges
+
+
+def _argmax_part(ballots: Ballots, sigma: float, moved: float, lattice: float) -> Part:
+    """Return the outcomes of Powerset, by class."""
+    top = ballots.counts.max(axis=1)
+    spread, shift = float(top.max()) / sigma, moved / sigma
+    singles = int(np.where(ballots.counts > 0, ballots.copies, 0.0).sum(axis=1).max()) + 3
+    unseen = np.where(ballots.counts == 0, ballots.copies, 0.0).sum(axis=1)
+    x = grid(spread, singles, (float(unseen.min()), float(unseen.max())), shift)
+    typical = _typical(ballots.copies)
+    how = summation(spread + float(typical.max()), shift)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        integrals = Copies((top[:, None] - ballots.counts) / sigma, ballots.copies, shift, x, how)
+        shifts = Shifts(integrals.log_p, integrals.moved())
+    return Part(shifts, draws_error(lattice / sigma, top / sigma + 2 * shift + typical))
+
+
+def _typical(copies: Floats) -> Floats:
+    """Bound the most likely value (Q,) of the largest draw, in deviations."""
+    return np.asarray(np.sqrt(2 * np.log(copies.sum(axis=1))))
+
+
+def _blocks(counts: Floats, sets: int, sigma: float, moved: float) -> Iterator[Ballots]:
+    """Yield ballots that lie about as far apart and fit together into a fixed amount of memory."""
+    if sets > MOST_SETS:
+        return
+    order = np.argsort(counts.max(axis=1), kind="stable")
+    waiting: dict[int, list[tuple[int, Floats, Floats]]] = {}
+    for row in order.tolist():
+        classes, copies = _classes(counts[row], sets)
+        if len(classes) > MOST_CLASSES or float(classes[0]) > FARTHEST * sigma:
+            continue
+        alike = waiting.setdefault(len(classes), [])
+        alike.append((row, classes, copies))
+        if len(alike) >= _fitting(float(classes[0]), sets, len(classes), sigma, moved):
+            yield _stacked(waiting.pop(len(classes)))
+    for alike in waiting.values():
+        yield _stacked(alike)
+
+
+def _fitting(top: float, sets: int, classes: int, sigma: float, moved: float) -> int:
+    points = len(grid(top / sigma, classes + 3, (0.0, float(sets)), moved / sigma))
+    return max(1, _BLOCK // (classes * max(points, classes**2)))
+
+
+def _stacked(alike: list[tuple[int, Floats, Floats]]) -> Ballots:
+    rows, classes, copies = zip(*alike, strict=True)
+    return Ballots(np.array(rows, dtype=np.intp), np.array(classes), np.array(copies))
+
+
+def _classes(counts: Floats, sets: int) -> tuple[Floats, Floats]:
+    """Return counts from the largest to 0, and how many sets share each.
+
+    Of equal counts the first two are single sets, for a vote to leave one and reach the other, and the
+    third is all the rest.
+    """
+    values, times = np.unique(counts[counts > 0], return_counts=True)
+    groups = [*zip(values[::-1].tolist(), times[::-1].tolist(), strict=True), (0.0, sets - int(times.sum()))]
+    classes, copies = [], []
+    for value, alike in groups:
+        kinds = [1.0, 1.0, alike - 2.0][:alike]
+        classes += [value] * len(kinds)
+        copies += kinds
+    return np.array(classes), np.array(copies)

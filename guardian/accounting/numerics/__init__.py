@@ -1,0 +1,1 @@
+"""Numerical building blocks: moments, tails and sums that keep their digits."""

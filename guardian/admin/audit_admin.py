@@ -1,0 +1,33 @@
+"""The audit log, as it stands: its head, and its rows for whoever wants to check them elsewhere."""
+
+# ruff: noqa: N802
+from collections.abc import Iterator
+
+import grpc
+
+from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
+
+
+class Audit(AdminPart):
+    """Hands out the audit log."""
+
+    def Head(self, request: admin_pb2.HeadRequest, context: grpc.ServicerContext) -> common_pb2.AuditHead:
+        """The latest row's sequence and hash, signed."""
+        return self._ledger.head()
+
+    def ExportAudit(
+        self, request: admin_pb2.ExportAuditRequest, context: grpc.ServicerContext
+    ) -> Iterator[admin_pb2.AuditRow]:
+        """Rows from the first one wanted on, in order; none beyond the head, whatever number that is."""
+        if request.first > self._ledger.head().sequence:
+            return
+        for row in self._ledger.audit_rows(max(1, request.first)):
+            yield admin_pb2.AuditRow(
+                sequence=row.sequence,
+                time_unix_ms=row.time_unix_ms,
+                payload=row.payload,
+                previous=row.previous,
+                hash=row.hash,
+                signed=common_pb2.Signed.FromString(row.signed),
+            )

@@ -1,0 +1,106 @@
+"""Charges: what every released or checked batch cost every unit, at worst."""
+
+# ruff: noqa: N802
+from collections.abc import Iterator, Sequence
+from functools import cache
+from heapq import merge
+from typing import TypeAlias
+
+import grpc
+
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.admin.terms import Terms
+from ostraka.guardian.ledger import Budget, RecordedCharge, UnitEvent, UnitKey
+from ostraka.protos.ostraka.v1 import admin_pb2
+
+Moment: TypeAlias = tuple[str, int]
+"""A batch by session and id, or when a unit was reconciled."""
+
+
+class ChargeRows(AdminPart):
+    """Lists charges with whom and what they were for."""
+
+    def ListCharges(
+        self, request: admin_pb2.ListChargesRequest, context: grpc.ServicerContext
+    ) -> Iterator[admin_pb2.ChargeRow]:
+        """Every charge, or those of one party or session, from one time on until another, not included."""
+        party = requests.party_name(request.party) if request.party else None
+        begin, end = request.from_unix_ms, request.to_unix_ms or None
+        if begin < 0 or (end is not None and end < begin):
+            raise requests.invalid("Times are milliseconds since 1970, the first no later than the last")
+        session = requests.session_id(request.session_id) if request.session_id else None
+        reconciled = [
+            charge
+            for charge in ([] if session else self._ledger.reconciled_charges(party))
+            if begin <= charge.released_unix_ms and (end is None or charge.released_unix_ms < end)
+        ]
+        charges = self._ledger.charges(session, party=party, from_ms=begin, to_ms=end)
+        return merge(self._rows(charges), self._rows(reconciled, reconciled=True), key=_time)
+
+    def _rows(
+        self, charges: Sequence[RecordedCharge], *, reconciled: bool = False
+    ) -> Iterator[admin_pb2.ChargeRow]:
+        """One row for each charge that is not nothing, or whose cost nobody can tell.
+
+        `reconciled` ones have no terms any more.
+        """
+        budgets = self._ledger.find_budgets({charge.unit for charge in charges})
+        spent = cache(self._spent_after)
+        terms = cache(self._terms)
+        for charge in charges:
+            under = Terms.of_receipts(charge.worst_case) if reconciled else terms(charge.session_id)
+            if not (charge.worst_case or under.unguaranteed):
+                continue
+            budget = budgets[charge.unit]
+            moment = _reconciled_at(charge.released_unix_ms) if reconciled else _batch(charge)
+            after = spent(charge.unit)[moment] if charge.worst_case else self._spent_by(charge)
+            yield admin_pb2.ChargeRow(
+                party=charge.unit.party,
+                group=charge.unit.group,
+                adjacency=charge.unit.adjacency,
+                session_id=charge.session_id,
+                batch_id=charge.batch_id,
+                querier=under.querier,
+                time_unix_ms=charge.released_unix_ms,
+                epsilon=_epsilon(charge.worst_case, budget),
+                epsilon_worst_case=_epsilon(after, budget),
+                enforce=under.enforce,
+                bound=under.bound,
+                mechanism=under.mechanism,
+                tally=under.tally,
+                unguaranteed=under.unguaranteed,
+            )
+
+    def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
+        """What a unit had spent after each of its charges, in amounts."""
+        return {_moment(event): event.spent for event in self._ledger.history(key)}
+
+    def _spent_by(self, charge: RecordedCharge) -> int:
+        """What a unit had spent when a charge of nothing was made, in amounts."""
+        events = self._ledger.history(charge.unit)
+        before = [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms]
+        return before[-1] if before else 0
+
+
+def _moment(event: UnitEvent) -> Moment:
+    if event.kind == "charged":
+        return event.session_id, event.batch_id
+    return _reconciled_at(event.time_unix_ms) if event.kind == "reconciled" else (event.kind, 0)
+
+
+def _batch(charge: RecordedCharge) -> Moment:
+    return charge.session_id, charge.batch_id
+
+
+def _reconciled_at(time_unix_ms: int) -> Moment:
+    return "reconciled", time_unix_ms
+
+
+def _time(row: admin_pb2.ChargeRow) -> int:
+    return row.time_unix_ms
+
+
+def _epsilon(amount: int, budget: Budget) -> float:
+    return epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)

@@ -1,0 +1,93 @@
+"""The federation's policy: shown, compared, put into force."""
+
+# ruff: noqa: N802
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grpc
+
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.admin import requests
+from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.ledger import Budget
+from ostraka.guardian.policy import Policy, parse_policy
+from ostraka.protos.ostraka.v1 import admin_pb2
+
+NAMED_MAX = 3
+"""How many units a warning names before it counts the rest."""
+
+
+class PolicyAdmin(AdminPart):
+    """Shows the policy in force and changes it."""
+
+    def ShowPolicy(
+        self, request: admin_pb2.ShowPolicyRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.PolicyReply:
+        """The policy in force."""
+        return self._in_force([])
+
+    def ApplyPolicy(
+        self, request: admin_pb2.ApplyPolicyRequest, context: grpc.ServicerContext
+    ) -> admin_pb2.PolicyReply:
+        """Put a policy into force, or only say what it would change."""
+        policy = parse_policy(request.toml)
+        self._policies.check(policy)
+        changes = [
+            *differences(self._current(), policy),
+            *_warnings(policy, self._ledger.budgets()),
+        ]
+        if not request.check_only:
+            self._ledger.apply_policy(request.toml, reason=requests.reason(request.reason))
+        return self._in_force(changes)
+
+    def _current(self) -> Policy:
+        """The policy in force; the default one in place of what an earlier version took and this refuses."""
+        try:
+            return self._policies.current()
+        except OstrakaError:
+            return Policy()
+
+    def _in_force(self, changes: Sequence[str]) -> admin_pb2.PolicyReply:
+        stored = self._ledger.policy()
+        if stored is None:
+            return admin_pb2.PolicyReply(toml=to_toml(self._policies.current()), changes=changes)
+        return admin_pb2.PolicyReply(toml=stored.toml, version=stored.version, changes=changes)
+
+
+def to_toml(policy: Policy) -> str:
+    """A policy as the TOML that `parse_policy` reads back, keys that are not set left out."""
+    values = policy.model_dump(mode="json", exclude_none=True)
+    consent = values.pop("consent")
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    if consent:
+        lines += ["", "[consent]", *(f"{level} = {json.dumps(value)}" for level, value in consent.items())]
+    return "\n".join(lines) + "\n"
+
+
+def differences(before: Policy, after: Policy) -> Iterator[str]:
+    """What differs between two policies, one line a key, in the order of the policy's keys."""
+    old, new = _flat(before), _flat(after)
+    for key in dict.fromkeys([*old, *new]):
+        if old.get(key) != new.get(key):
+            yield f"{key}: {_words(old.get(key))} -> {_words(new.get(key))}"
+
+
+def _flat(policy: Policy) -> dict[str, Any]:
+    values = policy.model_dump(mode="json")
+    consent = values.pop("consent")
+    return values | {f"consent.{level}": epsilon for level, epsilon in consent.items()}
+
+
+def _words(value: Any) -> str:
+    return "not set" if value is None else json.dumps(value)
+
+
+def _warnings(policy: Policy, budgets: Sequence[Budget]) -> Iterator[str]:
+    other = [str(budget.key) for budget in budgets if budget.enforce != policy.enforce]
+    if other:
+        rest = f" and {len(other) - NAMED_MAX} more" if len(other) > NAMED_MAX else ""
+        yield (
+            f"warning: {len(other)} budgets are enforced otherwise than {policy.enforce}, and sessions that"
+            f" would charge them are refused: {', '.join(other[:NAMED_MAX])}{rest}"
+        )

@@ -1,0 +1,42 @@
+"""`ostraka guardian console`: parties, budgets, sessions, consent and the audit log in a browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.commands.options import Site
+from ostraka.guardian.commands.output import say
+
+
+def console(
+    site: Site,
+    listen: Annotated[str, typer.Option(help="Address to serve at; without --tls on loopback.")] = (
+        "127.0.0.1:8700"
+    ),
+    allow_changes: Annotated[
+        bool, typer.Option("--allow-changes", help="Offer changes; each asks for a reason.")
+    ] = False,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Serve by TLS to whoever shows an administrator's certificate.")
+    ] = False,
+    ready_file: Annotated[Path | None, typer.Option(help="Written once requests are taken.")] = None,
+) -> None:
+    """Serve the guardian's console to browsers until stopped."""
+    try:
+        from ostraka.guardian.dashboard.console_server import serve
+    except ModuleNotFoundError as error:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"The console needs {error.name}; install it with `pip install 'ostraka[console]'`.",
+        ) from error
+
+    serve(
+        site,
+        listen,
+        tls=tls,
+        allow_changes=allow_changes,
+        tell=lambda url: say(f"Open {url}", None),
+        ready_file=ready_file,
+    )

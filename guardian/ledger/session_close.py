@@ -1,0 +1,42 @@
+"""Sessions that end, one or all of them, with their batches that have no answers."""
+
+from __future__ import annotations
+
+from sqlalchemy import update
+
+from ostraka.guardian.ledger import dead_batches
+from ostraka.guardian.ledger.schema import batches as batch_table
+from ostraka.guardian.ledger.schema import meta
+from ostraka.guardian.ledger.sessions import change_all, find_row, lock_open, set_state
+from ostraka.guardian.ledger.transaction import Transaction
+
+Ended = list[tuple[str, list[int]]]
+"""Sessions by id, each with the batches that became dead with it."""
+
+
+def cancel(tx: Transaction, session_id: str, *, reason: str) -> None:
+    """End an open session for an administrator. See `Administration.cancel_session`."""
+    if find_row(tx.connection, session_id, lock=True).state == "open":
+        end(tx, session_id, "ended", reason=reason)
+
+
+def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
+    """Close or end a session that is locked; its batches without answers become dead."""
+    dead = dead_batches.bury(tx, batch_table.c.session_id == session_id)
+    set_state(tx, session_id, state)
+    tx.record(f"session_{state}", session=session_id, dead=[batch for _, batch in dead], **details)
+
+
+def end_all(tx: Transaction) -> Ended:
+    """End every open session; what no answer was stored for is dead."""
+    ended: dict[str, list[int]] = {name: [] for name in lock_open(tx.connection)}
+    for session, batch in dead_batches.bury_all(tx, list(ended)):
+        ended[str(session)].append(int(batch))
+    change_all(tx, list(ended), state="ended")
+    return sorted(ended.items())
+
+
+def begin_epoch(tx: Transaction) -> int:
+    """Raise the ledger's epoch, so that every party must reconcile, and return it."""
+    raised = update(meta).values(epoch=meta.c.epoch + 1).returning(meta.c.epoch)
+    return int(tx.connection.execute(raised).scalar_one())

@@ -1,0 +1,176 @@
+"""Opens batches: who takes part in which query, what is held back for it, and the ticket that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ostraka.common.clock import Clock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.identity import Credentials
+from ostraka.common.plan import Plan
+from ostraka.common.protection import check_protected
+from ostraka.guardian.ledger import Budget, Ledger, UnitKey
+from ostraka.guardian.policy import Policies, Policy
+from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parsed
+from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Cohort
+from ostraka.guardian.sessions.eligibility import Standing, solvent, willing
+from ostraka.guardian.sessions.payers import budgets_of, payers, reservation
+from ostraka.guardian.sessions.planned_voters import check_planned_quorum, check_quorum, planned
+from ostraka.guardian.sessions.policy_checks import check_enforcement, check_still_allowed
+from ostraka.guardian.sessions.refusals import check_size, session_ended, used_up, without_smaller
+from ostraka.guardian.sessions.registry import Session
+from ostraka.guardian.sessions.revoked_parties import revoked_sites
+from ostraka.guardian.sessions.tickets import sign_ticket
+from ostraka.protos.ostraka.v1 import common_pb2
+
+ATTEMPTS = 3
+"""How often a batch is put together while other sessions take the budgets that it counted on."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A batch that a querying party asks for, which cannot reach the `unavailable` parties."""
+
+    session: Session
+    batch_id: int
+    size: int
+    unavailable: Collection[str]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A batch's signed ticket, who votes by it, and the units that pay."""
+
+    signed: common_pb2.Signed
+    ticket: common_pb2.Ticket
+    attendance: Attendance
+    units: frozenset[UnitKey]
+
+
+class Opening:
+    """Puts batches together from what the ledger holds, and stores them."""
+
+    def __init__(self, ledger: Ledger, credentials: Credentials, policies: Policies, clock: Clock) -> None:
+        """Take what a ticket is made of."""
+        self._ledger = ledger
+        self._credentials = credentials
+        self._policies = policies
+        self._clock = clock
+
+    def open(self, asked: Asked) -> Opened:
+        """Store the batch with its reservations and return its ticket; the same again gets the same ticket.
+
+        Raises:
+            OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `plan.invalid`,
+                `batch.too_large`, `quorum.lost`, `budget.too_small`, `session.ended`, and as
+                `Ledger.open_batch`.
+        """
+        policy, plan = self._policies.current(), asked.session.plan
+        check_still_allowed(plan, asked.session.grant, policy)
+        check_size(plan, asked.size)
+        cohorts = self._cohorts(asked.session)
+        for attempt in range(1, ATTEMPTS + 1):
+            budgets = self._budgets(asked.session, cohorts, policy)
+            attendance = self._attendance(asked, cohorts, budgets, policy)
+            held = {p.budget.key: reservation(plan, p) for p in payers(plan, attendance, budgets)}
+            ticket = self._ticket(asked, attendance, policy)
+            try:
+                stored = self._ledger.open_batch(
+                    asked.session.session_id,
+                    asked.batch_id,
+                    asked.size,
+                    ticket.SerializeToString(),
+                    held,
+                    daily_limit=policy.max_queries_per_day,
+                    most_open=policy.max_open_batches,
+                )
+            except OstrakaError as exc:
+                if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
+                    continue
+                raise without_smaller(exc, plan) from exc
+            return _opened(plan, stored, cohorts, budgets)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _cohorts(self, session: Session) -> tuple[Cohort, ...]:
+        stored = self._ledger.manifests(session.plan.parties)
+        check_unchanged(session.grant.participants, stored)
+        manifests = {site: parsed(manifest) for site, manifest in stored.items()}
+        for site, manifest in manifests.items():
+            check_protected(session.plan, site, shared_features=manifest.shared_features)
+        return all_cohorts(session.plan, session.grant.participants, manifests)
+
+    def _budgets(
+        self, session: Session, cohorts: tuple[Cohort, ...], policy: Policy
+    ) -> dict[UnitKey, Budget]:
+        budgets = budgets_of(self._ledger, session.plan, cohorts)
+        check_enforcement(budgets.values(), policy.enforce)
+        if policy.renewal_ms is None:
+            return budgets
+        self._ledger.renew(list(budgets), period_ms=policy.renewal_ms)
+        return self._ledger.find_budgets(list(budgets))
+
+    def _attendance(
+        self,
+        asked: Asked,
+        cohorts: tuple[Cohort, ...],
+        budgets: dict[UnitKey, Budget],
+        policy: Policy,
+    ) -> Attendance:
+        """Who takes part.
+
+        Where the used up are left out, a quorum lost by that is a budget used up. Where the session stops at
+        the first, a data-dependent one ends it here; a worst-case one is found when the batch is stored.
+        """
+        plan, session = asked.session.plan, asked.session
+        everyone = planned(
+            plan, session.grant.plan_digest, cohorts, budgets, batch_id=asked.batch_id, size=asked.size
+        )
+        revoked = revoked_sites(self._ledger.manifests(plan.parties), self._credentials.revocations)
+        standing = Standing.now(self._ledger, budgets, {*asked.unavailable, *revoked})
+        check_planned_quorum(plan, everyone)
+        able = willing(plan, everyone, standing)
+        check_quorum(plan, able)
+        if policy.on_exhaustion == "stop":
+            if any(payer.budget.key in standing.exhausted for payer in payers(plan, able, budgets)):
+                raise self._ended(session)
+            return able
+        paying = solvent(plan, able, standing)
+        if paying.fewest_parties() < plan.quorum:
+            if session.grant.enforce == "worst_case":
+                raise used_up()
+            raise self._ended(session)
+        return paying
+
+    def _ended(self, session: Session) -> OstrakaError:
+        """End a session because a data-dependent budget is used up, and say no more than that it ended."""
+        self._ledger.end_session(session.session_id)
+        return session_ended()
+
+    def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.Signed:
+        now = self._clock.now()
+        return sign_ticket(
+            self._credentials,
+            session_id=asked.session.session_id,
+            batch_id=asked.batch_id,
+            size=asked.size,
+            schedule=attendance.schedule(asked.session.grant.participants),
+            freeze_at=now + policy.freeze_after_s,
+            expires_at=min(now + policy.ticket_life_s(asked.session.plan), asked.session.ends_at),
+        )
+
+
+def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
+    """Whether a unit was used up after it was looked at, whose cohort is now to be left out."""
+    nothing = error.code is ErrorCode.BUDGET_TOO_SMALL and error.details.get("fits") == "0"
+    return nothing and policy.on_exhaustion == "vanish"
+
+
+def _opened(plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]) -> Opened:
+    """What the stored ticket says: it may be that of an earlier request, which other parties could answer."""
+    signed = common_pb2.Signed.FromString(stored)
+    ticket = common_pb2.Ticket.FromString(signed.payload)
+    attendance = Attendance.of_ticket(ticket, cohorts)
+    units = frozenset(payer.budget.key for payer in payers(plan, attendance, budgets))
+    return Opened(signed, ticket, attendance, units)

@@ -1,0 +1,92 @@
+"""Whom a batch goes without: decided before its ticket is signed, never after."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.plan import Plan
+from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey
+from ostraka.guardian.ledger.values import StoredParty
+from ostraka.guardian.sessions.batch_voters import Attendance
+from ostraka.guardian.sessions.cohorts import Cohort
+from ostraka.guardian.sessions.payers import most_answers, worst_cost
+from ostraka.guardian.sessions.policy_checks import may_answer
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What decides who takes part in a batch.
+
+    Attributes:
+        parties: the federation's parties by site.
+        budgets: of all units that may pay.
+        unavailable: sites that the querying party cannot reach, or whose certificate is revoked.
+        exhausted: units whose data-dependent budget is used up.
+        withdrawn: parties' groups whose consent is withdrawn, under whatever adjacency.
+    """
+
+    parties: Mapping[str, StoredParty]
+    budgets: Mapping[UnitKey, Budget]
+    unavailable: Collection[str]
+    exhausted: Collection[UnitKey]
+    withdrawn: Collection[tuple[str, str]]
+
+    @classmethod
+    def now(
+        cls, ledger: LedgerReader, budgets: Mapping[UnitKey, Budget], unavailable: Collection[str]
+    ) -> Standing:
+        """As the ledger has it; data-dependent exhaustion is looked up only where it is enforced."""
+        sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
+        exhausted = ledger.exhausted(sealed) if sealed else set()
+        parties = {party.site: party for party in ledger.parties()}
+        return cls(parties, budgets, set(unavailable), exhausted, _withdrawn(ledger, budgets))
+
+
+def willing(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
+    """Those whose party answers and none of whose units is withdrawn or frozen."""
+    return _without(plan, attendance, {c for c in attendance.cohorts if not _willing(plan, c, standing)})
+
+
+def solvent(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
+    """Those all of whose units can pay for one query more."""
+    return _without(plan, attendance, {c for c in attendance.cohorts if not _solvent(plan, c, standing)})
+
+
+def _willing(plan: Plan, cohort: Cohort, standing: Standing) -> bool:
+    answers = cohort.site not in standing.unavailable and may_answer(standing.parties.get(cohort.site))
+    consents = not any((cohort.site, group) in standing.withdrawn for group, _ in cohort.groups)
+    active = (budget.state == "active" for budget in _budgets(plan, cohort, standing).values())
+    return answers and consents and all(active)
+
+
+def _solvent(plan: Plan, cohort: Cohort, standing: Standing) -> bool:
+    influences = cohort.payers(plan.adjacency)
+    for key, budget in _budgets(plan, cohort, standing).items():
+        if key in standing.exhausted:
+            return False
+        one = worst_cost(plan, budget.order, influences[key], cohort.abstains)
+        least = one.reservation(1, most_answers(plan, cohort.abstains))
+        if budget.enforce == "worst_case" and budget.available < least:
+            return False
+    return True
+
+
+def _withdrawn(ledger: LedgerReader, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
+    """Consent is to the use of records, so that no other adjacency goes on without it."""
+    either = {key._replace(adjacency=adjacency) for key in keys for adjacency in ("record", "label")}
+    found = ledger.find_budgets(either)
+    return {(key.party, key.group) for key, budget in found.items() if budget.state == "withdrawn"}
+
+
+def _budgets(plan: Plan, cohort: Cohort, standing: Standing) -> dict[UnitKey, Budget]:
+    keys = cohort.payers(plan.adjacency)
+    return {key: standing.budgets[key] for key in keys if key in standing.budgets}
+
+
+def _without(plan: Plan, attendance: Attendance, out: Collection[Cohort]) -> Attendance:
+    """Without the cohorts that are `out`; a party's counts and updates are of all its records or of none."""
+    whole = plan.mechanism.by_record or isinstance(plan.mechanism, Ttac | DpTtac)
+    sites = {cohort.site for cohort in out} if whole else set()
+    return attendance.without({c for c in attendance.cohorts if c in out or c.site in sites})

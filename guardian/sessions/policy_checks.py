@@ -1,0 +1,173 @@
+"""What a federation's policy and administrators do not allow, found before anything is granted."""
+
+import math
+from collections.abc import Collection, Iterable
+
+from ostraka.common.encodings import QUERIES, missing_encoding
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.plan import Plan
+from ostraka.common.protection import check_protected
+from ostraka.guardian.ledger import Budget
+from ostraka.guardian.ledger.values import StoredParty
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions.abstentions import check_abstains
+from ostraka.guardian.sessions.trainings import check_guarantee, check_learned
+from ostraka.protos.ostraka.v1 import common_pb2
+
+
+def check_policy(plan: Plan, policy: Policy) -> None:
+    """Raise `policy.refused` naming what of `plan` the federation's policy does not allow."""
+    kinds = policy.mechanisms
+    limits = [
+        (plan.quorum >= policy.min_quorum, f"a quorum of at least {policy.min_quorum} parties"),
+        (_least_sigma(plan) >= policy.min_sigma, f"noise of at least sigma {policy.min_sigma}"),
+        (plan.batch_size <= policy.max_batch, f"batches of at most {policy.max_batch} queries"),
+        (plan.queries <= policy.max_queries, f"at most {policy.max_queries} queries a session"),
+        (policy.allows(plan.mechanism), f"a mechanism {_allowed(kinds)}"),
+    ]
+    for holds, wanted in limits:
+        if not holds:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED, f"The guardian's policy asks for {wanted}; change the plan."
+            )
+    _check_encodings(plan, [], policy)
+    if plan.tally == "blind" and policy.enforce == "data_dependent":
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            "The guardian's policy enforces data-dependent costs, which depend on the histograms that a blind"
+            " tally hides; choose tally aggregate.",
+        )
+
+
+def check_parties(plan: Plan, parties: Iterable[StoredParty], policy: Policy) -> None:
+    """Raise where the administrators let a party of `plan` answer nobody now.
+
+    `party.suspended`, `party.removed`, `party.unreconciled`, or `policy.refused` for a party that nobody
+    added where the policy's admission asks for that.
+    """
+    known = {party.site: party for party in parties}
+    for site in plan.parties:
+        if site in known:
+            _check_standing(known[site])
+        elif policy.admission == "added":
+            raise not_added(site)
+
+
+def check_manifest(plan: Plan, manifest: common_pb2.Manifest) -> None:
+    """Raise where a party that registered `manifest` cannot answer what `plan` asks.
+
+    `task.mismatch` for another task or public encoder, or another way to learn than a training's,
+    `task.mismatch` or `plan.invalid` for labels that it abstains from, as `check_abstains` says,
+    `plan.invalid` for teachers that do not protect what the plan charges,
+    `party.not_encrypted` for encrypted queries to teachers that cannot be evaluated on them.
+    """
+    if manifest.task_digest != plan.task_digest:
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"Party {manifest.site} serves another task; give all sites the same task.toml and check it with"
+            " `ostraka party check` and `ostraka query check`.",
+        )
+    if (manifest.encoder, manifest.encoder_sha256) != (plan.encoder, plan.encoder_sha256):
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"Party {manifest.site} trained behind {_named(manifest.encoder)} and the plan names"
+            f" {_named(plan.encoder)}; use the same encoder with the same weights everywhere.",
+        )
+    check_learned(plan, manifest)
+    check_abstains(plan, manifest)
+    check_protected(plan, manifest.site, shared_features=manifest.shared_features)
+    if plan.encoding == "ckks" and not manifest.head:
+        raise OstrakaError(
+            ErrorCode.PARTY_NOT_ENCRYPTED,
+            f"Teachers of party {manifest.site} cannot be evaluated on encrypted queries; let it train a head"
+            " that can (`ostraka party train --head linear`), leave it out of the plan, or choose"
+            " encoding plain.",
+            party=manifest.site,
+        )
+
+
+def check_heads(plan: Plan, participants: Iterable[common_pb2.Participant], policy: Policy) -> None:
+    """Raise `policy.refused` for encrypted queries to a kind of head that the policy does not name."""
+    _check_encodings(plan, [participant.head for participant in participants], policy)
+
+
+def check_enforcement(budgets: Iterable[Budget], enforce: str) -> None:
+    """Raise `policy.refused` for a budget made under another enforcement than the policy's."""
+    for budget in budgets:
+        if budget.enforce != enforce:
+            raise OstrakaError(
+                ErrorCode.POLICY_REFUSED,
+                f"The budget of {budget.key} is enforced as {budget.enforce} and the guardian's policy says"
+                f" {enforce}; restore the policy that the budget was made under.",
+            )
+
+
+def check_still_allowed(plan: Plan, grant: common_pb2.Grant, policy: Policy) -> None:
+    """Raise `policy.refused` if a policy that was applied since the grant does not allow its session."""
+    check_policy(plan, policy)
+    check_guarantee(grant.participants, policy)
+    check_heads(plan, grant.participants, policy)
+    if grant.enforce != policy.enforce:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"The guardian's policy now enforces {policy.enforce} costs and this session was opened under"
+            f" {grant.enforce}; keep what was released and open a new session.",
+        )
+
+
+def may_answer(party: StoredParty | None) -> bool:
+    """Whether a party is in good standing."""
+    return party is not None and party.state == "active" and party.reconciled
+
+
+def not_added(site: str) -> OstrakaError:
+    """The error for a party that an administrator must add first."""
+    return OstrakaError(
+        ErrorCode.POLICY_REFUSED,
+        f"The guardian's policy admits parties that were added, and {site} was not; its administrator adds it"
+        f" with `ostraka guardian party add {site}`.",
+    )
+
+
+def _check_encodings(plan: Plan, heads: Iterable[str], policy: Policy) -> None:
+    missing = missing_encoding(plan, heads, policy.encodings)
+    if missing is not None:
+        raise OstrakaError(
+            ErrorCode.POLICY_REFUSED,
+            f"The guardian's policy does not allow {QUERIES[missing]}; choose another encoding, leave parties"
+            f' with such teachers out of the plan, or ask the administrators to add "{missing}" to the'
+            " policy's encodings.",
+        )
+
+
+def _least_sigma(plan: Plan) -> float:
+    """The smallest noise scale of a plan; what draws none is allowed by its name alone."""
+    return min(plan.mechanism.sigmas, default=math.inf)
+
+
+def _allowed(kinds: Collection[str] | None) -> str:
+    return "with a formal guarantee" if kinds is None else f"out of {', '.join(kinds)}"
+
+
+def _named(encoder: str) -> str:
+    return f"the encoder {encoder}" if encoder else "no encoder"
+
+
+def _check_standing(party: StoredParty) -> None:
+    site = party.site
+    if party.state == "removed":
+        raise OstrakaError(
+            ErrorCode.PARTY_REMOVED,
+            f"Party {site} was removed from the federation; leave it out of the plan.",
+        )
+    if party.state == "suspended":
+        raise OstrakaError(
+            ErrorCode.PARTY_SUSPENDED,
+            f"Party {site} is suspended; leave it out of the plan, or have it resumed.",
+        )
+    if party.state == "active" and not party.reconciled:
+        raise OstrakaError(
+            ErrorCode.PARTY_UNRECONCILED,
+            f"The guardian's ledger was restored and lacks the receipts of party {site}; restart its"
+            " `ostraka party serve`, which sends them.",
+        )

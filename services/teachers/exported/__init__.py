@@ -1,0 +1,1 @@
+"""Teachers trained elsewhere, as torch.export or TorchScript files."""

@@ -1,0 +1,177 @@
+"""One round of the teachers of one party (004, Algorithm 1, lines 4 to 13)."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.services.teachers.bounds import bound_logits
+from ostraka.services.teachers.config import TrainingConfig
+from ostraka.services.teachers.joint.failures import FAILURES, tell
+from ostraka.services.teachers.joint.joint_networks import Vector, first, set_vector, vector
+from ostraka.services.teachers.joint.local_steps import drawn, step_on
+from ostraka.services.teachers.joint.record_gradients import require_gradients, sum_of_clipped
+from ostraka.services.teachers.joint.updates import STEPS, Floats, clipped, plain
+from ostraka.services.teachers.layouts.layouts import best_device
+from ostraka.services.teachers.layouts.workers import run_each, threads
+from ostraka.services.teachers.slices import Slice
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the lead sends.
+
+    Attributes:
+        theta: the average's parameters, (d,).
+        c: its control variate, (d,).
+        number: how many rounds were released before.
+    """
+
+    theta: Vector = field(repr=False)
+    c: Vector = field(repr=False)
+    number: int
+
+
+def untrained(model: str, shape: tuple[int, ...], classes: int, seed: int) -> Vector:
+    """First parameters (d,), flat in the order of `parameters()`.
+
+    Raises:
+        OstrakaError: `model.invalid` where the model cannot be built, or cannot learn together.
+    """
+    return vector(first(model, shape, classes, seed))
+
+
+class TogetherTeachers:
+    """The teachers of one party; what a call gives depends on its arguments and the party's records alone.
+
+    Records are taken as the task prepares them: a scaler fitted to a slice would let one record change what
+    every record of the slice adds.
+    """
+
+    def __init__(
+        self, parts: Sequence[Slice], model: str, classes: int, config: TrainingConfig, recipe: Recipe
+    ) -> None:
+        """Takes each teacher's records, and how they learn.
+
+        Raises:
+            OstrakaError: `model.invalid` where the model cannot learn together, `config.invalid` for settings
+                of teachers that learn apart.
+        """
+        require_usable(config)
+        self._parts, self._model, self._config, self._recipe = parts, model, config, recipe
+        self._device = best_device()
+        self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
+
+    def update(
+        self, mechanism: Ttac | DpTtac, round: Round, variates: Vector
+    ) -> tuple[NDArray[np.int64], Vector]:
+        """The party's update of a round, lattice steps (d,), and its teachers' next variates (teachers, d).
+
+        Args:
+            mechanism: what is released, and how updates are clipped.
+            round: what teachers start from.
+            variates: their control variates c_i, zeros in the first round.
+        """
+        radius = _radius_of_records(mechanism)
+        if radius is not None:
+            return self._gradients(radius, round)
+        learnt = [
+            theta - round.theta.astype(np.float64) for theta in self._learnt(mechanism, round, variates)
+        ]
+        total = np.sum(learnt, axis=0)
+        steps = clipped(total, mechanism.radius) if isinstance(mechanism, DpTtac) else plain(total)
+        way = self._recipe.steps * self._rate(round)
+        after = [own - round.c - one / way for own, one in zip(variates, learnt, strict=True)]
+        return steps, np.stack(after).astype(np.float32)
+
+    def finish(self, mechanism: Ttac | DpTtac, round: Round, variates: Vector) -> list[nn.Module]:
+        """The teachers, one network each, in evaluation mode on the CPU, after their last local steps."""
+        learnt = self._learnt(mechanism, round, variates)
+        nets = [self._at(theta.astype(np.float32)).cpu().eval() for theta in learnt]
+        if self._config.head is not None:
+            for net, part in zip(nets, self._parts, strict=True):
+                bound_logits(net, part.X, multi_label=part.y.ndim > 1)
+        return nets
+
+    def _gradients(self, radius: float, round: Round) -> tuple[NDArray[np.int64], Vector]:
+        """The sum of all records' clipped gradients at the average, and each teacher's mean of its own."""
+
+        def work(part: Slice) -> NDArray[np.int64]:
+            X, y = (torch.from_numpy(array).to(self._device) for array in (part.X, part.y))
+            net = self._at(round.theta)
+            require_gradients(net, X, y, self._model)
+            steps: NDArray[np.int64] = sum_of_clipped(net, X, y, radius).cpu().numpy()
+            return steps
+
+        sums = run_each(work, self._parts, self._workers)
+        means = [radius * one / (STEPS * len(part.y)) for one, part in zip(sums, self._parts, strict=True)]
+        return np.sum(sums, axis=0), np.stack(means).astype(np.float32)
+
+    def _learnt(self, mechanism: Ttac | DpTtac, round: Round, variates: Vector) -> list[Floats]:
+        """Each teacher's parameters (d,) after its local steps; the average's where that fails.
+
+        That is where they are no numbers, or the network raises: whether a party takes part must not depend
+        on a record.
+        """
+        radius = _radius_of_records(mechanism)
+
+        def work(teacher: int) -> Floats:
+            try:
+                theta = learnt(teacher)
+            except FAILURES as exc:
+                tell(exc)
+                theta = round.theta
+            return (theta if np.isfinite(theta).all() else round.theta).astype(np.float64)
+
+        def learnt(teacher: int) -> Vector:
+            part, net = self._parts[teacher], self._at(round.theta)
+            correction = torch.from_numpy(round.c - variates[teacher]).to(self._device)
+            shown = drawn(
+                part,
+                round.number,
+                self._recipe,
+                self._model,
+                self._config,
+                self._device,
+                moved=radius is None,
+            )
+            step_on(net, shown, self._rate(round), correction, radius)
+            return vector(net)
+
+        return run_each(work, range(len(self._parts)), self._workers)
+
+    def _at(self, theta: Vector) -> nn.Module:
+        """A network of its own with these parameters (d,)."""
+        net = copy.deepcopy(self._net)
+        set_vector(net, theta)
+        return net
+
+    def _rate(self, round: Round) -> float:
+        """eta_f of a round."""
+        return self._recipe.learning_rate * self._recipe.decay**round.number
+
+    @property
+    def _workers(self) -> int:
+        return threads() if self._device.type == "cpu" else 1
+
+
+def _radius_of_records(mechanism: Ttac | DpTtac) -> float | None:
+    """What each record's gradient is clipped to, if it is."""
+    return mechanism.radius if isinstance(mechanism, DpTtac) and mechanism.clip == "record" else None
+
+
+def require_usable(config: TrainingConfig) -> None:
+    """Raises `config.invalid` for settings that only teachers that learn apart have a use for."""
+    for name in ("epochs", "held_out", "balanced"):
+        if getattr(config, name):
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"{name} is for teachers that learn apart: take it out of [training] of site.toml, or train "
+                "without --training.",
+            )

@@ -1,0 +1,36 @@
+"""What a party's teachers learnt in a round, as whole lattice steps that can be split into shares."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.mechanism.joint_training import UPDATE_UNITS
+from ostraka.common.sharing.fixed_point import FRACTION_BITS
+
+Floats = NDArray[np.float64]
+Steps = NDArray[np.int64]
+STEPS = 2**FRACTION_BITS
+"""Steps of the lattice in one unit: a radius, or 1/`UPDATE_UNITS` of a parameter."""
+LARGEST = 2.0**12
+"""What a coordinate of an unclipped update is cut off at: then 2^20 teachers' sum fits a ring of 64 bits."""
+WITHIN = 1 - 1e-6
+"""What a clipped norm is brought to instead of 1, so that rounding cannot take it beyond."""
+
+
+def plain(update: Floats) -> Steps:
+    """Steps of an update (d,) that nothing protects; a coordinate that is no number is 0."""
+    numbers = np.nan_to_num(update, nan=0.0, posinf=0.0, neginf=0.0)
+    steps: Steps = np.rint(np.clip(numbers, -LARGEST, LARGEST) * UPDATE_UNITS * STEPS).astype(np.int64)
+    return steps
+
+
+def clipped(update: Floats, radius: float) -> Steps:
+    """Steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
+
+    Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
+    """
+    norm = float(np.linalg.norm(update))
+    if not 0 < norm < np.inf:
+        return np.zeros(len(update), np.int64)
+    factor = WITHIN * min(1 / radius, 1 / norm)
+    steps: Steps = np.trunc(update * factor * STEPS).astype(np.int64)
+    return steps

@@ -1,0 +1,138 @@
+"""Wires a party that learns together with others, and serves it until its teachers are trained."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import structlog
+from prometheus_client import CollectorRegistry
+
+from ostraka.common.clock import SystemClock
+from ostraka.common.config import load_section, load_site
+from ostraka.common.identity import Credentials, Identity, Role
+from ostraka.common.rpc import make_server
+from ostraka.common.serving import stop_on_signal, write_ready
+from ostraka.common.task import Task
+from ostraka.common.telemetry.rpc import RpcMetrics
+from ostraka.common.telemetry.site import observing
+from ostraka.protos.ostraka.v1 import training_pb2_grpc
+from ostraka.services.answers import Answers
+from ostraka.services.grants import Checker
+from ostraka.services.hosting.admission import Admission
+from ostraka.services.hosting.hosting import Hosting, Orders
+from ostraka.services.journal import Journal
+from ostraka.services.metrics import PartyMetrics, TimedSubmitter
+from ostraka.services.policy import PartySection, Policy
+from ostraka.services.server import AGAIN_S, drain
+from ostraka.services.submission import GuardianLink
+from ostraka.services.teachers.config import TEACHERS, Progress
+from ostraka.services.teachers.ensemble import Ensemble
+from ostraka.services.teachers.preparation import Prepared
+from ostraka.services.training.learning import Learning
+from ostraka.services.training.rounds import Trainer
+from ostraka.services.training.training_service import ROLES, TrainingService
+from ostraka.services.training.variates import KeptVariates
+
+UNFINISHED = "teachers.together"
+"""Folder of what a party keeps between rounds."""
+
+
+def learn(
+    folder: Path,
+    prepared: Prepared,
+    task: Task,
+    *,
+    progress: Progress,
+    ready_file: Path | None = None,
+) -> Ensemble | None:
+    """Serves site folder `folder` until its teachers are trained and stored; none if it was stopped before.
+
+    The same again goes on after the last round that the party took.
+
+    Args:
+        folder: the provisioned site; teachers are stored in its `teachers/`, the journal is `journal.db`.
+        prepared: the records that they learn from.
+        task: what is classified.
+        progress: told how many rounds this party took, and how many there are.
+        ready_file: where to write {"address": ...} once the guardian knows this party and rounds are taken.
+
+    Raises:
+        OstrakaError: `config.invalid`, `model.invalid`, `ledger.*`, `server.port_in_use`, or what the
+            guardian refuses the manifest with.
+    """
+    stop = stop_on_signal()
+    trained: list[Ensemble] = []
+
+    def finished(ensemble: Ensemble) -> None:
+        trained.append(ensemble)
+        stop.set()
+
+    with running(folder, prepared, task, stop=stop, progress=progress, finished=finished) as address:
+        if ready_file is not None and not stop.is_set():
+            write_ready(ready_file, address)
+        structlog.get_logger().info("party.learning", address=address)
+        stop.wait()
+    return trained[-1] if trained else None
+
+
+@contextmanager
+def running(
+    folder: Path,
+    prepared: Prepared,
+    task: Task,
+    *,
+    stop: threading.Event,
+    progress: Progress,
+    finished: Callable[[Ensemble], object],
+    registry: CollectorRegistry | None = None,
+) -> Iterator[str]:
+    """A party that is registered and takes rounds within the block, which gets its address.
+
+    Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
+    stored. Metrics are kept in `registry`, or in a new one. Drains at the end.
+    """
+    clock = SystemClock()
+    site = load_site(folder)
+    credentials = Credentials.of(site)
+    section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
+    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
+    learning = Learning.of(prepared, task, policy, site.site, section.max_votes_per_person)
+    kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
+    kept.open()
+
+    with ExitStack() as stack:
+        served = stack.enter_context(observing(folder, registry, credentials=credentials, clock=clock))
+        metrics = PartyMetrics(served)
+        journal = stack.enter_context(
+            Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
+        )
+        link = GuardianLink(credentials, site.guardian, guardian, journal, clock, sleep=stop.wait)
+        stack.callback(link.close)
+        trainer = Trainer(
+            learning,
+            kept,
+            Answers(journal, TimedSubmitter(link, metrics), clock, told=metrics.voted),
+            folder / TEACHERS,
+            progress=progress,
+            finished=finished,
+        )
+        admission = Admission()
+        metrics.watch_places(admission)
+        metrics.watch_limits(journal, policy, clock)
+        service = TrainingService(Checker(credentials, guardian, clock), learning, admission, trainer)
+        bound = make_server(
+            credentials,
+            site.listen,
+            [lambda server: training_pb2_grpc.add_TrainingServicer_to_server(service, server)],
+            ROLES,
+            clock,
+            metrics=RpcMetrics(served),
+        )
+        stack.callback(bound.server.stop, None)
+        bound.server.start()
+        hosting = Hosting(lambda: learning, link)
+        hosting.register(stop)
+        stack.enter_context(hosting.kept_up(Orders(), AGAIN_S))
+        stack.callback(drain, bound, admission)
+        yield bound.address

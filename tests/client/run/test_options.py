@@ -1,0 +1,109 @@
+"""Every mechanism from the options that give it, and plans that no mechanism makes."""
+
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostraka.client.cli.plan import plan
+from ostraka.client.cli.query import label_command
+from ostraka.client.run.options import PlanOptions, make_plan
+from ostraka.common.datasets import from_arrays
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.mechanism import (
+    LABELLING,
+    Binary,
+    GnMax,
+    NoiseCluster,
+    RandRes,
+    Tau,
+)
+from ostraka.common.plan import Plan
+from ostraka.common.task import Task, infer_task
+
+
+def task(*, multi_label: bool) -> Task:
+    y = np.tri(3, dtype=int) if multi_label else np.arange(3)
+    return infer_task(from_arrays(np.eye(3), y, classes=("ant", "bee", "cat")), "insects")
+
+
+PARTIES = {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}
+
+
+def test_a_plan_says_whether_its_task_has_several_labels() -> None:
+    for several, mechanism in ((True, Tau(sigma=4.0, tau=1.5)), (False, GnMax(sigma=4.0))):
+        made = make_plan(PlanOptions(mechanism), task(multi_label=several), 10, PARTIES, bytes(16))
+        assert made.multi_label is several
+
+
+def test_clusters_are_asked_in_one_batch() -> None:
+    options = PlanOptions(NoiseCluster(sigma=4.0), batch_size=3, adjacency="label")
+    made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16))
+    assert (made.queries, made.batch_size, made.adjacency) == (10, 10, "label")
+    pooled = replace(options, clusters=4)
+    made = make_plan(pooled, task(multi_label=False), 10, PARTIES, bytes(16))
+    assert (made.queries, made.batch_size) == (4, 4)
+
+
+def test_labels_drawn_anew_are_asked_in_one_batch() -> None:
+    options = PlanOptions(RandRes(epsilon=2.0), batch_size=3, adjacency="label")
+    made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16))
+    assert (made.queries, made.batch_size, made.mechanism) == (10, 10, RandRes(epsilon=2.0))
+
+
+@pytest.mark.parametrize(
+    ("options", "several", "told"),
+    [
+        (PlanOptions(GnMax(sigma=4.0)), True, "sets of labels"),
+        (PlanOptions(Binary(sigma=4.0)), False, "single labels"),
+        (PlanOptions(Tau(sigma=4.0, tau=9.0)), True, "tau is 9"),
+        (PlanOptions(Binary(sigma=4.0), adjacency="label"), True, "adjacency to record"),
+        (PlanOptions(RandRes(epsilon=2.0)), False, "adjacency to label"),
+        (PlanOptions(GnMax(sigma=4.0), clusters=3), False, "leave out clusters"),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3), False, "leave out clusters"),
+        (PlanOptions(NoiseCluster(sigma=4.0), clusters=11, adjacency="label"), False, "a pool of 10"),
+        (
+            PlanOptions(NoiseCluster(sigma=4.0), clusters=3, queries=5, adjacency="label"),
+            False,
+            "leave out q",
+        ),
+    ],
+)
+def test_a_mechanism_that_does_not_fit_the_task_is_refused(
+    options: PlanOptions, several: bool, told: str
+) -> None:
+    with pytest.raises(OstrakaError, match=told) as refused:
+        make_plan(options, task(multi_label=several), 10, PARTIES, bytes(16))
+    assert refused.value.code is ErrorCode.PLAN_INVALID
+
+
+def test_the_command_line_has_every_parameter() -> None:
+    fields = {name for kind in LABELLING.values() for name in kind.model_fields} - {"kind", "check"}
+    for command in (label_command, plan):
+        assert fields <= signature(command).parameters.keys()
+
+
+def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts() -> None:
+    def made(**changes: Any) -> Plan:
+        options = PlanOptions(GnMax(sigma=4.0), **changes)
+        return make_plan(options, task(multi_label=False), 5000, PARTIES, bytes(16))
+
+    assert [made(**changes).ring_bits for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
+        64,
+        32,
+        32,
+    ]
+    assert [made(**changes).batch_size for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
+        100,
+        1024,
+        100,
+    ]
+    assert made(encoding="ckks", batch_size=7).batch_size == 7
+
+
+def test_an_encoder_is_named_with_the_digest_of_its_weights() -> None:
+    options = PlanOptions(GnMax(sigma=4.0), encoder="some.module:network")
+    made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16), b"w" * 32)
+    assert (made.encoder, made.encoder_sha256) == ("some.module:network", b"w" * 32)

@@ -1,0 +1,43 @@
+"""How much is held at once."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ostraka.client.session.encrypted.memory_limit import Room
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 10, 11, 99])
+def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
+    room, lock, held, most = Room(10), threading.Lock(), [0], [0]
+
+    def hold(_: int) -> None:
+        with room.taken(size):
+            with lock:
+                held[0] += size
+                most[0] = max(most[0], held[0])
+            with lock:
+                held[0] -= size
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(hold, range(200)))
+    assert size <= most[0] <= max(10, size)
+
+
+def test_what_fits_together_is_held_together() -> None:
+    room, met = Room(10), threading.Barrier(3)
+
+    def hold(_: int) -> int:
+        with room.taken(3):
+            return met.wait(timeout=30)
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sorted(pool.map(hold, range(3))) == [0, 1, 2]
+
+
+def test_room_is_given_back_where_a_party_fails() -> None:
+    room = Room(10)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="failed"), room.taken(10):
+            raise ValueError("failed")

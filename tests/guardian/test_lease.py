@@ -1,0 +1,38 @@
+import threading
+from pathlib import Path
+
+from ostraka.common.clock import ManualClock
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.lease import beating
+from ostraka.guardian.ledger import Ledger
+from tests.guardian.ledger.support import START, cipher, sign
+
+PATIENCE_S = 60.0
+
+
+def opened(path: Path) -> Ledger:
+    return Ledger.open(path, clock=ManualClock(START), cipher=cipher(), sign_head=sign)
+
+
+def test_a_guardian_learns_that_another_one_took_over(tmp_path: Path) -> None:
+    superseded = threading.Event()
+    path = tmp_path / "ledger.db"
+    with opened(path) as ledger, beating(ledger, superseded.set, interval_s=1e-3), opened(path):
+        assert superseded.wait(PATIENCE_S)
+
+
+def test_a_heartbeat_that_fails_is_tried_again() -> None:
+    superseded, calls = threading.Event(), []
+
+    class Flaky(Ledger):
+        def __init__(self) -> None:
+            pass
+
+        def renew_lease(self) -> None:
+            calls.append(1)
+            code = ErrorCode.LEDGER_UNREACHABLE if len(calls) < 3 else ErrorCode.LEDGER_FENCED
+            raise OstrakaError(code, "gone")
+
+    with beating(Flaky(), superseded.set, interval_s=1e-3):
+        assert superseded.wait(PATIENCE_S)
+    assert len(calls) == 3
