@@ -37,7 +37,7 @@ def _rounds(figures: Mapping[str, Any]) -> Table:
     table = _right(Table("round", "mechanism", "asked", "answered", "by student", cost, *METRICS))
     for one in figures["rounds"]:
         counts = (str(one[name]) for name in names)
-        shares = (_share(one[metric]) for metric in METRICS)
+        shares = (share(one[metric]) for metric in METRICS)
         table.add_row(
             str(one["round"]), one["mechanism"], *counts, f"{one['epsilon_worst_case']:.3f}", *shares
         )
@@ -142,7 +142,7 @@ def _means(figures: Mapping[str, Any]) -> Table:
     records = figures["labelled"], figures["labelled"] + figures["released"]
     for name, count in zip(("before", "after"), records, strict=True):
         metrics = figures[name] or {}
-        table.add_row(name, str(count), *(_share(metrics.get(metric)) for metric in METRICS))
+        table.add_row(name, str(count), *(share(metrics.get(metric)) for metric in METRICS))
     return table
 
 
@@ -152,7 +152,7 @@ def _by_label(figures: Mapping[str, Any]) -> Table:
     table.title = "Each label, before and after"
     before = _labels_of(figures, "before") or [{}] * len(_labels_of(figures))
     for old, new in zip(before, _labels_of(figures), strict=True):
-        cells = (f"{_share(old.get(name))} {_share(new[name])}" for name in names)
+        cells = (f"{share(old.get(name))} {share(new[name])}" for name in names)
         table.add_row(Text(new["name"]), str(new["support"]), *cells)
     return table
 
@@ -168,5 +168,6 @@ def _right(table: Table) -> Table:
     return table
 
 
-def _share(value: float | None) -> str:
+def share(value: float | None) -> str:
+    """A metric as people read it."""
     return "-" if value is None else f"{value:.3f}"

@@ -1,13 +1,12 @@
 """A report as one HTML page that opens without a network."""
 
 from collections.abc import Callable, Iterable
-from html import escape
 from pathlib import Path
-from string import Template
 
 from matplotlib.figure import Figure
 
-from ostraka.client.report.page.html_parts import figure, row, share, style, tile
+from ostraka.client.report.tables import share
+from ostraka.common.page import templates
 from ostraka.deploy.simulation import figures, plots
 from ostraka.deploy.simulation.data_distribution import split_words
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
@@ -28,29 +27,28 @@ def render(report: Report) -> str:
 def page(report: Report, draw: Callable[[Plot, Report], str]) -> str:
     """The page with plots as `draw` makes them, which is what takes long."""
 
-    def drawn(told: Iterable[tuple[Plot, str]]) -> str:
-        return "".join(figure(draw(plot, report), caption) for plot, caption in told)
+    def drawn(told: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
+        return ((draw(plot, report), caption) for plot, caption in told)
 
-    return Template(TEMPLATE.read_text()).substitute(
-        style=style(),
-        id=escape(report.id),
-        summary=escape(_summary(report)),
-        tiles="".join(tile(name, value) for name, value in _figures(report)),
-        warning=escape(_warning(report)),
+    return templates.render(
+        TEMPLATE,
+        title=f"Ostraka simulation {report.id}",
+        summary=_summary(report),
+        tiles=_tiles(report),
+        note=_warning(report),
         held=drawn([(plots.holdings, _held(report))]),
-        gained=drawn(_gained(report)),
+        gained=drawn([*_gained(report), *_turns(report)]),
         quality=drawn(_quality(report)),
-        compared="".join(map(row, _compared(report))),
-        per_label="".join(map(row, _per_label(report))),
-        turns=drawn(_turns(report)),
-        guarantee=escape(guarantee_words(report.guarantee, report.mechanism)),
+        compared=_compared(report),
+        per_label=_per_label(report),
+        guarantee=guarantee_words(report.guarantee, report.mechanism),
         cost=drawn([(plots.epsilons, _cost(report))]),
         speed=drawn(SPEED),
-        data_dependent=escape(data_dependent_heading(report)),
-        worst_case=escape(f"worst-case epsilon, {promise_words(report.guarantee)}"),
-        mechanism=escape(_mechanism(report)),
-        units="".join(row(_unit_cells(unit)) for unit in report.units),
-        settings="".join(row((name, str(value))) for name, value in report.settings.model_dump().items()),
+        data_dependent=data_dependent_heading(report),
+        worst_case=f"worst-case epsilon, {promise_words(report.guarantee)}",
+        mechanism=_mechanism(report),
+        units=map(_unit_cells, report.units),
+        settings=report.settings.model_dump().items(),
     )
 
 
@@ -108,7 +106,7 @@ def _held(report: Report) -> str:
     return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
 
 
-def _figures(report: Report) -> Iterable[tuple[str, str]]:
+def _tiles(report: Report) -> Iterable[tuple[str, str]]:
     yield "queries answered", f"{report.answered} of {report.queries}"
     yield "labels right", "none given" if report.label_accuracy is None else f"{report.label_accuracy:.1%}"
     if report.label_balanced_accuracy is not None:

@@ -1,11 +1,10 @@
 """The report as one HTML page that prints, runs no script and loads nothing."""
 
 from collections.abc import Iterable
-from html import escape
 from pathlib import Path
-from string import Template
 
 from ostraka.common.guarantees import NOTIONS
+from ostraka.common.page import templates
 from ostraka.guardian.admin.report import Report, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -15,17 +14,19 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 def render(report: Report) -> str:
     """The page; whatever comes from outside is escaped."""
-    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        federation=escape(report.federation),
+    return templates.render(
+        TEMPLATE,
+        federation=report.federation,
         made=minute(report.made_unix_ms),
-        span=escape(_span(report)),
-        summary=escape(_summary(report)),
-        unguaranteed=_unguaranteed(report),
-        policy_source=escape(_policy_source(report.policy)),
-        policy=escape(report.policy.toml),
-        budgets="".join(_row(_budget(budget)) for budget in report.budgets),
-        breaks="".join(map(_row, _breaks(report))),
-        charges="".join(_row(_charge(charge)) for charge in report.charges),
+        span=_span(report),
+        summary=_summary(report),
+        unguaranteed_units=", ".join(sorted({_name(unit) for unit, _ in report.unguaranteed})),
+        unguaranteed_sessions=", ".join(sorted({session for _, session in report.unguaranteed})),
+        policy_source=_policy_source(report.policy),
+        policy=report.policy.toml,
+        budgets=map(_budget, report.budgets),
+        breaks=_breaks(report),
+        charges=map(_charge, report.charges),
         sequence=report.head.sequence,
         hash=report.head.hash.hex(),
     )
@@ -45,19 +46,6 @@ def _summary(report: Report) -> str:
         f"{len(report.budgets)} units of {len(parties)} parties have a budget. In this time {len(sessions)}"
         f" sessions of {len(queriers)} querying parties were charged to them. The lifetime guarantee of"
         f" {broken} units is broken."
-    )
-
-
-def _unguaranteed(report: Report) -> str:
-    """What no epsilon of the page covers, as a paragraph; nothing where there is nothing."""
-    if not report.unguaranteed:
-        return ""
-    sessions = ", ".join(sorted({session for _, session in report.unguaranteed}))
-    units = ", ".join(sorted({_name(unit) for unit, _ in report.unguaranteed}))
-    return (
-        f'<p class="note"><b>No formal guarantee</b> covers {escape(units)}: in sessions {escape(sessions)}'
-        " their records went into sums of updates that were released without noise (ttac), or into votes of"
-        " teachers that learned so. No epsilon on this page says what that cost.</p>"
     )
 
 
@@ -118,7 +106,3 @@ def _charge(charge: SessionCharge) -> Iterable[str]:
 def _name(unit: UnitName) -> str:
     party, group, adjacency = unit
     return f"{party}/{group} ({NOTIONS[adjacency]})"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>\n"

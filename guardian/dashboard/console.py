@@ -5,36 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ostraka.common.clock import Clock
 from ostraka.common.config import SiteConfig
 from ostraka.common.identity import Credentials
+from ostraka.common.page.templates import environment
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.dashboard.filters import FILTERS
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
-TEMPLATES = Path(__file__).with_name("templates")
-
 Reply = TypeVar("Reply")
 
-
-def _environment() -> Environment:
-    """Templates that escape whatever is put into them, and fail on a name that is not there."""
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= FILTERS
-    return made
-
-
-_ENVIRONMENT = _environment()
+_ENVIRONMENT = environment(Path(__file__).with_name("templates"), **FILTERS)
 
 
 @dataclass(frozen=True)

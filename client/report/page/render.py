@@ -1,18 +1,27 @@
 """A run's report as one page that opens without a network and runs no script."""
 
-from collections.abc import Iterable, Mapping
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from ostraka.client.report.page.html_parts import figure, number, section, share, style, table, tile
 from ostraka.client.report.page.plots import BY_LABEL, MEANS, answers, by_label, means, rounds
-from ostraka.client.report.tables import unguaranteed
+from ostraka.client.report.tables import share, unguaranteed
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
+from ostraka.common.page import templates
 
 TEMPLATE = Path(__file__).with_name("page.html")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a table below `plots`, which are SVG documents with what is written under each."""
+
+    title: str
+    head: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    plots: Sequence[tuple[str, str]] = ()
 
 
 def write_page(figures: Mapping[str, Any], path: Path) -> None:
@@ -30,14 +39,14 @@ def write_page(figures: Mapping[str, Any], path: Path) -> None:
 def render(figures: Mapping[str, Any]) -> str:
     """The page; whatever comes from outside is escaped, and every epsilon says what it promises."""
     in_rounds = "rounds" in figures
-    sections = [*(_rounds(figures) if in_rounds else _labels(figures)), *_student(figures["student"])]
-    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        style=style(),
-        title=escape(f"{'Rounds' if in_rounds else 'Run'} {figures['run']} of task {figures['task']}"),
-        summary=escape(_summary(figures)),
-        tiles="".join(tile(name, value) for name, value in _tiles(figures)),
-        notion=escape(_notion(figures)),
-        sections="".join([*sections, *_costs(figures), *_plan(figures)]),
+    asked = _rounds(figures) if in_rounds else _labels(figures)
+    return templates.render(
+        TEMPLATE,
+        title=f"{'Rounds' if in_rounds else 'Run'} {figures['run']} of task {figures['task']}",
+        summary=_summary(figures),
+        tiles=_tiles(figures),
+        note=_notion(figures),
+        sections=[*asked, *_student(figures["student"]), *_costs(figures), *_plan(figures)],
     )
 
 
@@ -80,7 +89,7 @@ def _notion(figures: Mapping[str, Any]) -> str:
     return f"{text} means {figures['notion']}: what a party's releases tell of {what} at worst."
 
 
-def _rounds(figures: Mapping[str, Any]) -> Iterable[str]:
+def _rounds(figures: Mapping[str, Any]) -> Iterable[Section]:
     if not figures["rounds"]:
         return
     names = ("round", "mechanism", "asked", "answered", "by_student", "learned")
@@ -92,26 +101,26 @@ def _rounds(figures: Mapping[str, Any]) -> Iterable[str]:
     rows = (
         (
             *(str(one[name]) for name in names),
-            number(one["epsilon_worst_case"]),
+            f"{one['epsilon_worst_case']:.3f}",
             *(share(one[name]) for name in MEANS),
         )
         for one in figures["rounds"]
     )
-    plot = figure(rounds(figures), "The student's accuracy after every round, and the cost of all so far.")
-    yield section("Rounds", plot, table(head, rows))
+    caption = "The student's accuracy after every round, and the cost of all so far."
+    yield Section("Rounds", head, rows, [(rounds(figures), caption)])
 
 
-def _labels(figures: Mapping[str, Any]) -> Iterable[str]:
+def _labels(figures: Mapping[str, Any]) -> Iterable[Section]:
     counts = figures["labels"] or figures.get("classes")
     if not counts:
         return
     names = [name for name in counts[0] if name != "name"]
     rows = ((one["name"], *(str(one[name]) for name in names)) for one in counts)
-    plot = figure(answers(counts), "Released answers.")
-    yield section("What was answered", plot, table(("label" if figures["labels"] else "class", *names), rows))
+    head = ("label" if figures["labels"] else "class", *names)
+    yield Section("What was answered", head, rows, [(answers(counts), "Released answers.")])
 
 
-def _student(student: Mapping[str, Any] | None) -> Iterable[str]:
+def _student(student: Mapping[str, Any] | None) -> Iterable[Section]:
     if not student:
         return
     measured = f"measured on {student['measured']} {student['measured_on']}"
@@ -121,17 +130,14 @@ def _student(student: Mapping[str, Any] | None) -> Iterable[str]:
         for when, count in records.items()
     )
     caption = f"Own labels alone, and with {student['released']} released ones; {measured}."
-    shown = figure(means(student), caption) if student["after"] else ""
-    yield section(
-        f"The student: {student['student']}, {student['model']}",
-        shown,
-        table(("student", "records", *MEANS), rows),
-    )
+    plots = [(means(student), caption)] if student["after"] else []
+    title = f"The student: {student['student']}, {student['model']}"
+    yield Section(title, ("student", "records", *MEANS), rows, plots)
     if student["after"]:
         yield from _by_label(student)
 
 
-def _by_label(student: Mapping[str, Any]) -> Iterable[str]:
+def _by_label(student: Mapping[str, Any]) -> Iterable[Section]:
     after = student["after"]["labels"]
     before = (student["before"] or {}).get("labels") or [{}] * len(after)
     names = ("accuracy", *BY_LABEL)
@@ -140,13 +146,11 @@ def _by_label(student: Mapping[str, Any]) -> Iterable[str]:
         (new["name"], str(new["support"]), *(share(one.get(name)) for name in names for one in (old, new)))
         for old, new in zip(before, after, strict=True)
     )
-    plots = "".join(
-        figure(by_label(student, name), f"{name.replace('_', ' ')} of each label.") for name in BY_LABEL
-    )
-    yield section("Label by label", plots, table(head, rows))
+    plots = [(by_label(student, name), f"{name.replace('_', ' ')} of each label.") for name in BY_LABEL]
+    yield Section("Label by label", head, rows, plots)
 
 
-def _costs(figures: Mapping[str, Any]) -> Iterable[str]:
+def _costs(figures: Mapping[str, Any]) -> Iterable[Section]:
     if not figures["parties"]:
         return
     cost = f"worst-case epsilon ({figures['notion']})"
@@ -158,17 +162,17 @@ def _costs(figures: Mapping[str, Any]) -> Iterable[str]:
             str(party["teachers"]),
             str(group["asked"]),
             str(group["answered"]),
-            number(group["epsilon_worst_case"]),
+            f"{group['epsilon_worst_case']:.3f}",
             "-" if group["order"] is None else f"{group['order']:g}",
             ", ".join(party["abstains"]),
         )
         for party in figures["parties"]
         for group in party["groups"]
     )
-    yield section("What it cost", "", table(head, rows))
+    yield Section("What it cost", head, rows)
 
 
-def _plan(figures: Mapping[str, Any]) -> Iterable[str]:
+def _plan(figures: Mapping[str, Any]) -> Iterable[Section]:
     names = (
         "mechanism",
         "variant",
@@ -181,7 +185,7 @@ def _plan(figures: Mapping[str, Any]) -> Iterable[str]:
         "settings",
     )
     rows = ((name, _plain(figures[name])) for name in names if name in figures)
-    yield section("The plan", "", table(("name", "value"), rows))
+    yield Section("The plan", ("name", "value"), rows)
 
 
 def _plain(value: object) -> str:

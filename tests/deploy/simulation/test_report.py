@@ -278,7 +278,7 @@ def test_a_page_of_several_labels_shows_each() -> None:
     assert shown.count("data:image/svg+xml") == 11
     for plot in (plots.holdings, plots.labels, plots.label_shares):
         assert ElementTree.fromstring(plots.draw(plot, made)).tag.endswith("svg")  # noqa: S314
-    assert "Every party&#x27;s labels by label" in shown
+    assert "Every party&#39;s labels by label" in shown
     assert "label by label" in shown
 
 

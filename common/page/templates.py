@@ -1,0 +1,36 @@
+"""The environment of every page: whatever is put into a template is escaped."""
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SHARED = Path(__file__).parent
+
+
+def environment(folder: Path, **filters: Callable[..., Any]) -> "Environment":
+    """The templates of `folder` and the shared ones; a name that is not there is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([folder, SHARED]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= filters | {"image": image}
+    return made
+
+
+def render(template: Path, /, **values: Any) -> str:
+    """The page that a template makes of `values`; it may use the templates beside it and the shared ones."""
+    return environment(template.parent).get_template(template.name).render(values)
+
+
+def image(svg: str) -> str:
+    """A plot as the source of an inline image, in which nothing can run."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
