@@ -14,7 +14,7 @@ from ostraka.common.mechanism import AnyMechanism, Interactive
 from ostraka.common.task import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rounds:
     """How a pool is asked about.
 
