@@ -3,13 +3,14 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field
 
 from ostraka.common.cli import write_json
+from ostraka.common.cli_options import model_options
 from ostraka.common.config import load_section
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.telemetry import progress
@@ -26,40 +27,47 @@ UNFINISHED = "teachers.unfinished"
 """Folder of a training that did not reach its end."""
 
 Site = Annotated[Path, typer.Option("--site", help="Site folder made by `ostraka provision`.")]
-Data = Annotated[Path | None, typer.Option(help="Labelled records; else data in [training] of site.toml.")]
+Data = Annotated[
+    Path | None, typer.Option(help="Labelled records; else data in table training of site.toml.")
+]
 TaskFile = Annotated[Path | None, typer.Option("--task", help="task.toml; else the site's own.")]
 Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON here; - is stdout.")]
 
 
-class Where(StrEnum):
-    """Where teachers are trained."""
-
-    HERE = "here"
-    RAY = "ray"
+Where = Literal["here", "ray"]
+"""Where teachers are trained."""
 
 
+class TeacherOptions(BaseModel):
+    """What overrides table training of site.toml, with which it is checked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    teachers: int | None = Field(default=None, ge=1, description="Number of teachers.")
+    model: str | None = Field(
+        default=None,
+        description="logistic, mlp, cnn, random_forest, ... or module:function, or file:path.",
+    )
+    head: str | None = Field(
+        default=None,
+        description="A model that votes on encrypted queries too: linear, square-mlp or square-cnn.",
+    )
+    epochs: int | None = Field(default=None, ge=1, description="Passes of a network over its slice.")
+    seed: int | None = Field(default=None, ge=0, description="Of slices and training.")
+    variant: str | None = Field(
+        default=None,
+        description="How consent levels are used: none, upsampling, vanishing or weighting; their epsilons "
+        "are in table training.consent of site.toml.",
+    )
+
+
+@model_options
 def train(
+    *,
     site: Site,
     data: Data = None,
     task: TaskFile = None,
-    teachers: Annotated[int | None, typer.Option(min=1, help="How many.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="logistic, mlp, cnn, random_forest, ... or module:function, or file:path."),
-    ] = None,
-    head: Annotated[
-        str | None,
-        typer.Option(help="A model that votes on encrypted queries too: linear, square-mlp or square-cnn."),
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes of a network over its slice.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of slices and training.")] = None,
-    variant: Annotated[
-        str | None,
-        typer.Option(
-            help="How consent levels are used: none, upsampling, vanishing or weighting; their epsilons are "
-            "in [training.consent] of site.toml."
-        ),
-    ] = None,
+    overrides: TeacherOptions,
     training: Annotated[
         Together | None,
         typer.Option(
@@ -70,29 +78,19 @@ def train(
     ready_file: Annotated[Path | None, typer.Option(help="With --training: written once it serves.")] = None,
     on: Annotated[
         Where, typer.Option(help="Train here, or as tasks of the Ray cluster at RAY_ADDRESS: ray.")
-    ] = Where.HERE,
+    ] = "here",
     json: Json = None,
 ) -> None:
     """Train this party's teachers on slices of its records; once more after an interruption, goes on."""
-    given = TrainingInput.load(
-        site,
-        data,
-        task,
-        teachers=teachers,
-        model=model,
-        head=head,
-        epochs=epochs,
-        seed=seed,
-        variant=variant,
-    )
+    given = TrainingInput.load(site, data, task, **dict(overrides))
     asked = given.section.model
     exported = training is None and asked is not None and is_file(asked)
-    if on is Where.RAY and (training is not None or exported):
+    if on == "ray" and (training is not None or exported):
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             "--on ray is for teachers that this party trains alone: leave it out, or the other option.",
         )
-    if given.shared is not None and (on is Where.RAY or training is not None or exported):
+    if given.shared is not None and (on == "ray" or training is not None or exported):
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             "Teachers learn from shared_features alone and here: take that out of [training] of site.toml, "
@@ -153,7 +151,7 @@ def _alone(given: TrainingInput, on: Where) -> "Ensemble":
 
 def _trainer(on: Where, received: Path) -> "FitGroups":
     """What trains groups of teachers where they are to be trained."""
-    if on is Where.HERE:
+    if on == "here":
         from ostraka.services.teachers.recipes import fit_here
 
         return fit_here

@@ -18,28 +18,14 @@ from ostraka.client.report.page.render import write_page
 from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
 from ostraka.client.run import site_check as checking
-from ostraka.client.run.options import (
-    AdjacencyName,
-    BatchSize,
-    Charged,
-    Clusterer,
-    Clusters,
-    Encoder,
-    Encoding,
-    EncodingName,
-    Labels,
-    PlanOptions,
-    Tally,
-    TallyName,
-)
+from ostraka.client.run.options import LabellingOptions, PlanOptions
 from ostraka.client.session.meter import Watch
 from ostraka.client.students.label_dp.cli import calibrate
-from ostraka.client.students.label_dp.clustering import KMEANS
 from ostraka.common.cli import write_json
+from ostraka.common.cli_options import model_options
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import invalid_plan
-from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.planning import options as given
+from ostraka.common.planning.mechanism_options import MechanismOptions
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
@@ -68,75 +54,26 @@ def check_command(
 
 
 @app.command("label")
+@model_options
 def label_command(
+    *,
     site: SiteFolder,
     pool: PoolFile,
     out: Annotated[Path, typer.Option("--out", help="Folder of the run; an interrupted one goes on.")],
-    mechanism: given.Kind = "confident",
-    sigma: given.Sigma = None,
-    sigma1: given.Sigma1 = None,
-    sigma2: given.Sigma2 = None,
-    threshold: given.Threshold = None,
-    gamma: given.Gamma = None,
-    tau: given.Radius = None,
-    tau1: given.L1Radius = None,
-    max_positives: given.MaxPositives = None,
-    epsilon: given.RandEpsilon = None,
-    confidence: given.Confidence = None,
+    mechanism: MechanismOptions,
     student: Annotated[
         Path | None, typer.Option(help="interactive: a student that `query retrain` saved.")
     ] = None,
-    adjacency: Charged = AdjacencyName.RECORD,
-    variant: given.Variant = given.VariantName.NONE,
-    align: given.Align = False,
-    encoding: Encoding = EncodingName.PLAIN,
-    tally: Tally = TallyName.AGGREGATE,
-    encoder: Encoder = None,
-    quorum: Annotated[int | None, typer.Option(help="Fewest parties released together; a majority.")] = None,
-    batch_size: BatchSize = None,
-    queries: Annotated[int | None, typer.Option(help="How many of the pool to ask; all.")] = None,
-    parties: Annotated[str | None, typer.Option(help="Who answers, as a,b,c; all in site.toml.")] = None,
-    labels: Labels = None,
+    planned: LabellingOptions,
     dependencies: Dependencies = None,
-    clusters: Clusters = None,
-    clusterer: Clusterer = KMEANS,
     task: TaskFile = None,
     json: JsonFile = None,
 ) -> None:
     """Label a pool with the parties' models; writes labels.csv and session.json into --out."""
-    chosen = make_mechanism(
-        mechanism,
-        sigma=sigma,
-        sigma1=sigma1,
-        sigma2=sigma2,
-        threshold=threshold,
-        gamma=gamma,
-        tau=tau,
-        tau1=tau1,
-        max_positives=max_positives,
-        epsilon=epsilon,
-        confidence=confidence,
-    )
+    options = PlanOptions(mechanism=mechanism.make(), **dict(planned))
     from ostraka.client.session.metrics import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
-    names = None if parties is None else tuple(name.strip() for name in parties.split(","))
-    options = PlanOptions(
-        chosen,
-        quorum,
-        batch_size,
-        queries,
-        names,
-        adjacency.charged,
-        variant.planned,
-        align,
-        encoding.planned,
-        tally.planned,
-        encoder,
-        None if labels is None else tuple(name.strip() for name in labels.split(",")),
-        clusters,
-        clusterer,
-    )
     try:
         with observing(site) as registry, progress() as display:
             bars, watch = Bars(display), QueryMetrics(registry)

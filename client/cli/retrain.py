@@ -5,18 +5,20 @@ from typing import Annotated
 
 import typer
 
-from ostraka.client.cli import student_options as learning
 from ostraka.client.cli.progress import TrainingBars
+from ostraka.client.cli.student_options import RetrainedStudentOptions, Seed
 from ostraka.client.report import tables
 from ostraka.client.students import retraining
-from ostraka.client.students.trainers import Choice
 from ostraka.common.cli import write_json
+from ostraka.common.cli_options import model_options
 from ostraka.common.planning import options as given
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
 
+@model_options
 def retrain(
+    *,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
     labelled: Annotated[
         Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
@@ -24,19 +26,11 @@ def retrain(
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run that labelled --pool.")] = None,
     pool: Annotated[Path | None, typer.Option("--pool", help="The records that --run labelled.")] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
-    student: learning.Student = "supervised",
-    model: learning.Model = None,
-    steps: learning.Steps = None,
-    device: learning.Device = learning.DeviceName.AUTO,
-    smoothing: learning.Smoothing = False,
-    log: learning.Log = None,
-    checkpoint: learning.Checkpoint = None,
-    clusters: learning.Clusters = None,
-    clusterer: learning.Clusterer = None,
+    student: RetrainedStudentOptions,
     out: Annotated[
         Path | None, typer.Option("--out", help="Model file; student.skops or .safetensors in --run.")
     ] = None,
-    seed: learning.Seed = 0,
+    seed: Seed = 0,
     task: Annotated[
         Path | None, typer.Option("--task", help="Task file; task.toml in the site folder.")
     ] = None,
@@ -46,17 +40,7 @@ def retrain(
 
     Without --run and --pool only the first is trained, and saved to --out: what interactive begins with.
     """
-    choice = Choice(
-        student=student,
-        model=None if model is None else model.value,
-        steps=steps,
-        device=device.chosen,
-        smoothing=smoothing,
-        log=log,
-        checkpoint=checkpoint,
-        clusters=clusters,
-        clusterer=clusterer,
-    )
+    choice = student.choice()
     with progress() as display:
         result = retraining.retrain(
             site,

@@ -1,56 +1,50 @@
 """Command-line options that say which student is trained, and how."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field
 
+from ostraka.client.students.trainers import Choice
 
-class ModelName(StrEnum):
-    """Models of the supervised student."""
-
-    LOGISTIC_REGRESSION = "logistic_regression"
-    MLP = "mlp"
-    NETWORK = "network"
-
-
-class DeviceName(StrEnum):
-    """Where networks are trained."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-    @property
-    def chosen(self) -> Literal["auto", "cpu", "cuda"]:
-        """The same as a choice holds it."""
-        match self:
-            case DeviceName.CPU:
-                return "cpu"
-            case DeviceName.CUDA:
-                return "cuda"
-        return "auto"
-
-
-Student = Annotated[
-    str,
-    typer.Option(
-        "--student",
-        help="supervised, vat, mixmatch, fixmatch; of labels drawn at random ldp-normal, ldp-ssl, "
-        "denoise-ssl, aug-descent.",
-    ),
-]
-Model = Annotated[ModelName | None, typer.Option(help="supervised: what is trained; logistic_regression.")]
-Steps = Annotated[int | None, typer.Option(min=1, help="Steps of a network's training.")]
-Device = Annotated[DeviceName, typer.Option(help="Where a network is trained.")]
-Smoothing = Annotated[
-    bool, typer.Option(help="Take released labels for wrong as often as their mechanism may be.")
-]
-Log = Annotated[Path | None, typer.Option("--log", help="Folder for TensorBoard's event files.")]
-Checkpoint = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Folder for checkpoints; the same training goes on there.")
-]
-Clusters = Annotated[int | None, typer.Option(min=2, help="denoise-ssl: clusters of the pool.")]
-Clusterer = Annotated[str | None, typer.Option(help="denoise-ssl: kmeans, simclr or module:factory.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the training.")]
+
+
+class StudentOptions(BaseModel):
+    """A student, and how it is trained."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    student: str = Field(
+        default="supervised",
+        description="supervised, vat, mixmatch, fixmatch; of labels drawn at random ldp-normal, ldp-ssl, "
+        "denoise-ssl, aug-descent.",
+    )
+    model: Literal["logistic_regression", "mlp", "network"] | None = Field(
+        default=None, description="supervised: model that is trained; default logistic_regression."
+    )
+    steps: int | None = Field(default=None, ge=1, description="Steps of a network's training.")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="Device that a network is trained on; auto is a GPU where there is one."
+    )
+    smoothing: bool = Field(
+        default=False, description="Smooth released labels by the mechanism's known error rate."
+    )
+    log: Path | None = Field(default=None, description="Folder for TensorBoard's event files.")
+    checkpoint: Path | None = Field(
+        default=None, description="Folder for checkpoints, from which the same training is resumed."
+    )
+
+    def choice(self) -> Choice:
+        """The choice; raises `config.invalid` for options that exclude each other."""
+        return Choice(**dict(self))
+
+
+class RetrainedStudentOptions(StudentOptions):
+    """A student of one run's labels, which may be sorted by clusters of the pool."""
+
+    clusters: int | None = Field(
+        default=None, ge=2, description="denoise-ssl: number of clusters of the pool."
+    )
+    clusterer: str | None = Field(default=None, description="denoise-ssl: kmeans, simclr or module:factory.")

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def label_by_dependencies(
     features = task.prepare(task.load(pool).X)
     clock, retry = clock or SystemClock(), retry or Retry()
     encoder = site_encoder(site, options)
-    options = replace(options, encoder=encoder.name)
+    options = options.model_copy(update={"encoder": encoder.name})
     planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
     switches = Switches(Meter(on_step, watch), random)
     with held(folder):

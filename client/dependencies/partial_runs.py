@@ -100,7 +100,8 @@ class Part:
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
         mechanism = narrowed(pool.planner.options.mechanism, len(self._labels))
-        options = replace(pool.planner.options, mechanism=mechanism, labels=self._labels)
+        chosen = {"mechanism": mechanism, "labels": self._labels}
+        options = pool.planner.options.model_copy(update=chosen)
         planner = replace(pool.planner, options=options)
         nonce = pool.random(NONCE_BYTES)
         return open_run(folder, pool.planner.task, pool.features, None, planner, nonce)

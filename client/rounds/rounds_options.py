@@ -1,7 +1,7 @@
 """How a pool is asked about in rounds, kept so that an interrupted learning goes on as it began."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ostraka.client.rounds.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
@@ -14,7 +14,7 @@ from ostraka.common.mechanism import AnyMechanism, Interactive
 from ostraka.common.task import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rounds:
     """How a pool is asked about.
 
@@ -31,7 +31,7 @@ class Rounds:
 
     def options(self, number: int) -> PlanOptions:
         """The plan of a round, the first being 1."""
-        return self.first if number == 1 else replace(self.first, mechanism=self.later)
+        return self.first if number == 1 else self.first.model_copy(update={"mechanism": self.later})
 
 
 def settings(rounds: Rounds, choice: Choice, seed: int) -> Settings:

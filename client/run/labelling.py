@@ -109,7 +109,7 @@ def label(
     features = task.prepare(task.load(pool).X)
     clock, retry = clock or SystemClock(), retry or Retry()
     encoder = site_encoder(site, options)
-    options = replace(options, encoder=encoder.name)
+    options = options.model_copy(update={"encoder": encoder.name})
     planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
     sent = encoder.encode(features) if options.encoding == "ckks" else features

@@ -1,15 +1,13 @@
 """What a querying party may choose, turned into a plan."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import typer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism, NoiseCluster, invalid_plan
+from ostraka.common.mechanism import Mechanism, NoiseCluster, invalid_plan
 from ostraka.common.mechanism.scaling import scaled
 from ostraka.common.plan import ENCODING, TALLY, VARIANT, Plan
 from ostraka.common.task import Task
@@ -20,116 +18,85 @@ ENCRYPTED_BATCH_SIZE = 1024
 Adjacency = Literal["record", "label"]
 
 
-class AdjacencyName(StrEnum):
-    """What is charged, by the name that a plan gives it."""
-
-    RECORD = "record"
-    LABEL = "label"
-
-    @property
-    def charged(self) -> Adjacency:
-        """The same as a plan holds it."""
-        return "label" if self is AdjacencyName.LABEL else "record"
+def _names(value: Any) -> Any:
+    """`a,b,c` as names; anything but text as it is."""
+    return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
 
 
-Charged = Annotated[
-    AdjacencyName, typer.Option("--adjacency", help="What is charged: records, or their labels alone.")
-]
-Clusters = Annotated[
-    int | None,
-    typer.Option("--clusters", help="noise_cluster: divide --pool, which all sites know, into so many."),
-]
-Clusterer = Annotated[
-    str, typer.Option("--clusterer", help="What divides it: kmeans, simclr, or module:factory.")
-]
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+"""Names, or text like a,b,c."""
 
 
-class EncodingName(StrEnum):
-    """How queries are sent, by the name that a plan gives it."""
+class SessionOptions(BaseModel):
+    """Who is asked, how many queries at a time, and what is charged."""
 
-    PLAIN = "plain"
-    CKKS = "ckks"
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    @property
-    def planned(self) -> ENCODING:
-        """The same as a plan holds it."""
-        return "ckks" if self is EncodingName.CKKS else "plain"
-
-
-class TallyName(StrEnum):
-    """How votes are tallied, by the name that a plan gives it."""
-
-    AGGREGATE = "aggregate"
-    BLIND = "blind"
-
-    @property
-    def planned(self) -> TALLY:
-        """The same as a plan holds it."""
-        return "blind" if self is TallyName.BLIND else "aggregate"
+    quorum: int | None = Field(
+        default=None, description="Least number of parties released together; default a majority."
+    )
+    batch_size: int | None = Field(
+        default=None,
+        description=f"Queries released together; default {BATCH_SIZE}, encrypted {ENCRYPTED_BATCH_SIZE}; "
+        "noise_cluster and rand_res release all at once.",
+    )
+    parties: Names | None = Field(
+        default=None, description="Parties that answer, as a,b,c; default all in site.toml."
+    )
+    adjacency: Adjacency = Field(
+        default="record", description="What is charged: records, or their labels alone."
+    )
 
 
-Encoding = Annotated[
-    EncodingName,
-    typer.Option(
-        "--encoding",
-        help="Send queries as they are, or encrypted: ckks, where the guardian's policy and every party's"
-        " name that in encodings.",
-    ),
-]
-Tally = Annotated[
-    TallyName, typer.Option("--tally", help="The guardian sees counts, or computes without: blind.")
-]
-Encoder = Annotated[
-    str | None, typer.Option("--encoder", help="Public network, module:factory; the one in site.toml.")
-]
-Labels = Annotated[
-    str | None, typer.Option("--labels", help="Labels to ask about, as a,b,c; all that the task has.")
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option(help=f"Queries released together; {BATCH_SIZE}, encrypted {ENCRYPTED_BATCH_SIZE}."),
-]
+class PlanningOptions(SessionOptions):
+    """All that a plan says besides its mechanism."""
+
+    queries: int | None = Field(
+        default=None, description="How many of the pool to ask, from its first row; default all."
+    )
+    variant: VARIANT = Field(
+        default="none", description="How smaller budgets are used: they vote on fewer queries, or weigh less."
+    )
+    align: bool = Field(
+        default=False,
+        description="Scale noise and thresholds, which suit teachers without shared records, to the number "
+        "of votes that the guardian expects.",
+    )
+    encoding: ENCODING = Field(
+        default="plain",
+        description="Send queries as they are, or encrypted: ckks, where the guardian's policy and every "
+        "party's name that in encodings.",
+    )
+    tally: TALLY = Field(
+        default="aggregate", description="The guardian sees counts, or computes without them: blind."
+    )
+    encoder: str | None = Field(
+        default=None,
+        description="Public network that teachers were trained behind, module:factory; default the one in "
+        "site.toml, if any.",
+    )
+    labels: Names | None = Field(
+        default=None, description="Labels to ask about, as a,b,c; default all of the task."
+    )
 
 
-@dataclass(frozen=True)
-class PlanOptions:
-    """A plan's choices.
+class LabellingOptions(PlanningOptions):
+    """All that labelling is told besides its mechanism."""
 
-    Attributes:
-        mechanism: how histograms become answers.
-        quorum: least number of parties released together; None: more than half of the parties.
-        batch_size: queries released together; None: 100, and 1,024 where they are encrypted; noise_cluster
-            and rand_res release all at once.
-        queries: how many of the pool to ask, from its first row; None: all.
-        parties: who answers; None: every party of the site's configuration.
-        adjacency: what is charged, a record, or the label alone of one whose features all sites know.
-        variant: how budgets that differ are used.
-        align: whether the mechanism's noise and thresholds suit as many teachers with one record each in one
-            of them, and are to be scaled to how many vote.
-        encoding: whether parties get queries as they are, "plain", or encrypted, "ckks".
-        tally: whether the guardian sees counts, "aggregate", or not even these, "blind".
-        encoder: the public network, module:factory, that the teachers were trained behind; "" for none; None:
-            the one in the site's configuration, if any.
-        labels: names of the labels that are asked about; None: all of the task's.
-        clusters: how many the pool, whose features all sites know, is divided into for noise_cluster to ask
-            about; None: the pool holds their centres.
-        clusterer: what divides it, as `ostraka.client.students.label_dp.clustering.cluster` takes it.
-    """
+    clusters: int | None = Field(
+        default=None,
+        description="noise_cluster: number of clusters that the pool, which all sites know, is divided into; "
+        "default none, the pool holds their centres.",
+    )
+    clusterer: str = Field(
+        default=KMEANS, description="Method of clustering: kmeans, simclr, or module:factory."
+    )
 
-    mechanism: AnyMechanism
-    quorum: int | None = None
-    batch_size: int | None = None
-    queries: int | None = None
-    parties: tuple[str, ...] | None = None
-    adjacency: Adjacency = "record"
-    variant: VARIANT = "none"
-    align: bool = False
-    encoding: ENCODING = "plain"
-    tally: TALLY = "aggregate"
-    encoder: str | None = None
-    labels: tuple[str, ...] | None = None
-    clusters: int | None = None
-    clusterer: str = KMEANS
+
+class PlanOptions(LabellingOptions):
+    """A plan's choices: `mechanism` says how histograms become answers; an `encoder` of "" is none."""
+
+    mechanism: Mechanism
 
     @property
     def confidential(self) -> bool:
@@ -138,7 +105,7 @@ class PlanOptions:
 
     def aligned(self, scale: float) -> "PlanOptions":
         """The same with the mechanism scaled; raises `plan.invalid` for a scale that is no number above 0."""
-        return replace(self, mechanism=scaled(self.mechanism, scale))
+        return self.model_copy(update={"mechanism": scaled(self.mechanism, scale)})
 
 
 def make_plan(

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def plan(
     size = _size(options) if pool is None else len(task.load(pool))
     nonce = secrets.token_bytes(NONCE_BYTES)
     encoder = site_encoder(site, options)
-    options = replace(options, encoder=encoder.name)
+    options = options.model_copy(update={"encoder": encoder.name})
 
     def made(chosen: PlanOptions) -> Plan:
         return make_plan(chosen, task, size, site.parties, nonce, encoder.sha256)
@@ -72,7 +72,7 @@ def plan(
         if not curves:
             return PlanResult(asked, reply)
         counts = queries_up_to(asked.queries, POINTS).tolist()
-        sized = [replace(options, queries=count) for count in counts]
+        sized = [options.model_copy(update={"queries": count}) for count in counts]
         replies = [ask(made(one)) for one in sized]
     return PlanResult(asked, reply, _curves(counts, replies))
 

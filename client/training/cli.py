@@ -1,62 +1,63 @@
 """`ostraka lead`: lead the teachers of several parties through their training together."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field
 from rich.table import Table
 
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport
 from ostraka.client.training.leading import lead as lead_training
 from ostraka.common.cli import write_json
+from ostraka.common.cli_options import model_options
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
 
-class TrainingName(StrEnum):
+class LeadOptions(BaseModel):
     """How teachers of several parties learn together."""
 
-    TTAC = "ttac"
-    DP_TTAC = "dp-ttac"
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    @property
-    def kind(self) -> Literal["ttac", "dp_ttac"]:
-        """The mechanism's name in plans."""
-        return "ttac" if self is TrainingName.TTAC else "dp_ttac"
+    training: Literal["ttac", "dp-ttac"] = Field(
+        description="Joint-training method; must match every party's `ostraka party train --training`."
+    )
+    rounds: int = Field(default=30, ge=2, description="Number of rounds; each but the last releases a sum.")
+    steps: int = Field(default=10, ge=1, description="Steps of a teacher in a round.")
+    batch_size: int = Field(default=32, ge=1, description="Records of a step.")
+    learning_rate: float = Field(default=0.05, description="Step size of a teacher.")
+    decay: float = Field(
+        default=1.0, description="Factor that the step size is multiplied by from round to round."
+    )
+    average_rate: float | None = Field(
+        default=None, description="Step size of the average: 1; where records are clipped, 20."
+    )
+    clip: Literal["record", "party"] = Field(
+        default="record", description="dp-ttac: clip each record's gradient, or what a party learned."
+    )
+    radius: float = Field(default=2.0, description="dp-ttac: the norm clipped to, in parameters.")
+    sigma: float = Field(default=24.0, description="dp-ttac: noise of each parameter, in radii.")
+    quorum: int | None = Field(
+        default=None, description="Least number of parties in a sum; default a majority."
+    )
+
+    def chosen(self) -> TrainingOptions:
+        """The choices of the training."""
+        noisy = self.training == "dp-ttac"
+        average_rate = self.average_rate or (20.0 if noisy and self.clip == "record" else 1.0)
+        given = dict(self) | {"average_rate": average_rate}
+        del given["training"]
+        return TrainingOptions(kind="dp_ttac" if noisy else "ttac", **given)
 
 
-class ClipName(StrEnum):
-    """What dp-ttac clips."""
-
-    RECORD = "record"
-    PARTY = "party"
-
-    @property
-    def planned(self) -> Literal["record", "party"]:
-        """The same as a plan holds it."""
-        return "party" if self is ClipName.PARTY else "record"
-
-
+@model_options
 def lead(
+    *,
     site: Annotated[Path, typer.Option("--site", help="Folder of a party, with all parties in [parties].")],
-    training: Annotated[TrainingName, typer.Option(help="As every party runs `ostraka party train` with.")],
-    rounds: Annotated[int, typer.Option(min=2, help="How many; each but the last releases a sum.")] = 30,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of a teacher in a round.")] = 10,
-    batch_size: Annotated[int, typer.Option(min=1, help="Records of a step.")] = 32,
-    learning_rate: Annotated[float, typer.Option(help="Step size of a teacher.")] = 0.05,
-    decay: Annotated[float, typer.Option(help="What that is multiplied by from round to round.")] = 1.0,
-    average_rate: Annotated[
-        float | None, typer.Option(help="Step size of the average: 1; where records are clipped, 20.")
-    ] = None,
-    clip: Annotated[
-        ClipName, typer.Option(help="dp-ttac: clip each record's gradient, or what a party learned.")
-    ] = ClipName.RECORD,
-    radius: Annotated[float, typer.Option(help="dp-ttac: the norm clipped to, in parameters.")] = 2.0,
-    sigma: Annotated[float, typer.Option(help="dp-ttac: noise of each parameter, in radii.")] = 24.0,
-    quorum: Annotated[int | None, typer.Option(help="Fewest parties in a sum; a majority.")] = None,
+    training: LeadOptions,
     out: Annotated[Path | None, typer.Option(help="Where progress is kept; training/ of the site.")] = None,
     json: Annotated[str | None, typer.Option("--json", help="Write the report here; - is stdout.")] = None,
 ) -> None:
@@ -64,27 +65,13 @@ def lead(
 
     Every party runs `ostraka party train --training` meanwhile, this one too.
     """
-    by_record = training is TrainingName.DP_TTAC and clip is ClipName.RECORD
-    options = TrainingOptions(
-        kind=training.kind,
-        rounds=rounds,
-        steps=steps,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        decay=decay,
-        average_rate=average_rate or (20.0 if by_record else 1.0),
-        clip=clip.planned,
-        radius=radius,
-        sigma=sigma,
-        quorum=quorum,
-    )
     from ostraka.common.telemetry.site import observing
 
     with observing(site), progress() as bar:
-        shown = bar.add_task("Learning together", total=rounds)
+        shown = bar.add_task("Learning together", total=training.rounds)
         report = lead_training(
             site,
-            options,
+            training.chosen(),
             out=out,
             told=lambda state: bar.update(shown, completed=state.number + bool(state.finished)),
         )

@@ -16,7 +16,7 @@ from ostraka.common.plan import Plan
 from ostraka.common.task import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
     """What whoever leads may choose; as in `Recipe` and `DpTtac`.
 

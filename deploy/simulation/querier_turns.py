@@ -64,7 +64,8 @@ def _ask(scene: Scene, site: Path, party: str, turn: int) -> Asked:
     pool = site / "pool.npz"
     save(scene.split.pool.take(rows), pool)
     others = tuple(name for name in scene.settings.sites if name != party)
-    labelling = label_pool(scene, site, pool, replace(plan_options(scene.settings), parties=others))
+    options = plan_options(scene.settings).model_copy(update={"parties": others})
+    labelling = label_pool(scene, site, pool, options)
     if turn == 0:
         require_answers(labelling)
     students = retrain_on(scene, site, pool, labelling)

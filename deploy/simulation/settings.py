@@ -1,93 +1,50 @@
 """What a simulation is asked to do: the command line's options, or a file of the same names."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from ostraka.client.run.options import Adjacency
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
 from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.plan import ENFORCE, TALLY
+from ostraka.common.plan import TALLY
 from ostraka.common.privacy import ORDERS
 from ostraka.common.toml_files import TomlError, read_toml
 from ostraka.deploy.simulation import querying_settings
-from ostraka.deploy.simulation.consent import check_shares, level_epsilons, named_numbers
+from ostraka.deploy.simulation.consent import check_shares, level_epsilons
+from ostraka.deploy.simulation.data_settings import DataSettings
 from ostraka.deploy.simulation.defaults import (
     BY_ENCODING,
     BY_TASK,
-    TaskKind,
     default_check,
     default_parameters,
     task_kind,
 )
-from ostraka.deploy.simulation.schemes import Scheme, check_option
+from ostraka.deploy.simulation.privacy_settings import PrivacySettings
+from ostraka.deploy.simulation.schemes import check_option
 from ostraka.deploy.simulation.student_settings import Learning, suiting
 from ostraka.deploy.simulation.teacher_settings import Teaching
 
-PARAMETERS = (
-    "sigma",
-    "sigma1",
-    "sigma2",
-    "threshold",
-    "gamma",
-    "tau",
-    "tau1",
-    "max_positives",
-    "confidence",
-)
-"""Settings that are parameters of mechanisms; None stands for the mechanism's default."""
 
-NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
-"""A table, or text like low=0.3,high=0.7."""
-
-
-class Settings(Learning, Teaching):
+class Settings(Learning, Teaching, PrivacySettings, DataSettings):
     """One simulation, with the demo's numbers as defaults.
 
-    ``split`` says which records a party holds: ``similarity`` percent of them at random and the others
-    sorted by label, a Dirichlet of ``alpha``, or ``by`` a column.
-    ``queries`` is the size of the pool; noise_cluster asks for ``clusters`` of it instead of its records.
-    ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
-    parts of ``epsilon``; ``variant`` says how budgets that differ are used. ``encoding`` hides queries from
-    parties, ``tally`` histograms from the guardian.
+    ``encoding`` hides queries from parties, ``tally`` histograms from the guardian.
     """
 
-    data: str = "digits"
-    label: str = "label"
-    task: TaskKind | None = None
-    split: Scheme = "iid"
-    similarity: float | None = Field(default=None, ge=0, le=100)
-    alpha: float | None = Field(default=None, ge=1e-3, le=1e6)
-    by: str | None = None
-    parties: int = Field(default=5, ge=2, le=100)
-    labelled: int = Field(default=40, ge=1)
-    queries: int = Field(default=300, ge=1)
-    clusters: int = Field(default=30, ge=1)
-    mechanism: str = "confident"
-    sigma: float | None = None
-    sigma1: float | None = None
-    sigma2: float | None = None
-    threshold: float | None = None
-    gamma: float | None = None
-    tau: float | None = None
-    tau1: float | None = None
-    max_positives: int | None = None
-    confidence: float | None = None
-    adjacency: Adjacency = "record"
-    epsilon: float = Field(default=10.0, gt=0)
-    delta: float = Field(default=1e-5, gt=0, lt=1)
-    enforce: ENFORCE = "worst_case"
-    bound: BOUND = "exact"
-    tally: TALLY = "aggregate"
-    consent: NamedNumbers | None = None
-    levels: NamedNumbers | None = None
-    variant: Literal["none", "upsampling", "vanishing", "weighting"] = "none"
-    on_exhaustion: Literal["stop", "vanish"] = "stop"
-    batch_size: int = Field(default=100, ge=1)
-    quorum: int | None = Field(default=None, ge=2)
-    seed: int = Field(default=0, ge=0)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    tally: TALLY = Field(default="aggregate", description="aggregate or blind; default aggregate.")
+    batch_size: int = Field(
+        default=100,
+        ge=1,
+        description="Queries released together.",
+    )
+    quorum: int | None = Field(
+        default=None, ge=2, description="Least number of parties released together; default a majority."
+    )
+    seed: int = Field(default=0, ge=0, description="Of data split and training, never of noise.")
 
     @model_validator(mode="after")
     def _mechanism_can_be_made(self) -> "Settings":
@@ -186,7 +143,7 @@ class Settings(Learning, Teaching):
         """
         if self.mechanism == "rand_res":
             return RandRes(epsilon=self.label_epsilon)
-        given = {name: getattr(self, name) for name in PARAMETERS if getattr(self, name) is not None}
+        given = {name: value for name, value in self.parameters.items() if value is not None}
         check = {} if given else default_check(self.mechanism, self.votes)
         suiting = default_parameters(self.mechanism, self.votes, together=self.together)
         defaults = {**suiting, **check}

@@ -35,13 +35,32 @@ class Learning(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    student: Student | None = None
-    steps: int | None = Field(default=None, ge=1)
-    label_rounds: int = Field(default=1, ge=1)
-    dependencies: bool = False
-    queriers: int | None = Field(default=None, ge=1)
-    label_dp: LabelDp | None = None
-    label_epsilon: float = Field(default=2.0, gt=0)
+    student: Student | None = Field(
+        default=None, description="How the student learns: supervised, vat, mixmatch or fixmatch."
+    )
+    steps: int | None = Field(default=None, ge=1, description="Training steps of the student, a network.")
+    label_rounds: int = Field(
+        default=1,
+        ge=1,
+        description="Number of active-learning rounds: each labels and trains, and the next asks about what "
+        "the student is least sure of.",
+    )
+    dependencies: bool = Field(
+        default=False, description="Skip labels that answers about other labels imply."
+    )
+    queriers: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of querying parties, which ask all others one after another, weakest first.",
+    )
+    label_dp: LabelDp | None = Field(
+        default=None,
+        description="Share features, keep labels secret: ldp-normal, ldp-ssl, denoise-ssl, aug-descent, "
+        "noisecluster or pate-fm.",
+    )
+    label_epsilon: float = Field(
+        default=2.0, gt=0, description="label-dp: epsilon (label-DP) of a randomised label; default 2."
+    )
 
     @model_validator(mode="after")
     def _ways_of_asking_exclude_each_other(self) -> "Learning":

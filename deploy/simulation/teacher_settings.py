@@ -27,15 +27,34 @@ class Teaching(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    teachers: int = Field(default=10, ge=1, le=1000)
-    encoding: ENCODING = "plain"
-    head: Head | None = None
-    model: str | None = None
-    thresholds: Tuning = "none"
-    training: Training = "conventional"
-    rounds: int = Field(default=20, ge=2)
-    learning_rate: float = Field(default=0.2, gt=0)
-    training_sigma: float = Field(default=10.0, gt=0)
+    teachers: int = Field(default=10, ge=1, le=1000, description="Teachers of each party.")
+    encoding: ENCODING = Field(
+        default="plain",
+        description="Queries plain, or encrypted: ckks, which all policies of the simulation then name: "
+        "whoever may ask so is trusted with the models. Default plain.",
+    )
+    head: Head | None = Field(
+        default=None,
+        description="Teachers that answer encrypted queries: linear, square-mlp or square-cnn.",
+    )
+    model: str | None = Field(default=None, description="Model of the teachers; default suits the data.")
+    thresholds: Tuning = Field(
+        default="none",
+        description="Score from which teachers of several labels say yes: none (one half), global or "
+        "per_label.",
+    )
+    training: Training = Field(
+        default="conventional",
+        description="How teachers learn: conventional, each alone; dp-ttac or ttac, those of all parties "
+        "together. Default conventional.",
+    )
+    rounds: int = Field(default=20, ge=2, description="dp-ttac, ttac: rounds; default 20.")
+    learning_rate: float = Field(
+        default=0.2, gt=0, description="dp-ttac, ttac: step size of teachers; default 0.2."
+    )
+    training_sigma: float = Field(
+        default=10.0, gt=0, description="dp-ttac: noise of each parameter, in radii; default 10."
+    )
 
     @model_validator(mode="after")
     def _model_answers_as_asked(self) -> "Teaching":

@@ -60,8 +60,10 @@ def test_a_run_is_resumed_with_the_same_labels_alone(several: Federation) -> Non
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
 def test_all_labels_by_name_are_the_plan_without_names(several: Federation, mechanism: Tau) -> None:
     task = load_task(several.site / "task.toml")
-    named = PlanOptions(mechanism, labels=("cat", "bee", "ant"))
-    plans = [make_plan(one, task, 10, ("a", "b"), bytes(16)) for one in (named, PlanOptions(mechanism))]
+    named = PlanOptions(mechanism=mechanism, labels=("cat", "bee", "ant"))
+    plans = [
+        make_plan(one, task, 10, ("a", "b"), bytes(16)) for one in (named, PlanOptions(mechanism=mechanism))
+    ]
     assert plans[0] == plans[1]
 
 

@@ -67,7 +67,8 @@ class Whole:
 
     def label(self, run: Path, on_progress: Callable[[LabelResult], None] = lambda _: None) -> LabelResult:
         """Label the pool into `run`."""
-        options, pool = PlanOptions(GnMax(sigma=4.0), 2, BATCH, QUERIES), self.root / "pool.npz"
+        options = PlanOptions(mechanism=GnMax(sigma=4.0), quorum=2, batch_size=BATCH, queries=QUERIES)
+        pool = self.root / "pool.npz"
         return label(self.folder("q"), pool, options, run, on_progress=on_progress, retry=Retry(1))
 
     def add(self, site: str, role: str, **listening: str) -> Path:

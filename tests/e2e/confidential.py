@@ -73,7 +73,7 @@ def ask(sites: Sites, mechanism: AnyMechanism, name: str, **options: Any) -> Ask
     """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
     site = sites.folder / QUERY
     others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}
-    plan = PlanOptions(mechanism, quorum=2, batch_size=HEADS.batch_size, **options)
+    plan = PlanOptions(mechanism=mechanism, quorum=2, batch_size=HEADS.batch_size, **options)
     result = label(site, site / "pool.npz", plan, site / name, retry=SOON, **others)
     return Asked(sites, site / name, result)
 

@@ -85,7 +85,7 @@ class Sites:
         self, quorum: int = 2, on_progress: Callable[[LabelResult], None] = lambda _: None
     ) -> LabelResult:
         site = self.folder / QUERY
-        options = PlanOptions(GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size)
+        options = PlanOptions(mechanism=GnMax(sigma=QUIET), quorum=quorum, batch_size=SETTINGS.batch_size)
         return label(site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON)
 
     def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:

@@ -140,7 +140,7 @@ def clinics(tmp_path: Path) -> Iterator[Clinics]:
 
 def test_labels_are_what_the_votes_and_the_drawn_noise_make(clinics: Clinics) -> None:
     site = clinics.folder / "query"
-    options = PlanOptions(MECHANISM, quorum=2, batch_size=QUERIES)
+    options = PlanOptions(mechanism=MECHANISM, quorum=2, batch_size=QUERIES)
     result = label(site, site / "pool.npz", options, site / "run")
     assert (result.answered, result.queries) == (QUERIES, QUERIES)
     assert [party["abstains"] for party in report(site / "run")["parties"]] == [[UNKNOWN], [], []]
@@ -171,7 +171,7 @@ def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clini
     site, mechanism = clinics.folder / "query", Binary(sigma=1.0)
     rule = Dependency(parent="fever", child=UNKNOWN, confidence=1.0, missed=0.1, support=50)
     write_dependencies(Dependencies(task="clinics", dependencies=(rule,)), site / "deps.toml")
-    options = PlanOptions(mechanism, quorum=2, batch_size=30)
+    options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=30)
     result = label_by_dependencies(site, site / "pool.npz", options, site / "deps.toml", site / "run")
     assert (result.asked, result.answered, result.partly) == (QUERIES, QUERIES, 0)
     combined = combined_answers(site / "run")

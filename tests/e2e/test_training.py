@@ -151,6 +151,6 @@ def test_a_training_survives_the_death_of_a_party_and_of_its_lead(training: Trai
     assert set(charged.values()) == {SETTINGS.rounds - 1}
     training.federation.serve_parties()
     site = training.folder / QUERY
-    asked = PlanOptions(GnMax(sigma=1.0), quorum=3, batch_size=40)
+    asked = PlanOptions(mechanism=GnMax(sigma=1.0), quorum=3, batch_size=40)
     assert label(site, site / "pool.npz", asked, site / "run", retry=SOON).answered == SETTINGS.queries
     assert Ensemble.load(training.folder / LOST / "teachers").manifest.together == "dp-ttac"

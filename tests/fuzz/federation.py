@@ -127,7 +127,7 @@ class Federation:
         self.restore_policy()
         mechanism, encoding, tally = ASKED[name]
         site = self.site("query")
-        options = PlanOptions(mechanism, quorum=2, batch_size=BATCH, encoding=encoding, tally=tally)
+        options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=BATCH, encoding=encoding, tally=tally)
         run = site / f"run-{next(self._runs)}"
         result = label(site, site / "pool.npz", options, run, retry=SOON)
         shutil.rmtree(run)

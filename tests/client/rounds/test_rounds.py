@@ -38,7 +38,7 @@ def federation(tmp_path: Path) -> Iterator[Federation]:
 
 
 def rounds(count: int = 3, queries: int = QUERIES) -> Rounds:
-    return Rounds(count, queries, options(), LATER)
+    return Rounds(count=count, queries=queries, first=options(), later=LATER)
 
 
 def learn(federation: Federation, asked: Rounds | None = None, **more: object) -> RoundsResult:
@@ -203,7 +203,14 @@ def test_a_round_that_is_gone_is_told_and_nothing_is_trained_without_it(federati
     [
         ({"asked": rounds(3, 6)}, "queries"),
         (
-            {"asked": Rounds(3, QUERIES, options(), LATER.model_copy(update={"threshold": 3.0}))},
+            {
+                "asked": Rounds(
+                    count=3,
+                    queries=QUERIES,
+                    first=options(),
+                    later=LATER.model_copy(update={"threshold": 3.0}),
+                )
+            },
             "later mechanism",
         ),
         ({"seed": 5}, "seed"),
@@ -287,7 +294,9 @@ def test_the_curves_of_every_round_go_into_a_folder_of_their_own(federation: Fed
 @pytest.mark.heavy
 def test_what_the_student_says_itself_is_learned_too(federation: Federation) -> None:
     federation.parties["b"].dissents = True
-    sure = Rounds(2, QUERIES, options(), LATER.model_copy(update={"confidence": 0.34}))
+    sure = Rounds(
+        count=2, queries=QUERIES, first=options(), later=LATER.model_copy(update={"confidence": 0.34})
+    )
     learn(federation, sure, labelled=own(federation))
     first, second = report(out(federation))["rounds"]
     assert (first["by_student"], first["learned"]) == (0, first["answered"])

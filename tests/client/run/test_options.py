@@ -1,6 +1,5 @@
 """Every mechanism from the options that give it, and plans that no mechanism makes."""
 
-from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -20,6 +19,7 @@ from ostraka.common.mechanism import (
     RandRes,
     Tau,
 )
+from ostraka.common.mechanism.arguments import OPTIONS
 from ostraka.common.plan import Plan
 from ostraka.common.task import Task, infer_task
 
@@ -34,21 +34,21 @@ PARTIES = {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}
 
 def test_a_plan_says_whether_its_task_has_several_labels() -> None:
     for several, mechanism in ((True, Tau(sigma=4.0, tau=1.5)), (False, GnMax(sigma=4.0))):
-        made = make_plan(PlanOptions(mechanism), task(multi_label=several), 10, PARTIES, bytes(16))
+        made = make_plan(PlanOptions(mechanism=mechanism), task(multi_label=several), 10, PARTIES, bytes(16))
         assert made.multi_label is several
 
 
 def test_clusters_are_asked_in_one_batch() -> None:
-    options = PlanOptions(NoiseCluster(sigma=4.0), batch_size=3, adjacency="label")
+    options = PlanOptions(mechanism=NoiseCluster(sigma=4.0), batch_size=3, adjacency="label")
     made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16))
     assert (made.queries, made.batch_size, made.adjacency) == (10, 10, "label")
-    pooled = replace(options, clusters=4)
+    pooled = options.model_copy(update={"clusters": 4})
     made = make_plan(pooled, task(multi_label=False), 10, PARTIES, bytes(16))
     assert (made.queries, made.batch_size) == (4, 4)
 
 
 def test_labels_drawn_anew_are_asked_in_one_batch() -> None:
-    options = PlanOptions(RandRes(epsilon=2.0), batch_size=3, adjacency="label")
+    options = PlanOptions(mechanism=RandRes(epsilon=2.0), batch_size=3, adjacency="label")
     made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16))
     assert (made.queries, made.batch_size, made.mechanism) == (10, 10, RandRes(epsilon=2.0))
 
@@ -56,16 +56,20 @@ def test_labels_drawn_anew_are_asked_in_one_batch() -> None:
 @pytest.mark.parametrize(
     ("options", "several", "told"),
     [
-        (PlanOptions(GnMax(sigma=4.0)), True, "sets of labels"),
-        (PlanOptions(Binary(sigma=4.0)), False, "single labels"),
-        (PlanOptions(Tau(sigma=4.0, tau=9.0)), True, "tau is 9"),
-        (PlanOptions(Binary(sigma=4.0), adjacency="label"), True, "adjacency to record"),
-        (PlanOptions(RandRes(epsilon=2.0)), False, "adjacency to label"),
-        (PlanOptions(GnMax(sigma=4.0), clusters=3), False, "leave out clusters"),
-        (PlanOptions(NoiseCluster(sigma=4.0), clusters=3), False, "leave out clusters"),
-        (PlanOptions(NoiseCluster(sigma=4.0), clusters=11, adjacency="label"), False, "a pool of 10"),
+        (PlanOptions(mechanism=GnMax(sigma=4.0)), True, "sets of labels"),
+        (PlanOptions(mechanism=Binary(sigma=4.0)), False, "single labels"),
+        (PlanOptions(mechanism=Tau(sigma=4.0, tau=9.0)), True, "tau is 9"),
+        (PlanOptions(mechanism=Binary(sigma=4.0), adjacency="label"), True, "adjacency to record"),
+        (PlanOptions(mechanism=RandRes(epsilon=2.0)), False, "adjacency to label"),
+        (PlanOptions(mechanism=GnMax(sigma=4.0), clusters=3), False, "leave out clusters"),
+        (PlanOptions(mechanism=NoiseCluster(sigma=4.0), clusters=3), False, "leave out clusters"),
         (
-            PlanOptions(NoiseCluster(sigma=4.0), clusters=3, queries=5, adjacency="label"),
+            PlanOptions(mechanism=NoiseCluster(sigma=4.0), clusters=11, adjacency="label"),
+            False,
+            "a pool of 10",
+        ),
+        (
+            PlanOptions(mechanism=NoiseCluster(sigma=4.0), clusters=3, queries=5, adjacency="label"),
             False,
             "leave out q",
         ),
@@ -81,13 +85,14 @@ def test_a_mechanism_that_does_not_fit_the_task_is_refused(
 
 def test_the_command_line_has_every_parameter() -> None:
     fields = {name for kind in LABELLING.values() for name in kind.model_fields} - {"kind", "check"}
+    options = {OPTIONS.get(name, name).replace("-", "_") for name in fields}
     for command in (label_command, plan):
-        assert fields <= signature(command).parameters.keys()
+        assert options <= signature(command).parameters.keys()
 
 
 def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts() -> None:
     def made(**changes: Any) -> Plan:
-        options = PlanOptions(GnMax(sigma=4.0), **changes)
+        options = PlanOptions(mechanism=GnMax(sigma=4.0), **changes)
         return make_plan(options, task(multi_label=False), 5000, PARTIES, bytes(16))
 
     assert [made(**changes).ring_bits for changes in ({}, {"encoding": "ckks"}, {"tally": "blind"})] == [
@@ -104,6 +109,6 @@ def test_confidential_plans_share_in_the_ring_of_circuits_and_fill_ciphertexts()
 
 
 def test_an_encoder_is_named_with_the_digest_of_its_weights() -> None:
-    options = PlanOptions(GnMax(sigma=4.0), encoder="some.module:network")
+    options = PlanOptions(mechanism=GnMax(sigma=4.0), encoder="some.module:network")
     made = make_plan(options, task(multi_label=False), 10, PARTIES, bytes(16), b"w" * 32)
     assert (made.encoder, made.encoder_sha256) == ("some.module:network", b"w" * 32)

@@ -1,0 +1,66 @@
+"""Options that say which mechanism is planned; `make_mechanism` checks which parameters it takes."""
+
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostraka.common.mechanism import LABELLING, AnyMechanism
+from ostraka.common.mechanism.arguments import make_mechanism
+
+
+class CheckedMechanismOptions(BaseModel):
+    """A mechanism by its name, with the parameters of an answer and of a check."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("sigma", "sigma1", "sigma2", "threshold")
+    """The fields that are parameters of mechanisms; None stands for one that was not given."""
+
+    mechanism: str = Field(default="confident", description=f"One of {', '.join(LABELLING)}.")
+    sigma: float | None = Field(default=None, description="Noise of the answer, in votes.")
+    sigma1: float | None = Field(default=None, description="Noise of the check, in votes.")
+    sigma2: float | None = Field(
+        default=None, description="confident, interactive: noise of the answer, in votes."
+    )
+    threshold: float | None = Field(default=None, description="Votes that the check asks for.")
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """Parameters as `make_mechanism` names them."""
+        return {name: getattr(self, name) for name in self.PARAMETERS}
+
+    def make(self) -> AnyMechanism:
+        """The mechanism; raises `plan.invalid` as `make_mechanism` does."""
+        return make_mechanism(self.mechanism, **self.parameters)
+
+
+class VotingMechanismOptions(CheckedMechanismOptions):
+    """A mechanism by its name, with the parameters of all mechanisms that release votes."""
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = (
+        *CheckedMechanismOptions.PARAMETERS,
+        *("gamma", "tau", "tau1", "max_positives", "confidence"),
+    )
+
+    gamma: float | None = Field(
+        default=None, description="lnmax: Laplace noise has a scale of 1/gamma votes."
+    )
+    tau: float | None = Field(default=None, description="tau: largest L2 norm of a ballot.")
+    tau1: float | None = Field(default=None, description="l1: largest L1 norm of a ballot.")
+    max_positives: int | None = Field(default=None, description="powerset: most labels of a set.")
+    confidence: float | None = Field(
+        default=None, description="interactive: a student's label needs more than this."
+    )
+
+
+class MechanismOptions(VotingMechanismOptions):
+    """Any mechanism that labels queries, by its name and with its parameters."""
+
+    rand_epsilon: float | None = Field(
+        default=None, description="rand_res: epsilon of each label that is drawn anew."
+    )
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """Parameters as `make_mechanism` names them."""
+        return super().parameters | {"epsilon": self.rand_epsilon}

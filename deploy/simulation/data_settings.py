@@ -1,0 +1,47 @@
+"""What a simulation is told of its data: which records, who holds them, and who gets how many."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostraka.deploy.simulation.defaults import TaskKind
+from ostraka.deploy.simulation.schemes import Scheme
+
+
+class DataSettings(BaseModel):
+    """Settings of records.
+
+    ``split`` says which records a party holds: ``similarity`` percent of them at random and the others
+    sorted by label, a Dirichlet of ``alpha``, or ``by`` a column. ``queries`` is the size of the pool;
+    noise_cluster asks for ``clusters`` of it instead of its records.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    data: str = Field(default="digits", description="digits, or an .npz, .csv or .parquet file.")
+    label: str = Field(default="label", description="Label column of a table; several with commas.")
+    task: TaskKind | None = Field(
+        default=None, description="single or multilabel; default: whichever the data are."
+    )
+    split: Scheme = Field(
+        default="iid",
+        description="Who holds which records: iid, label-sorted, dirichlet or column; default iid.",
+    )
+    similarity: float | None = Field(
+        default=None, ge=0, le=100, description="label-sorted: percentage of records shared out at random."
+    )
+    alpha: float | None = Field(
+        default=None,
+        ge=1e-3,
+        le=1e6,
+        description="dirichlet: small for parties that differ, large for parties that are alike.",
+    )
+    by: str | None = Field(
+        default=None, description="column: its name; every party gets one range of its values."
+    )
+    parties: int = Field(default=5, ge=2, le=100, description="Number of answering parties.")
+    labelled: int = Field(default=40, ge=1, description="Records that the querying party has labels of.")
+    queries: int = Field(
+        default=300,
+        ge=1,
+        description="Size of the querying party's unlabelled pool.",
+    )
+    clusters: int = Field(default=30, ge=1, description="noise_cluster, denoise-ssl: clusters of the pool.")

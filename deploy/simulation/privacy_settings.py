@@ -1,0 +1,56 @@
+"""What a simulation is told of privacy: the mechanism, every party's budget, and how it is charged."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from ostraka.client.run.options import Adjacency
+from ostraka.common.mechanism import BOUND, LABELLING
+from ostraka.common.plan import ENFORCE
+from ostraka.common.planning.mechanism_options import VotingMechanismOptions
+from ostraka.deploy.simulation.consent import named_numbers
+
+NamedNumbers = Annotated[dict[str, float], BeforeValidator(named_numbers)]
+"""A table, or text like low=0.3,high=0.7."""
+
+
+class PrivacySettings(VotingMechanismOptions):
+    """Settings of privacy.
+
+    ``consent`` shares every party's records out over consent levels, whose budgets are ``levels`` or else
+    parts of ``epsilon``; ``variant`` says how budgets that differ are used.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    mechanism: str = Field(
+        default="confident",
+        description=f"{', '.join(LABELLING)}; default confident, for several labels tau.",
+    )
+    threshold: float | None = Field(
+        default=None, description="Votes that the check asks for; default a share of the teachers."
+    )
+    adjacency: Adjacency = Field(
+        default="record", description="What is charged: record (DP), or label (label-DP)."
+    )
+    epsilon: float = Field(default=10.0, gt=0, description="Epsilon of every party's budget.")
+    delta: float = Field(default=1e-5, gt=0, lt=1, description="Delta of every party's budget.")
+    enforce: ENFORCE = Field(
+        default="worst_case",
+        description="Costs that budgets are kept by: worst_case or data_dependent.",
+    )
+    bound: BOUND = Field(default="exact", description="Bound of data-dependent costs; default exact.")
+    consent: NamedNumbers | None = Field(
+        default=None, description="Shares of records by consent level: low=0.3,medium=0.5,high=0.2."
+    )
+    levels: NamedNumbers | None = Field(
+        default=None, description="Epsilon of each level: low=1,...; default parts of --epsilon."
+    )
+    variant: Literal["none", "upsampling", "vanishing", "weighting"] = Field(
+        default="none",
+        description="How budgets that differ are used: none, upsampling, vanishing or weighting.",
+    )
+    on_exhaustion: Literal["stop", "vanish"] = Field(
+        default="stop",
+        description="stop, or let units without budget take no further part: vanish.",
+    )
