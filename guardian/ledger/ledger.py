@@ -361,6 +361,22 @@ class Ledger(Administration):
         return self._of_session(session_id, lambda found: batches.read(found, session_id, batch_id))
 
     @retried
+    def session_with_batch(self, session_id: str, batch_id: int) -> tuple[StoredSession, StoredBatch | None]:
+        """A session that this guardian serves with one of its batches, None if that id was never used in it.
+
+        Raises:
+            OstrakaError: `session.unknown`, `session.elsewhere`; `message.invalid` for an id that no batch
+                can have, whatever the session.
+        """
+        batches.check_batch_id(batch_id)
+
+        def find(connection: Connection) -> tuple[StoredSession, StoredBatch | None]:
+            session = sessions.find_session(connection, session_id)
+            return session, batches.read(connection, session_id, batch_id)
+
+        return self._of_session(session_id, find)
+
+    @retried
     def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
         """Return what this request was answered with before, or None if nothing was released yet.
 
