@@ -337,7 +337,7 @@ class Ledger(Administration):
             return None
 
     @retried
-    def session(self, session_id: str) -> StoredSession:
+    def held_session(self, session_id: str) -> StoredSession:
         """A session that this guardian serves.
 
         Raises:
@@ -349,7 +349,7 @@ class Ledger(Administration):
     def find_session(self, querier: str, plan_digest: bytes) -> StoredSession | None:
         """The session that `querier` opened with this plan, if there is one; `session.elsewhere`."""
         found = super().find_session(querier, plan_digest)
-        return None if found is None else self.session(found.session_id)
+        return None if found is None else self.held_session(found.session_id)
 
     @retried
     def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:

@@ -64,8 +64,8 @@ def unknown(session_id: str) -> OstrakaError:
 
 
 def load_session(ledger: Ledger, session_id: str) -> Session:
-    """The session from the ledger; raises `session.unknown`."""
-    return _parsed(ledger.session(session_id))
+    """The session from the ledger; raises `session.unknown`, or `session.elsewhere`."""
+    return _parsed(ledger.held_session(session_id))
 
 
 def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Session:
@@ -78,7 +78,7 @@ def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Sessi
 def load_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session, StoredBatch | None]:
     """The session and its batch from the ledger, in one read; None for a batch that was never opened.
 
-    Raises `session.unknown`, and `message.invalid` for an id that no batch can have.
+    Raises `session.unknown` or `session.elsewhere`, and `message.invalid` for an id that no batch can have.
     """
     record, batch = ledger.session_with_batch(session_id, batch_id)
     return _parsed(record), batch
