@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 from google.protobuf.message import DecodeError
@@ -40,6 +41,8 @@ _COPIED = {
 _UINT32 = 2**32 - 1
 MOST_CLASSES = 65_536
 """Classes, or labels, of a task at most, and so of a plan: sites look at each of them."""
+_PARSED = 16
+"""Plans kept parsed: every call of a session brings the same bytes, and the largest plans take megabytes."""
 
 Count = Annotated[int, Field(gt=0, le=_UINT32)]
 Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -121,23 +124,13 @@ class Plan(Value):
         column = {label: at for at, label in enumerate(self.labels or range(self.classes))}
         return tuple(sorted(column[label] for label in labels if label in column))
 
-    @classmethod
-    def parse(cls, data: bytes) -> Self:
-        """Reads a serialized `ostraka.v1.Plan`.
+    @staticmethod
+    def parse(data: bytes) -> "Plan":
+        """Read a serialized `ostraka.v1.Plan`; the same bytes again give the same object.
 
         Raises `plan.invalid`, also for fields unknown here, and `message.too_large` for too long lists.
         """
-        message = _decode(data)
-        fields: dict[str, Any] = {name: getattr(message, name) for name in _COPIED}
-        return cls(
-            mechanism=mechanism_of(message.mechanism),
-            parties=tuple(message.parties),
-            labels=tuple(message.labels),
-            tally=_known(_TALLIES, message.tally, "tally"),
-            encoding=_known(_ENCODINGS, message.encoding, "encoding"),
-            variant=message.variant or "none",  # type: ignore[arg-type]
-            **fields,
-        )
+        return _parse(data)
 
     def serialize(self) -> bytes:
         """The plan as bytes to be sent and digested once, by whoever makes the plan."""
@@ -156,6 +149,21 @@ class Plan(Value):
 def digest(data: bytes) -> bytes:
     """SHA-256 of a serialized plan as it was sent; 32 bytes."""
     return hashlib.sha256(data).digest()
+
+
+@lru_cache(_PARSED)
+def _parse(data: bytes) -> Plan:
+    message = _decode(data)
+    fields: dict[str, Any] = {name: getattr(message, name) for name in _COPIED}
+    return Plan(
+        mechanism=mechanism_of(message.mechanism),
+        parties=tuple(message.parties),
+        labels=tuple(message.labels),
+        tally=_known(_TALLIES, message.tally, "tally"),
+        encoding=_known(_ENCODINGS, message.encoding, "encoding"),
+        variant=message.variant or "none",  # type: ignore[arg-type]
+        **fields,
+    )
 
 
 def _decode(data: bytes) -> common_pb2.Plan:

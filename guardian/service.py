@@ -111,10 +111,11 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
     ) -> guardian_pb2.SubmitBallotsReply:
         """Keep a party's share."""
+        party = peer_identity(context)
         header = next(request_iterator, guardian_pb2.SubmitBallotsRequest()).header
-        plan, size = self._coordinator.shape(header.session_id, header.batch_id)
-        share = read_share(plan, size, header, (part.chunk for part in request_iterator))
-        self._coordinator.submit(peer_identity(context), header.session_id, header.batch_id, share)
+        batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
+        chunks = (part.chunk for part in request_iterator)
+        self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
         return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.head())
 
     def Prepare(  # noqa: N802
@@ -129,12 +130,12 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request_iterator: Iterator[guardian_pb2.ReleaseRequest], context: grpc.ServicerContext
     ) -> Iterator[guardian_pb2.ReleaseReply]:
         """Release a batch; its answers, or its sum, are durable before the first message leaves."""
-        header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
-        plan, size = self._coordinator.shape(header.session_id, header.batch_id)
-        chunks = (part.chunk for part in request_iterator)
-        request = read_share(plan, size, header, chunks, header.score_width)
         querier = peer_identity(context)
-        stored = self._coordinator.release(querier, header.session_id, header.batch_id, request)
+        header = next(request_iterator, guardian_pb2.ReleaseRequest()).header
+        batch = self._coordinator.batch_to_release(querier, header.session_id, header.batch_id)
+        chunks = (part.chunk for part in request_iterator)
+        request = read_share(batch.plan, batch.size, header, chunks, header.score_width)
+        stored = self._coordinator.release(batch, request)
         reply = guardian_pb2.ReleaseReply.FromString(stored)
         for chunk in split(reply.update.data):
             yield guardian_pb2.ReleaseReply(update=chunk)

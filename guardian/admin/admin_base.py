@@ -5,7 +5,7 @@ from functools import cache
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
 from ostraka.guardian.admin.terms import Terms
-from ostraka.guardian.ledger import Ledger, LedgerReader, UnitKey
+from ostraka.guardian.ledger import Ledger, UnitKey
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
@@ -22,7 +22,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
 
     def _terms(self, session_id: str) -> Terms:
         """The terms of a session, whichever replica of the guardian it is pinned to."""
-        return Terms.of(LedgerReader.session(self._ledger, session_id))
+        return Terms.of(self._ledger.session(session_id))
 
     def _unguaranteed(self, party: str | None) -> set[UnitKey]:
         """Units of which something was released that no epsilon covers; of one party or all."""

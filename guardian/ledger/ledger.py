@@ -337,7 +337,7 @@ class Ledger(Administration):
             return None
 
     @retried
-    def session(self, session_id: str) -> StoredSession:
+    def held_session(self, session_id: str) -> StoredSession:
         """A session that this guardian serves.
 
         Raises:
@@ -349,7 +349,7 @@ class Ledger(Administration):
     def find_session(self, querier: str, plan_digest: bytes) -> StoredSession | None:
         """The session that `querier` opened with this plan, if there is one; `session.elsewhere`."""
         found = super().find_session(querier, plan_digest)
-        return None if found is None else self.session(found.session_id)
+        return None if found is None else self.held_session(found.session_id)
 
     @retried
     def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
@@ -359,6 +359,22 @@ class Ledger(Administration):
             OstrakaError: `session.unknown`, `session.elsewhere`.
         """
         return self._of_session(session_id, lambda found: batches.read(found, session_id, batch_id))
+
+    @retried
+    def session_with_batch(self, session_id: str, batch_id: int) -> tuple[StoredSession, StoredBatch | None]:
+        """A session that this guardian serves with one of its batches, None if that id was never used in it.
+
+        Raises:
+            OstrakaError: `session.unknown`, `session.elsewhere`; `message.invalid` for an id that no batch
+                can have, whatever the session.
+        """
+        batches.check_batch_id(batch_id)
+
+        def find(connection: Connection) -> tuple[StoredSession, StoredBatch | None]:
+            session = sessions.find_session(connection, session_id)
+            return session, batches.read(connection, session_id, batch_id)
+
+        return self._of_session(session_id, find)
 
     @retried
     def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:

@@ -31,7 +31,15 @@ from ostraka.guardian.sessions.payers import payers, reservation
 from ostraka.guardian.sessions.planning import plan_reply
 from ostraka.guardian.sessions.policy_checks import check_still_allowed
 from ostraka.guardian.sessions.refusals import not_encrypted, not_open, nothing_released, tallied_blindly
-from ostraka.guardian.sessions.registry import OpenBatches, Session, load_session, load_session_of
+from ostraka.guardian.sessions.registry import (
+    OpenBatches,
+    Session,
+    load_batch,
+    load_batch_of,
+    load_session,
+    load_session_of,
+)
+from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.tickets import sign_grant
 from ostraka.guardian.sessions.trainings import check_caller, is_training
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
@@ -152,10 +160,10 @@ class Coordinator:
         Raises:
             OstrakaError: `session.*`, `grant.expired`, and as `Opening.open`.
         """
-        session = self._session(querier, session_id)
+        session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
         session.check_open(self._clock.now())
         self.expire()
-        kept, stored = self._batches.get(session_id, batch_id), self._ledger.batch(session_id, batch_id)
+        kept = self._batches.get(session_id, batch_id)
         if kept is not None and stored is not None and stored.state != "dead" and stored.size == size:
             return common_pb2.Signed.FromString(stored.ticket)
         opened = self._opening.open(Asked(session, batch_id, size, unavailable))
@@ -181,21 +189,36 @@ class Coordinator:
         with self._batches.forgetting(session_id, batch_id):
             self._ledger.record_evaluation(session_id, batch_id, party.site, worst)
 
-    def submit(self, party: Identity, session_id: str, batch_id: int, share: Share) -> None:
+    def batch_to_submit(self, party: Identity, session_id: str, batch_id: int) -> TicketedBatch:
+        """The batch that `party` may send a share of, before a byte of it is read.
+
+        Raises:
+            OstrakaError: `ticket.invalid` if the batch has no ticket or the party is not scheduled,
+                `batch.dead`, `session.*`.
+        """
+        session, stored = load_batch(self._ledger, session_id, batch_id)
+        ticketed = TicketedBatch.of(session, batch_id, stored)
+        self._batches.require(*ticketed.key).check_scheduled(party.site)
+        return ticketed
+
+    def submit(self, party: Identity, ticketed: TicketedBatch, share: Share) -> None:
         """Keep one party's share of a batch until release; see `Batch.submit` for refusals."""
-        batch = self._batches.require(session_id, batch_id)
+        batch = self._batches.require(*ticketed.key)
         with batch.lock:
             batch.submit(party.site, share)
 
-    def shape(self, session_id: str, batch_id: int) -> tuple[Plan, int]:
-        """The plan and size that a share or sum for this batch must match."""
-        session = load_session(self._ledger, session_id)
-        batch = self._ledger.batch(session_id, batch_id)
-        if batch is None:
-            raise OstrakaError(
-                ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
-            )
-        return session.plan, batch.size
+    def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
+        """The batch that `querier` may send a sum of, before a byte of it is read.
+
+        Raises:
+            OstrakaError: `session.*`, `ticket.invalid` if the batch has no ticket, `batch.out_of_order` where
+                the tally is blind.
+        """
+        session, stored = load_batch_of(self._ledger, querier, session_id, batch_id)
+        ticketed = TicketedBatch.of(session, batch_id, stored)
+        if ticketed.plan.tally == "blind":
+            raise tallied_blindly()
+        return ticketed
 
     def prepare(
         self, querier: Identity, session_id: str, batch_id: int, held: Sequence[str]
@@ -221,42 +244,44 @@ class Coordinator:
             return guardian_pb2.PrepareReply(retry_after_ms=POLL_MS)
         return guardian_pb2.PrepareReply(frozen=sorted(frozen))
 
-    def release(self, querier: Identity, session_id: str, batch_id: int, request: Share) -> bytes:
+    def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """The serialized answers of a batch: noised, charged and stored before they are returned.
 
         The same sum again gets the stored bytes, uncharged.
 
         Raises:
-            OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order` where the
-                tally is blind, `session.ended`, `policy.refused` for a round of a training that the policy
-                has forbidden since its ticket.
+            OstrakaError: `batch.altered`, `batch.dead`, `batch.not_frozen`, `session.ended`, `policy.refused`
+                for a round of a training that the policy has forbidden since its ticket.
         """
-        session = self._session(querier, session_id)
-        if session.plan.tally == "blind":
-            raise tallied_blindly()
-        batch = self._batches.get(session_id, batch_id)
-        stored = self._ledger.answers(session_id, batch_id, request.sha256)
-        if stored is not None:
-            return stored
-        session.check_open(self._clock.now())
-        if batch is None:
-            raise not_open()
-        if is_training(session.plan):
-            self._check_still_allowed(querier, session, batch_id)
-        with self._batches.forgetting(session_id, batch_id):
-            answers = self._release(session, batch, request)
-        self._batches.drop(session_id, batch_id)
+        batch = self._batches.get(*ticketed.key)
+        if ticketed.released or batch is None:
+            return self._released(ticketed, request)
+        ticketed.session.check_open(self._clock.now())
+        policy = self._policies.current()
+        if is_training(ticketed.plan):
+            self._check_still_allowed(ticketed, policy)
+        with self._batches.forgetting(*ticketed.key):
+            answers = self._release(ticketed.session, batch, request, policy)
+        self._batches.drop(*ticketed.key)
         return answers
 
-    def _check_still_allowed(self, querier: Identity, session: Session, batch_id: int) -> None:
+    def _released(self, ticketed: TicketedBatch, request: Share) -> bytes:
+        """The stored answers of a batch that this process holds no shares of any more, or `batch.dead`."""
+        stored = self._ledger.answers(*ticketed.key, request.sha256)
+        if stored is None:
+            ticketed.session.check_open(self._clock.now())
+            raise not_open()
+        return stored
+
+    def _check_still_allowed(self, ticketed: TicketedBatch, policy: Policy) -> None:
         """Raise for a round that a policy forbids which was applied after its ticket; it is dead then."""
         try:
-            check_still_allowed(session.plan, session.grant, self._policies.current())
+            check_still_allowed(ticketed.plan, ticketed.session.grant, policy)
         except OstrakaError:
-            self.settle(querier, session.session_id, batch_id)
+            self._settle(*ticketed.key)
             raise
 
-    def _release(self, session: Session, batch: Batch, request: Share) -> bytes:
+    def _release(self, session: Session, batch: Batch, request: Share, policy: Policy) -> bytes:
         with batch.lock:
             total = batch.total(request)
             if batch.outcome is None:
@@ -268,7 +293,7 @@ class Coordinator:
                 batch.outcome.answers,
                 batch.outcome.charges,
                 answered=batch.outcome.answered,
-                vanish=self._policies.current().on_exhaustion == "vanish",
+                vanish=policy.on_exhaustion == "vanish",
             )
             if batch.outcome.costs is not None:
                 charged = batch.outcome.charges
@@ -286,6 +311,9 @@ class Coordinator:
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
         """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
         self._session(querier, session_id)
+        return self._settle(session_id, batch_id)
+
+    def _settle(self, session_id: str, batch_id: int) -> bytes | None:
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
             return self._ledger.settle(session_id, batch_id)
@@ -300,11 +328,10 @@ class Coordinator:
         Raises:
             OstrakaError: `session.unknown`, `batch.out_of_order` where none was released.
         """
-        self._session(lead, session_id)
-        batch = self._ledger.batch(session_id, batch_id)
-        if batch is None or batch.answers is None:
+        _, stored = load_batch_of(self._ledger, lead, session_id, batch_id)
+        if stored is None or stored.answers is None:
             raise nothing_released()
-        return guardian_pb2.ReleaseReply.FromString(batch.answers).update.data
+        return guardian_pb2.ReleaseReply.FromString(stored.answers).update.data
 
     def close_session(self, querier: Identity, session_id: str) -> None:
         """Close a session; its open batches are dead."""

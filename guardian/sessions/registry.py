@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan import Plan
-from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.refusals import not_open, session_ended
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -64,10 +64,8 @@ def unknown(session_id: str) -> OstrakaError:
 
 
 def load_session(ledger: Ledger, session_id: str) -> Session:
-    """The session from the ledger; raises `session.unknown`."""
-    record = ledger.session(session_id)
-    grant = common_pb2.Grant.FromString(common_pb2.Signed.FromString(record.grant).payload)
-    return Session(record.session_id, record.querier, record.state, Plan.parse(record.plan), grant)
+    """The session from the ledger; raises `session.unknown`, or `session.elsewhere`."""
+    return _parsed(ledger.held_session(session_id))
 
 
 def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Session:
@@ -75,6 +73,29 @@ def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Sessi
     session = load_session(ledger, session_id)
     session.check_querier(querier)
     return session
+
+
+def load_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session, StoredBatch | None]:
+    """The session and its batch from the ledger, in one read; None for a batch that was never opened.
+
+    Raises `session.unknown` or `session.elsewhere`, and `message.invalid` for an id that no batch can have.
+    """
+    record, batch = ledger.session_with_batch(session_id, batch_id)
+    return _parsed(record), batch
+
+
+def load_batch_of(
+    ledger: Ledger, querier: Identity, session_id: str, batch_id: int
+) -> tuple[Session, StoredBatch | None]:
+    """The same of a session that `querier` opened; `session.unknown` for one of somebody else."""
+    session, batch = load_batch(ledger, session_id, batch_id)
+    session.check_querier(querier)
+    return session, batch
+
+
+def _parsed(record: StoredSession) -> Session:
+    grant = common_pb2.Grant.FromString(common_pb2.Signed.FromString(record.grant).payload)
+    return Session(record.session_id, record.querier, record.state, Plan.parse(record.plan), grant)
 
 
 class OpenBatches:

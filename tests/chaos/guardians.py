@@ -109,8 +109,8 @@ class Guardian:
         return self._given(self.faulty.head())
 
     def submit(self, party: Identity, session: str, batch: int, values: RingArray) -> common_pb2.AuditHead:
-        self._coordinator.shape(session, batch)
-        self._coordinator.submit(party, session, batch, Share.of(values))
+        ticketed = self._coordinator.batch_to_submit(party, session, batch)
+        self._coordinator.submit(party, ticketed, Share.of(values))
         return self._given(self.faulty.head())
 
     def prepare(
@@ -119,8 +119,8 @@ class Guardian:
         return self._coordinator.prepare(querier, session, batch, held)
 
     def release(self, querier: Identity, session: str, batch: int, total: RingArray) -> Told:
-        self._coordinator.shape(session, batch)
-        return self._told(self._coordinator.release(querier, session, batch, Share.of(total)))
+        ticketed = self._coordinator.batch_to_release(querier, session, batch)
+        return self._told(self._coordinator.release(ticketed, Share.of(total)))
 
     def settle(self, querier: Identity, session: str, batch: int) -> Told:
         return self._told(self._coordinator.settle(querier, session, batch))

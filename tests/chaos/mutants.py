@@ -43,9 +43,9 @@ def answers_before_the_commit() -> Iterator[None]:
     """The answer leaves before it is stored with its charge."""
     honest = Coordinator._release
 
-    def hasty(self: Coordinator, session: Any, batch: Batch, request: Any) -> bytes:
+    def hasty(self: Coordinator, session: Any, batch: Batch, *rest: Any) -> bytes:
         try:
-            return honest(self, session, batch, request)
+            return honest(self, session, batch, *rest)
         except BaseException:
             if batch.outcome is None:
                 raise
@@ -125,9 +125,9 @@ def forgets_its_outcome() -> Iterator[None]:
 
     remembered = Coordinator._release
 
-    def forgetful(self: Coordinator, session: Any, batch: Batch, request: Any) -> bytes:
+    def forgetful(self: Coordinator, session: Any, batch: Batch, *rest: Any) -> bytes:
         batch.outcome = None
-        return remembered(self, session, batch, request)
+        return remembered(self, session, batch, *rest)
 
     changed = like(releases, release=release)
     with (

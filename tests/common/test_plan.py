@@ -217,6 +217,17 @@ def test_bytes_that_are_no_plan_are_refused() -> None:
         Plan.parse(b"\xff\xff\xff")
 
 
+def test_the_same_bytes_are_parsed_once() -> None:
+    data = Plan(**{**FIELDS, "nonce": b"parsed once here"}).serialize()
+    assert Plan.parse(data) is Plan.parse(bytes(bytearray(data)))
+
+
+def test_bytes_that_were_refused_are_refused_again() -> None:
+    for _ in range(2):
+        with pytest.raises(OstrakaError, match=r"not an ostraka\.v1\.Plan"):
+            Plan.parse(b"\xff\xff")
+
+
 @given(st.binary(max_size=80))
 def test_any_bytes_are_a_plan_or_refused(data: Any) -> None:
     with refused():

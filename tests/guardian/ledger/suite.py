@@ -289,6 +289,8 @@ class LedgerSuite(ABC):
     def test_a_session_that_is_unknown(self, ledger: Ledger) -> None:
         for call in (
             lambda: ledger.session("x"),
+            lambda: ledger.held_session("x"),
+            lambda: ledger.session_with_batch("x", 1),
             lambda: ledger.close_session("x"),
             lambda: ledger.settle("x", 1),
             lambda: ledger.open_batch("x", 1, 1, b"t", {ATHENS: 1}),

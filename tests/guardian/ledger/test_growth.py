@@ -63,6 +63,7 @@ CALLS: dict[str, Callable[[Ledger], object]] = {
     "find_session": lambda ledger: ledger.find_session("querier", b"t"),
     "open_batch": lambda ledger: ledger.open_batch("s", 2, 5, b"t", {ATHENS: 1, CORINTH: 1}, daily_limit=99),
     "batch": lambda ledger: ledger.batch("s", 1),
+    "session_with_batch": lambda ledger: ledger.session_with_batch("s", 1),
     "answers": lambda ledger: ledger.answers("s", 1, DIGEST),
     "release": lambda ledger: ledger.release("s", 1, DIGEST, b"a", [Charge(ATHENS, 9, 1)], answered=1),
     "settle": lambda ledger: ledger.settle("s", 1),

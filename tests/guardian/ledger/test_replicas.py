@@ -76,7 +76,8 @@ def calls(ledger: Ledger, session: str = "s") -> list[Callable[[], object]]:
         lambda: ledger.settle(session, 1),
         lambda: ledger.answers(session, 1, DIGEST),
         lambda: ledger.batch(session, 1),
-        lambda: ledger.session(session),
+        lambda: ledger.held_session(session),
+        lambda: ledger.session_with_batch(session, 1),
         lambda: ledger.find_session("querier", session.encode()),
         lambda: open_session(ledger, session),
         lambda: ledger.close_session(session),
@@ -91,7 +92,7 @@ def test_a_session_is_served_where_it_was_opened(first: Ledger, second: Ledger) 
     release(first, 1, COST)
     assert amounts(second) == (60, 0)
     open_session(second, "t")
-    assert refused(ErrorCode.SESSION_ELSEWHERE, lambda: first.session("t")).details == {"address": "b:2"}
+    assert refused(ErrorCode.SESSION_ELSEWHERE, lambda: first.held_session("t")).details == {"address": "b:2"}
 
 
 def test_a_closed_session_is_answered_for_by_all(first: Ledger, second: Ledger) -> None:
@@ -107,7 +108,7 @@ def test_a_renewed_lease_keeps_sessions(first: Ledger, second: Ledger, time: Man
         time.advance(LEASE_S)
         first.renew_lease()
         second.renew_lease()
-    refused(ErrorCode.SESSION_ELSEWHERE, lambda: second.session("s"))
+    refused(ErrorCode.SESSION_ELSEWHERE, lambda: second.held_session("s"))
 
 
 def test_a_guardian_that_wakes_up_after_its_session_was_adopted_writes_nothing(
@@ -188,7 +189,7 @@ def test_sqlite_has_one_guardian_at_a_time(place: Place) -> None:
     ledger = with_budgets(place.open())
     later = place.open()
     if isinstance(place.where, str):
-        refused(ErrorCode.SESSION_ELSEWHERE, lambda: later.session("s"))
+        refused(ErrorCode.SESSION_ELSEWHERE, lambda: later.held_session("s"))
     else:
         refused(ErrorCode.LEDGER_FENCED, ledger.renew_lease)
         later.renew_lease()

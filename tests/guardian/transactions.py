@@ -1,0 +1,48 @@
+"""Which transactions on a SQLite ledger the calls to a guardian in this process begin."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+from sqlalchemy import Connection
+
+from ostraka.guardian.ledger.storage.sqlite import SqliteStorage
+
+_POOL = "ThreadPoolExecutor"
+"""What the threads are called in which a server answers; those of the guardian's own are not."""
+
+
+class Transactions:
+    """The transactions begun while a server answered, "read" or "write", in their order."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._begun: list[str] = []
+        for kind in ("read", "write"):
+            patch.setattr(SqliteStorage, kind, self._counted(kind, getattr(SqliteStorage, kind)))
+
+    def of(self, call: Callable[[], object]) -> list[str]:
+        """Those of one call."""
+        self._begun.clear()
+        call()
+        return self._begun.copy()
+
+    def before_the_write(self, call: Callable[[], object]) -> int:
+        """How often a call that writes once reads before it does."""
+        begun = self.of(call)
+        assert begun.count("write") == 1
+        return begun.index("write")
+
+    def _counted(
+        self, kind: str, begin: Callable[[SqliteStorage], AbstractContextManager[Connection]]
+    ) -> Callable[[SqliteStorage], AbstractContextManager[Connection]]:
+        @contextmanager
+        def counted(storage: SqliteStorage) -> Iterator[Connection]:
+            if threading.current_thread().name.startswith(_POOL):
+                self._begun.append(kind)
+            with begin(storage) as connection:
+                yield connection
+
+        return counted
