@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ostraka.client.dependencies.rules import Dependencies, load_dependencies
-from ostraka.client.run.run_state import STATE_FILE, RunState, load_state
 from ostraka.client.session.answers import Answer
+from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 
 RULES_FILE = "dependencies.toml"
 PARENTS = "parents"

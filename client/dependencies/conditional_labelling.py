@@ -17,12 +17,12 @@ from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held
 from ostraka.client.run.run_planner import RunPlanner
-from ostraka.client.run.run_state import STATE_FILE, Stop
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.meter import Meter, Progress, Watch
 from ostraka.client.session.protocols import Switches
+from ostraka.client.session.run_state import STATE_FILE, Stop
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan

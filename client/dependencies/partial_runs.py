@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ostraka.client.run.run_folder import open_run
 from ostraka.client.run.run_planner import RunPlanner
-from ostraka.client.run.run_state import STATE_FILE, RunState, RunStore
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
+from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore
 from ostraka.client.session.session import Session
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism.narrowing import narrowed

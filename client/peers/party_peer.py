@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.retry import Retry
 from ostraka.client.peers.step_calls import StepCall
-from ostraka.client.run.clusters import Clusters
+from ostraka.client.session.clusters import Clusters
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import split
 from ostraka.common.sharing.expansion import SEED_BYTES

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.run.run_state import Batch, Cohort, Party, RunState
 from ostraka.client.session.answers import answered_mask
+from ostraka.client.session.run_state import Batch, Cohort, Party, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.plan import Plan

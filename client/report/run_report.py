@@ -9,8 +9,8 @@ from ostraka.client.dependencies.reporting import report as several
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.rounds.rounds_report import report as of_rounds
 from ostraka.client.rounds.rounds_state import is_rounds
-from ostraka.client.run.run_state import RunState, load_state
 from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.provenance import read_student
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan

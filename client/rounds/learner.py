@@ -12,7 +12,7 @@ from ostraka.client.rounds.choosing import at_random, least_sure
 from ostraka.client.rounds.rounds_state import Round, RoundsState, round_folder, save_rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.run_folder import pool_digest
-from ostraka.client.run.run_state import Stop
+from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.provenance import STUDENT_FILE, read_student

@@ -10,9 +10,9 @@ from ostraka.client.rounds.rounds_options import Rounds, open_rounds, settings
 from ostraka.client.rounds.rounds_state import round_folder
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.run_state import Stop
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.session.meter import Watch
+from ostraka.client.session.run_state import Stop
 from ostraka.client.students.retraining import read_labelled
 from ostraka.client.students.trainers import Choice, Progress, check_choice
 from ostraka.common.clock import Clock

@@ -6,7 +6,7 @@ from typing import Any
 
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.rounds.rounds_state import load_rounds, round_folder, runs
-from ostraka.client.run.run_state import RunState
+from ostraka.client.session.run_state import RunState
 from ostraka.client.students.provenance import read_student
 
 SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ostraka.client.run.run_state import STATE_FILE, RunState, load_state
+from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
 

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from ostraka.client.dependencies.combined import is_combined
 from ostraka.client.peers.retry import Retry
-from ostraka.client.run.clusters import Clusters
 from ostraka.client.run.encoding import site_encoder
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held, open_run, write_labels
 from ostraka.client.run.run_planner import RunPlanner
-from ostraka.client.run.run_state import RunState, Stop, Student
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.batch import Queries
+from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.meter import Meter, Progress, Step, Watch
 from ostraka.client.session.protocols import Switches
+from ostraka.client.session.run_state import RunState, Stop, Student
 from ostraka.client.session.session import Session
 from ostraka.client.students.predictions import Beliefs, read_beliefs
 from ostraka.common.clock import Clock, SystemClock

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.run.run_state import STATE_FILE, RunState, RunStore, Student, load_state
 from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Student, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
 from ostraka.common.guarantees import NO_GUARANTEE

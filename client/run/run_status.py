@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostraka.client.run.run_state import STATE_FILE, RunState, Stop, load_state
+from ostraka.client.session.run_state import STATE_FILE, RunState, Stop, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.peers.party_peer import PartyPeer
-from ostraka.client.run.clusters import Clusters
+from ostraka.client.session.clusters import Clusters
 from ostraka.client.session.permissions import Permissions
 from ostraka.common.plan import Plan
 from ostraka.common.schedules import scheduled

@@ -1,8 +1,8 @@
 """What became of a batch that failed or was left open: asked of the guardian, and kept."""
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.run.run_state import Batch, RunStore
 from ostraka.client.session.answers import Answer, answered_mask, read_answers
+from ostraka.client.session.run_state import Batch, RunStore
 from ostraka.common.crypto.tally_circuits import check_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ostraka.client.run.failure_limit import Deaths
-from ostraka.client.run.run_state import Batch, Cohort, Party, RunState, RunStore
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.availability import Availability
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.batch_order import compose
 from ostraka.client.session.batch_round import BatchRound
+from ostraka.client.session.failure_limit import Deaths
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close, settle
+from ostraka.client.session.run_state import Batch, Cohort, Party, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.telemetry.context import about

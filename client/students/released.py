@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ostraka.client.dependencies.combined import combined_answers, is_combined
 from ostraka.client.rounds.rounds_state import Round, asked_folders, is_rounds, load_rounds
 from ostraka.client.run.run_folder import pool_digest
-from ostraka.client.run.run_state import RunState, load_state
 from ostraka.client.session.answers import Answer, label_matrix
+from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.evaluation import Features, Labels
 from ostraka.client.students.label_noise import known_error
 from ostraka.common.errors import ErrorCode, OstrakaError

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.run.failure_limit import Deaths
 from ostraka.client.session.availability import Availability
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
+from ostraka.client.session.failure_limit import Deaths
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close, released
 from ostraka.client.session.session import ASKED_AGAIN

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ostraka.client.dependencies.combined import combined_answers, is_combined
 from ostraka.client.dependencies.conditional_labelling import DependentResult
 from ostraka.client.run.labelling import LabelResult
-from ostraka.client.run.run_state import load_state
 from ostraka.client.session.answers import label_matrix
+from ostraka.client.session.run_state import load_state
 from ostraka.client.students.accuracy import Metrics
 from ostraka.client.students.retraining import StudentResult
 from ostraka.common.errors import ErrorCode, OstrakaError

@@ -9,7 +9,7 @@ from typing import Any
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.common.mechanism import Confident
 from tests.client.federation import Federation
 

@@ -4,8 +4,8 @@ import pytest
 
 from ostraka.client.report.run_report import report
 from ostraka.client.run.options import PlanOptions, make_plan
-from ostraka.client.run.run_state import load_state
 from ostraka.client.session.answers import of_task
+from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax, Powerset, Tau
 from ostraka.common.privacy import ORDERS, epsilon, worst_case

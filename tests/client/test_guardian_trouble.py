@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2

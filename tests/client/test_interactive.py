@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import LabelResult
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.client.students.models import train
 from ostraka.client.students.predictions import read_beliefs
 from ostraka.common.errors import ErrorCode, OstrakaError

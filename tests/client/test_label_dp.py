@@ -9,7 +9,7 @@ import pytest
 
 from ostraka.client.report.run_report import report
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.client.students.released import read_released
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import NoiseCluster, RandRes

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from ostraka.client.report import tables
 from ostraka.client.run.run_folder import pool_digest
-from ostraka.client.run.run_state import Batch, Party, RunState, RunStore
 from ostraka.client.session.answers import Answer
+from ostraka.client.session.run_state import Batch, Party, RunState, RunStore
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.files import TRUSTED
 from ostraka.client.students.models import UNKNOWN, probabilities, train

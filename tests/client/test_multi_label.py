@@ -10,8 +10,8 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.report.run_report import report
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_state import RunStore, load_state
 from ostraka.client.session.answers import answered_mask, label_matrix, read_answers
+from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, Powerset
 from ostraka.common.plan import Plan

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostraka.client.report.run_report import report
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.cli import app as guardian_app

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.client.run.run_folder import pool_digest
-from ostraka.client.run.run_state import Batch, Party, RunState, RunStore
+from ostraka.client.session.run_state import Batch, Party, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
 from ostraka.client.students.models import UNKNOWN
 from ostraka.client.students.registry import STUDENTS

@@ -8,7 +8,7 @@ import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.run_state import RunStore, load_state
+from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import options, right, rows, run, run_of, session_of
 from tests.client.federation import Federation, refuse

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ostraka.client.report.run_report import report
-from ostraka.client.run.failure_limit import MOST, Deaths
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.failure_limit import MOST, Deaths
+from ostraka.client.session.run_state import load_state
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostraka.client.run.run_state import RunState
+from ostraka.client.session.run_state import RunState
 from ostraka.common.mechanism import GnMax
 from ostraka.common.privacy import worst_case
 from ostraka.deploy.compose.demo_federation import HOSPITALS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostraka.client.run.run_state import STATE_FILE, RunState
+from ostraka.client.session.run_state import STATE_FILE, RunState
 from ostraka.deploy.images.roles import ROOT
 
 NAME = "ostraka-test"

@@ -1,6 +1,6 @@
 import pytest
 
-from ostraka.client.run.run_state import RunState
+from ostraka.client.session.run_state import RunState
 from ostraka.deploy.compose.demo_federation import HOSPITALS
 from tests.compose.charges import NOISE, balances, require_charged_once, require_intact
 from tests.compose.project import NAME, Project, docker, exit_status, inspect, state_of, until

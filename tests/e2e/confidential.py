@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_state import Batch, load_state
+from ostraka.client.session.run_state import Batch, load_state
 from ostraka.common.config import SITE_FILE
 from ostraka.common.mechanism import AnyMechanism
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_state import RunState, load_state
+from ostraka.client.session.run_state import RunState, load_state
 from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
 from ostraka.common.task import Task

@@ -23,7 +23,7 @@ from ostraka.client.dependencies.rules import Dependencies, Dependency, write_de
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.mechanism import Binary, Tau

@@ -9,7 +9,7 @@ from ostraka.client.dependencies.combined import combined_answers, folder_of, is
 from ostraka.client.report import tables
 from ostraka.client.report.run_report import report
 from ostraka.client.run.run_folder import LABELS_FILE
-from ostraka.client.run.run_state import RunStore, load_state
+from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon, worst_case
 from tests.client.dependencies.clinic import BINARY, ask

@@ -9,7 +9,7 @@ from ostraka.client.dependencies.combined import combined_answers, is_combined
 from ostraka.client.dependencies.rules import Dependencies
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.run.run_folder import held
-from ostraka.client.run.run_state import RunStore, load_state
+from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.client.session.session import Session
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Tau

@@ -6,7 +6,7 @@ import pytest
 
 from ostraka.client.report.costs import party_costs
 from ostraka.client.report.run_report import report
-from ostraka.client.run.run_state import Party, RunState, load_state
+from ostraka.client.session.run_state import Party, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary
 from ostraka.common.plan import Plan

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ostraka.client.report import tables
 from ostraka.client.report.run_report import report
-from ostraka.client.run.run_state import RunStore, load_state
+from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.fixed_point import FRACTION_BITS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.client.run.labelling import LabelResult
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
 from tests.client.driving import options, right, rows, run, run_of, session_of

@@ -6,9 +6,9 @@ from math import factorial
 import numpy as np
 import pytest
 
-from ostraka.client.run.clusters import Clusters
-from ostraka.client.run.run_state import load_state
 from ostraka.client.session.batch_order import compose
+from ostraka.client.session.clusters import Clusters
+from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.client.driving import options, run, run_of

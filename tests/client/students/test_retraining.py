@@ -10,7 +10,7 @@ import pytest
 import skops.io
 
 from ostraka.client.run.run_folder import held, pool_digest
-from ostraka.client.run.run_state import Batch, RunState, RunStore, load_state
+from ostraka.client.session.run_state import Batch, RunState, RunStore, load_state
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.predictions import read_beliefs

@@ -8,8 +8,8 @@ from scipy import stats
 
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import as_json
-from ostraka.client.run.run_state import load_state
 from ostraka.client.session.meter import Progress
+from ostraka.client.session.run_state import load_state
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Tau

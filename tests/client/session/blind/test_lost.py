@@ -8,8 +8,8 @@ import pytest
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.report.run_report import report
-from ostraka.client.run.run_state import load_state
 from ostraka.client.session.answers import answered_mask, read_answers
+from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax
 from ostraka.common.privacy import ORDERS, epsilon, worst_case

@@ -9,8 +9,8 @@ from scipy import stats
 
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import as_json
-from ostraka.client.run.run_state import load_state
 from ostraka.client.session.meter import Progress
+from ostraka.client.session.run_state import load_state
 from ostraka.common.confidential import read_encrypted_queries
 from ostraka.common.encoders import load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError

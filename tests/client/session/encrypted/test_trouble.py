@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.peers.party_peer import PartyPeer
-from ostraka.client.run.run_state import load_state
+from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.driving import right, rows, run, run_of
 from tests.client.federation import Federation, refuse
