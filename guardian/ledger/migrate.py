@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection
 
 from ostraka.common.clock import Clock
-from ostraka.guardian.ledger import creation, integrity, migrations
+from ostraka.guardian.ledger import creation, integrity, migrations, replicas
 from ostraka.guardian.ledger.audit import SignHead
 from ostraka.guardian.ledger.cipher import Cipher
-from ostraka.guardian.ledger.schema import SCHEMA_VERSION, meta
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 
@@ -38,7 +38,9 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
             if version < SCHEMA_VERSION:
                 creation.check_key(connection, cipher)
                 _upgrade(connection, version)
-                _record(Transaction(connection, int(clock.now() * 1000), cipher, sign_head), version)
+                tx = Transaction(connection, int(clock.now() * 1000), cipher, sign_head)
+                fence = replicas.fence_all(tx)
+                tx.record("migrated", before=version, after=SCHEMA_VERSION, fence=fence)
                 integrity.check_tables(connection, integrity.chain(connection))
     finally:
         storage.close()
@@ -64,9 +66,3 @@ def _require(where: Path | str) -> None:
             integrity.known_version(connection, storage.name)
     finally:
         storage.close()
-
-
-def _record(tx: Transaction, version: int) -> None:
-    raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
-    fence = int(tx.connection.execute(raised).scalar_one())
-    tx.record("migrated", before=version, after=SCHEMA_VERSION, fence=fence)

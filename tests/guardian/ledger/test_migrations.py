@@ -1,5 +1,6 @@
 """A ledger of an older version is brought to a later one with everything in it; a new one has its tables."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +38,25 @@ from tests.guardian.ledger.support import (
     sign,
 )
 
+Install = Callable[[], None]
+
 
 @pytest.fixture
-def older(place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
-    """A place with a ledger of this version, to code of a later one.
+def later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Install:
+    """Makes the code that of a later version."""
+    return lambda: later_version.install(monkeypatch, tmp_path / "migrations")
 
-    It has two units, a closed session and an open one with a released, a dead and a ticketed batch.
-    """
+
+@pytest.fixture
+def older(place: Place, later: Install) -> Place:
+    """A place with a ledger of this version, to code of a later one."""
     write(place)
-    later_version.install(monkeypatch, tmp_path / "migrations")
+    later()
     return place
 
 
 def write(place: Place) -> None:
+    """Two units, a closed session and an open one with a released, a dead and a ticketed batch."""
     ledger = place.open()
     for unit, enforce in ((ATHENS, "worst_case"), (CORINTH, "data_dependent")):
         for epsilon in (BUDGET + 1, BUDGET):
@@ -91,6 +98,19 @@ def test_a_migration_is_in_the_log_and_raises_the_fence(older: Place) -> None:
     assert row.payload == f'{{"after":{after},"before":{before},"fence":{fence + 1},"kind":"migrated"}}'
 
 
+def test_a_guardian_of_the_older_version_that_still_runs_is_fenced(place: Place, later: Install) -> None:
+    write(place)
+    running = place.open()
+    running.open_batch("s", 4, 6, b"t", {ATHENS: 100})
+    later()
+    migrated(place)
+    refused(ErrorCode.LEDGER_FENCED, running.renew_lease)
+    refused(ErrorCode.LEDGER_FENCED, lambda: release(running, 4, Charge(ATHENS, 40, 3)))
+    ledger = place.open()
+    assert amounts(ledger, ATHENS) == (60, 0)
+    assert ledger.settle("s", 4) is None
+
+
 def fence_of(place: Place) -> int:
     storage = open_storage(place.where)
     with storage.read() as connection:
@@ -104,10 +124,10 @@ def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
     older.time.advance(60)
     migrated(older)
     ledger = older.open()
+    assert amounts(ledger, ATHENS) == (60, 0)
     assert ledger.data_dependent_totals() == {ATHENS: 1, CORINTH: 2}
     assert ledger.settle("s", 1) == b"answers"
     assert ledger.settle("s", 3) is None
-    assert amounts(ledger, ATHENS) == (60, 0)
     assert [(s.session_id, s.state, s.asked, s.answered) for s in ledger.sessions()] == [
         ("s", "open", 5, 1),
         ("t", "closed", 0, 0),
