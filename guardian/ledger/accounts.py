@@ -124,18 +124,13 @@ class Accounts:
                 return False
         return True
 
-    def begin_periods(self, now_ms: int) -> None:
-        """Begin the period of every unit, as a ledger does that had none before."""
-        for account in self.units.values():
-            account.period_started_unix_ms = now_ms
-
     def register(self, site: str, now_ms: int) -> None:
         """Make a party active that was new or added."""
         if self.parties.get(site, ("added",))[0] == "added":
             self._set_party(site, "active", now_ms)
 
     def _set_budget(self, row: dict[str, Any], now_ms: int) -> None:
-        key, epsilon, level = tuple(row["unit"]), row["epsilon"], row.get("level")
+        key, epsilon, level = tuple(row["unit"]), row["epsilon"], row["level"]
         account = self.units.get(key)
         if account is None:
             terms = (epsilon, row["delta"], row["order"], row["enforce"], row["budget"])
@@ -143,7 +138,7 @@ class Accounts:
         kind = "lowered" if epsilon < account.epsilon else "set"
         account.set_budget(epsilon, row["budget"])
         account.level = level
-        account.happened(now_ms, kind, row.get("reason", ""))
+        account.happened(now_ms, kind, row["reason"])
 
     def _raise(self, row: dict[str, Any], now_ms: int) -> None:
         account = self.units[tuple(row["unit"])]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection
 
 from ostraka.common.clock import Clock
-from ostraka.guardian.ledger import creation, integrity, migrations
+from ostraka.guardian.ledger import creation, integrity, migrations, replicas
 from ostraka.guardian.ledger.audit import SignHead
 from ostraka.guardian.ledger.cipher import Cipher
-from ostraka.guardian.ledger.schema import SCHEMA_VERSION, meta
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.ledger.transaction import Transaction
 
@@ -23,7 +23,7 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
 
     Args:
         where: a SQLite file, or the URL of a PostgreSQL database.
-        clock: the time of the audit log's row, from which every budget's period begins that had none before.
+        clock: the time of the audit log's row.
         cipher: made from the key that belongs to this ledger.
         sign_head: signs audit heads as the guardian.
 
@@ -37,26 +37,26 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
             version = integrity.known_version(connection, storage.name)
             if version < SCHEMA_VERSION:
                 creation.check_key(connection, cipher)
-                now_ms = int(clock.now() * 1000)
-                upgrade(connection, now_ms, version)
-                _record(Transaction(connection, now_ms, cipher, sign_head), version)
+                _upgrade(connection, version)
+                tx = Transaction(connection, int(clock.now() * 1000), cipher, sign_head)
+                fence = replicas.fence_all(tx)
+                tx.record("migrated", before=version, after=SCHEMA_VERSION, fence=fence)
                 integrity.check_tables(connection, integrity.chain(connection))
     finally:
         storage.close()
     return SCHEMA_VERSION
 
 
-def upgrade(connection: Connection, now_ms: int, version: int = 0, to: int = SCHEMA_VERSION) -> None:
-    """Run the migrations after schema `version`, up to the one that makes `to`."""
+def _upgrade(connection: Connection, version: int) -> None:
+    """Run the migrations after schema `version`, whatever revision Alembic finds noted."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    config.attributes.update(connection=connection, now_ms=now_ms)
-    if version:
-        command.stamp(config, f"{version:04d}")
-    command.upgrade(config, f"{to:04d}")
+    config.attributes["connection"] = connection
+    command.stamp(config, f"{version:04d}")
+    command.upgrade(config, f"{SCHEMA_VERSION:04d}")
 
 
 def _require(where: Path | str) -> None:
@@ -66,9 +66,3 @@ def _require(where: Path | str) -> None:
             integrity.known_version(connection, storage.name)
     finally:
         storage.close()
-
-
-def _record(tx: Transaction, version: int) -> None:
-    raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
-    fence = int(tx.connection.execute(raised).scalar_one())
-    tx.record("migrated", before=version, after=SCHEMA_VERSION, fence=fence)

@@ -95,7 +95,7 @@ class Books:
                 self.head = (self.head[0], row["fence"], self.head[2])
                 self._bury_all(row["dead"], now_ms)
             case "migrated":
-                self._migrate(row, now_ms)
+                self.head = (self.head[0], row["fence"], self.head[2])
             case "restored" | "rollback_found":
                 self.head = (*self.head[:2], row["epoch"])
                 for session, dead in row["ended"]:
@@ -134,14 +134,6 @@ class Books:
         for key, held in self.held.items():
             spent = self.checked.get(key, {})
             self._keep(key, held, spent, spent)
-
-    def _migrate(self, row: dict[str, Any], now_ms: int) -> None:
-        self.head = (self.head[0], row["fence"], self.head[2])
-        if row["before"] > 1:
-            return
-        self.accounts.begin_periods(now_ms)
-        for batch in self.batches.values():
-            batch.opened_unix_ms = batch.released_unix_ms or 0
 
     def _end(self, session: str, state: str, dead: list[int], now_ms: int) -> None:
         self.sessions[session].state = state

@@ -20,7 +20,7 @@ from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredSession
 
 _NOBODY = 0
-"""Holds the sessions of a ledger that was made before there were replicas."""
+"""Holds the sessions that a migration left to the next replica."""
 
 
 def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
@@ -34,8 +34,7 @@ def enter(tx: Transaction, address: str, lease_ms: int, *, shared: bool) -> int:
         gone |= replicas.c.address == address
     held = _supersede(tx, gone)
     dead = dead_batches.bury_all(tx, held)
-    raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
-    number = int(tx.connection.execute(raised).scalar_one())
+    number = _raise_fence(tx)
     sessions.change_all(tx, held, holder=number)
     tx.connection.execute(
         insert(replicas).values(number=number, address=address, lease_until_unix_ms=tx.now_ms + lease_ms)
@@ -63,6 +62,13 @@ def renew(tx: Transaction, lease_ms: int, name: str) -> None:
 def leave(connection: Connection, number: int) -> None:
     """Give a replica's sessions to whoever is asked for them next."""
     connection.execute(delete(replicas).where(replicas.c.number == number))
+
+
+def fence_all(tx: Transaction) -> int:
+    """Fence every replica, leave all sessions to the next one that enters, and return the new fence."""
+    tx.connection.execute(delete(replicas))
+    sessions.change_all(tx, sessions.lock_open(tx.connection), holder=_NOBODY)
+    return _raise_fence(tx)
 
 
 def require_current(connection: Connection, number: int, name: str) -> None:
@@ -107,6 +113,11 @@ def _supersede(tx: Transaction, gone: ColumnElement[bool]) -> list[str]:
     """Remove replicas, lock the open sessions they hold, and return these."""
     numbers = tx.connection.scalars(delete(replicas).where(gone).returning(replicas.c.number)).all()
     return sessions.lock_open(tx.connection, session_table.c.holder.in_([_NOBODY, *numbers]))
+
+
+def _raise_fence(tx: Transaction) -> int:
+    raised = update(meta).values(fence=meta.c.fence + 1).returning(meta.c.fence)
+    return int(tx.connection.execute(raised).scalar_one())
 
 
 def _find(connection: Connection, number: int) -> Row[Any] | None:

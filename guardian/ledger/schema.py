@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 1
 
 REVISION = f"{SCHEMA_VERSION:04d}"
 

@@ -2,7 +2,5 @@
 
 from alembic import context
 
-context.configure(
-    connection=context.config.attributes["connection"], now_ms=context.config.attributes["now_ms"]
-)
+context.configure(connection=context.config.attributes["connection"])
 context.run_migrations()

@@ -27,8 +27,9 @@ from ostraka.deploy.site.checks.peer_check import (
     revocation_lists,
     versions,
 )
-from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.ledger import integrity, open_guardian_ledger
 from ostraka.guardian.ledger.cipher import load_or_create_key
+from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.protos.ostraka.v1 import site_pb2
 from tests.addresses import free_ports
 from tests.deploy.provisioning.kits import Sites, make_sites
@@ -191,13 +192,22 @@ def test_a_ledger_is_looked_at_and_not_changed(sites: Sites) -> None:
     assert "chmod 600" in ledger_check.ledger_key(kit).sentence
 
 
-@pytest.mark.parametrize(("schema", "words"), [(1, "ledger migrate"), (10_000, "written by a newer Ostraka")])
-def test_a_ledger_of_another_version_is_named(sites: Sites, schema: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("ours", "schema", "words"),
+    [
+        (SCHEMA_VERSION + 1, SCHEMA_VERSION, "ledger migrate"),
+        (SCHEMA_VERSION, 10_000, "written by a newer Ostraka"),
+    ],
+)
+def test_a_ledger_of_another_version_is_named(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, ours: int, schema: int, words: str
+) -> None:
     kit = sites["hub-guardian"]
     open_guardian_ledger(kit, Credentials.of(load_site(kit)), SystemClock()).close()
     assert ledger_check.ledger(kit).state == ledger_check.ledger_key(kit).state == "ok"
     with closing(sqlite3.connect(kit / "ledger.db")) as connection, connection:
         connection.execute("UPDATE meta SET schema_version = ?", (schema,))
+    monkeypatch.setattr(integrity, "SCHEMA_VERSION", ours)
     before = (kit / "ledger.db").read_bytes()
     found = ledger_check.ledger(kit)
     assert (found.state, words in found.sentence) == ("failed", True)

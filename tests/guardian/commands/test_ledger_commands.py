@@ -13,6 +13,7 @@ from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import label
 from tests.guardian.federation import Calls, Federation, plan, refusal
+from tests.guardian.ledger import later_version
 
 
 def run(federation: Federation, *words: object) -> Result:
@@ -99,6 +100,20 @@ def test_a_ledger_of_this_version_stays_as_it_is(federation: Federation) -> None
     before = ledger.read_bytes()
     assert told(federation, "migrate") == {"schema_version": SCHEMA_VERSION}
     assert ledger.read_bytes() == before
+
+
+@pytest.mark.heavy
+def test_a_ledger_of_an_older_version_is_migrated_and_verified(
+    federation: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = backed_up(federation, tmp_path / "backup.db")
+    later_version.install(monkeypatch, tmp_path / "migrations")
+    assert refused(federation, "backup", "--out", tmp_path / "again.db").code == "ledger.older"
+    assert told(federation, "migrate") == {"schema_version": later_version.VERSION}
+    verified = CliRunner().invoke(app, ["audit", "verify", "--site", str(federation.guardian_folder)])
+    assert verified.exit_code == 0, verified.exception
+    with federation.guardian() as guardian:
+        assert guardian.spent() > spent
 
 
 @pytest.mark.heavy

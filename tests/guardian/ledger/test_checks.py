@@ -15,12 +15,10 @@ from tests.guardian.ledger.support import (
     DIGEST,
     amounts,
     budget_of,
-    open_session,
     refused,
     release,
     with_budgets,
 )
-from tests.guardian.ledger.test_migrations import gone_on
 
 OTHER = b"e" * 32
 CHECK = (Charge(ATHENS, 30, 7), Charge(CORINTH, 20, 6))
@@ -189,16 +187,6 @@ def test_a_restored_ledger_makes_a_checked_batch_good(tmp_path: Path, place: Pla
     assert restored.reconcile("athens", receipts) == 2
     assert amounts(restored) == (230, 0)
     place.open()
-
-
-def test_a_ledger_of_the_second_version_goes_on(place: Place) -> None:
-    ledger = gone_on(place, 2)
-    assert amounts(ledger) == (60, 0)
-    open_session(ledger, "u")
-    ledger.open_batch("u", 1, 5, b"t", {ATHENS: 100})
-    ledger.charge_check("u", 1, DIGEST, [Charge(ATHENS, 30, 7)])
-    ledger.settle("u", 1)
-    assert amounts(place.open()) == (90, 0)
 
 
 @pytest.mark.parametrize(

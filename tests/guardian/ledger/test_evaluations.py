@@ -15,12 +15,10 @@ from tests.guardian.ledger.support import (
     DIGEST,
     amounts,
     budget_of,
-    open_session,
     refused,
     release,
     with_budgets,
 )
-from tests.guardian.ledger.test_migrations import gone_on
 
 WORST = {ATHENS: 100}
 
@@ -163,17 +161,6 @@ def test_a_restored_ledger_charges_an_evaluated_batch_once(tmp_path: Path, place
     assert restored.reconcile("athens", receipts) == 1
     assert amounts(restored) == (200, 0)
     place.open()
-
-
-@pytest.mark.heavy
-def test_a_ledger_of_the_third_version_goes_on(place: Place) -> None:
-    ledger = gone_on(place, 3)
-    spent, _ = amounts(ledger)
-    open_session(ledger, "u")
-    ledger.open_batch("u", 1, 5, b"t", {ATHENS: 100})
-    ledger.record_evaluation("u", 1, "athens", WORST)
-    ledger.settle("u", 1)
-    assert amounts(place.open()) == (spent + 100, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,26 @@
-"""A ledger of an older version is brought to this one with everything in it; a new one has its tables."""
+"""A ledger of an older version is brought to a later one with everything in it; a new one has its tables."""
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Inspector, insert, inspect, select
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Inspector, inspect, select
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader, audit, creation, integrity, migrate
-from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.migrate import upgrade
-from ostraka.guardian.ledger.migrations import first
-from ostraka.guardian.ledger.schema import SCHEMA_VERSION, meta, metadata
+from ostraka.guardian.ledger import (
+    Charge,
+    Cipher,
+    LedgerReader,
+    creation,
+    integrity,
+    migrate,
+    migrations,
+    schema,
+)
 from ostraka.guardian.ledger.storage import open_storage
-from ostraka.guardian.ledger.transaction import Transaction
+from tests.guardian.ledger import later_version
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -22,158 +28,100 @@ from tests.guardian.ledger.support import (
     CORINTH,
     DELTA,
     ORDER,
-    START,
     amounts,
     budget_of,
     cipher,
     clock,
+    open_session,
     refused,
     release,
     sign,
 )
 
-NOW = int(START * 1000)
-AMOUNT = 10**15
-ID = bytes(16)
-
-
-def write_first_version(connection: Connection) -> None:
-    """Two units, a closed session and an open one with a released, a dead and a ticketed batch."""
-    upgrade(connection, 0, to=1)
-    connection.exec_driver_sql("DROP TABLE alembic_version")
-    write = _Writer(connection)
-    sealed = cipher().seal(0, "key", ID.hex())
-    write.row(first.meta, id=1, schema_version=1, ledger_id=ID, fence=1, key_check=sealed)
-    write.log("created", ledger=ID.hex())
-    write.log("opened", fence=1, dead=[])
-    for unit, number, spent, enforce in (
-        (ATHENS, 1, 60, "worst_case"),
-        (CORINTH, 2, 50, "data_dependent"),
-    ):
-        terms = {"epsilon": BUDGET, "delta": DELTA, "enforce": enforce, "budget": AMOUNT}
-        write.row(
-            first.units,
-            **terms,
-            id=number,
-            party=unit.party,
-            group_name=unit.group,
-            adjacency=unit.adjacency,
-            renyi_order=ORDER,
-            spent=spent,
-            reserved=100 if unit == ATHENS else 0,
-            overdrawn_to=0,
-            data_dependent=cipher().seal(number, "unit", *unit, spent),
-        )
-        write.log("budget_set", unit=unit, order=ORDER, **terms | {"epsilon": BUDGET + 1})
-        write.log("budget_set", unit=unit, order=ORDER, **terms)
-    write.row(first.manifests, id=1, site="athens", manifest=b"m", signed=b"s", registered_unix_ms=NOW - 9)
-    write.log("party_registered", site="athens", manifest_sha256=sha256(b"m"))
-    for session in ("s", "t"):
-        write.session(session, "open" if session == "s" else "closed")
-    write.log("session_closed", session="t", dead=[])
-    write.batch(1, 5, "ticketed")
-    write.charged(1, [(ATHENS, 1, 60), (CORINTH, 2, 50)])
-    write.batch(2, 7, "dead")
-    write.log("batch_dead", session="s", batch=2)
-    write.batch(3, 6, "ticketed")
-
-
-class _Writer:
-    """Writes rows as the first version did."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    def row(self, into: Any, **values: Any) -> None:
-        self.connection.execute(insert(into).values(**values))
-
-    def log(self, kind: str, **details: Any) -> None:
-        rows = self.connection.execute(select(first.audit).order_by(first.audit.c.sequence)).all()
-        number, previous = len(rows) + 1, rows[-1].hash if rows else audit.GENESIS
-        payload = json.dumps({"kind": kind, **details}, sort_keys=True, separators=(",", ":"))
-        digest = audit.row_hash(number, NOW - 9, previous, payload)
-        signed = sign(audit.head_payload(number, digest)).SerializeToString()
-        values = {"sequence": number, "time_unix_ms": NOW - 9, "payload": payload}
-        self.row(first.audit, **values, previous=previous, hash=digest, signed=signed)
-
-    def session(self, name: str, state: str) -> None:
-        digest = name.encode()
-        values = {"querier": "querier", "queries": 30}
-        self.row(
-            first.sessions,
-            **values,
-            session_id=name,
-            plan=b"plan",
-            plan_digest=digest,
-            grant_bytes=b"grant",
-            state=state,
-            opened_unix_ms=NOW - 9,
-        )
-        digests = {"plan_sha256": sha256(b"plan"), "grant_sha256": sha256(b"grant")}
-        self.log("session_opened", session=name, plan_digest=digest.hex(), **values, **digests)
-
-    def batch(self, number: int, size: int, state: str) -> None:
-        values = {"session_id": "s", "batch_id": number, "size": size, "ticket": b"t"}
-        self.row(first.batches, id=number, state=state, answered=0, **values)
-        self.row(first.charges, batch=number, unit=1, reserved=100, worst_case=0)
-        opened = {"size": size, "ticket_sha256": sha256(b"t"), "reserved": [[*ATHENS, 100]]}
-        self.log("batch_opened", session="s", batch=number, **opened)
-
-    def charged(self, number: int, charges: list[tuple[Any, int, int]]) -> None:
-        released = {"request_digest": b"d" * 32, "answers": b"answers", "answered": 3}
-        self.connection.execute(
-            first.batches.update().values(state="released", released_unix_ms=NOW - 9, **released)
-        )
-        for unit, row, amount in charges:
-            sealed = cipher().seal(row, "charge", "s", number, *unit)
-            self.connection.execute(
-                first.charges.delete().where(first.charges.c.batch == number, first.charges.c.unit == row)
-            )
-            reserved = 100 if unit == ATHENS else 0
-            values = {"reserved": reserved, "worst_case": amount, "data_dependent": sealed}
-            self.row(first.charges, batch=number, unit=row, **values)
-        digests = {"request_sha256": (b"d" * 32).hex(), "answers_sha256": sha256(b"answers")}
-        charged = [[*unit, amount] for unit, _, amount in charges]
-        self.log("batch_released", session="s", batch=number, answered=3, charged=charged, **digests)
+Install = Callable[[], None]
 
 
 @pytest.fixture
-def older(place: Place) -> Place:
-    """A place with a ledger of the first version."""
-    storage = open_storage(place.where)
-    with storage.write() as connection:
-        write_first_version(connection)
-    storage.close()
+def later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Install:
+    """Makes the code that of a later version."""
+    return lambda: later_version.install(monkeypatch, tmp_path / "migrations")
+
+
+@pytest.fixture
+def older(place: Place, later: Install) -> Place:
+    """A place with a ledger of this version, to code of a later one."""
+    write(place)
+    later()
     return place
 
 
-def gone_on(place: Place, version: int) -> Ledger:
-    """A ledger of an older version, an hour after a guardian used it last, migrated and opened."""
-    storage = open_storage(place.where)
-    with storage.write() as connection:
-        write_first_version(connection)
-        upgrade(connection, NOW, 1, to=version)
-        connection.execute(meta.update().values(fence=2))
-        transaction = Transaction(connection, NOW, cipher(), sign)
-        transaction.record("migrated", before=1, after=version, fence=2)
-    storage.close()
-    place.time.advance(3600)
-    assert migrated(place) == SCHEMA_VERSION
-    return place.open()
+def write(place: Place) -> None:
+    """Two units, a closed session and an open one with a released, a dead and a ticketed batch."""
+    ledger = place.open()
+    for unit, enforce in ((ATHENS, "worst_case"), (CORINTH, "data_dependent")):
+        for epsilon in (BUDGET + 1, BUDGET):
+            ledger.set_budget(*unit, epsilon, DELTA, ORDER, enforce)
+    ledger.register("athens", b"m", b"s")
+    for session in ("s", "t"):
+        open_session(ledger, session)
+    ledger.close_session("t")
+    for batch, size in ((1, 5), (2, 7), (3, 6)):
+        ledger.open_batch("s", batch, size, b"t", {ATHENS: 100})
+    release(ledger, 1, Charge(ATHENS, 60, 1), Charge(CORINTH, 50, 2))
+    ledger.settle("s", 2)
+    ledger.close()
 
 
 def migrated(place: Place, key: Cipher | None = None) -> int:
     return migrate(place.where, clock=clock(), cipher=key or cipher(), sign_head=sign)
 
 
+def test_the_migrations_end_with_this_version() -> None:
+    scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
+    assert scripts.get_heads() == [schema.REVISION]
+    assert len(list(scripts.walk_revisions())) == schema.SCHEMA_VERSION
+
+
 def test_an_older_ledger_is_not_migrated_by_opening_it(older: Place) -> None:
     assert "guardian ledger migrate" in refused(ErrorCode.LEDGER_OLDER, older.open).message
     refused(ErrorCode.LEDGER_OLDER, lambda: LedgerReader.open_read_only(older.where))
-    assert migrated(older) == SCHEMA_VERSION
+    assert migrated(older) == later_version.VERSION
+    assert older.open().head()
+
+
+def test_a_migration_is_in_the_log_and_raises_the_fence(older: Place) -> None:
+    fence = fence_of(older)
+    migrated(older)
+    assert fence_of(older) == fence + 1
+    row = list(older.open().audit_rows())[-2]
+    before, after = schema.SCHEMA_VERSION, later_version.VERSION
+    assert row.payload == f'{{"after":{after},"before":{before},"fence":{fence + 1},"kind":"migrated"}}'
+
+
+def test_a_guardian_of_the_older_version_that_still_runs_is_fenced(place: Place, later: Install) -> None:
+    write(place)
+    running = place.open()
+    running.open_batch("s", 4, 6, b"t", {ATHENS: 100})
+    later()
+    migrated(place)
+    refused(ErrorCode.LEDGER_FENCED, running.renew_lease)
+    refused(ErrorCode.LEDGER_FENCED, lambda: release(running, 4, Charge(ATHENS, 40, 3)))
+    ledger = place.open()
+    assert amounts(ledger, ATHENS) == (60, 0)
+    assert ledger.settle("s", 4) is None
+
+
+def fence_of(place: Place) -> int:
+    storage = open_storage(place.where)
+    with storage.read() as connection:
+        fence = int(connection.execute(select(schema.meta.c.fence)).scalar_one())
+    storage.close()
+    return fence
 
 
 @pytest.mark.heavy
 def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
+    older.time.advance(60)
     migrated(older)
     ledger = older.open()
     assert amounts(ledger, ATHENS) == (60, 0)
@@ -181,7 +129,7 @@ def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
     assert ledger.settle("s", 1) == b"answers"
     assert ledger.settle("s", 3) is None
     assert [(s.session_id, s.state, s.asked, s.answered) for s in ledger.sessions()] == [
-        ("s", "open", 5, 3),
+        ("s", "open", 5, 1),
         ("t", "closed", 0, 0),
     ]
     assert [(p.site, p.state, p.reconciled) for p in ledger.parties()] == [("athens", "active", True)]
@@ -199,19 +147,9 @@ def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
     assert budget_of(older.open()).state == "active"
 
 
-def test_periods_begin_with_the_migration(older: Place) -> None:
-    migrated(older)
-    ledger = older.open()
-    ledger.renew([ATHENS], period_ms=1)
-    assert budget_of(ledger).spent == 60
-    older.time.advance(1.0)
-    ledger.renew([ATHENS], period_ms=1)
-    assert (budget_of(ledger).spent, budget_of(ledger).spent_before) == (0, 60)
-
-
 def test_a_current_ledger_is_left_as_it_is(place: Place) -> None:
     head = place.open().head()
-    assert migrated(place) == SCHEMA_VERSION
+    assert migrated(place) == schema.SCHEMA_VERSION
     assert place.open().head().sequence == head.sequence + 1
 
 
@@ -219,10 +157,11 @@ def test_an_older_ledger_with_another_key_or_edited_stays_as_it_is(older: Place)
     refused(ErrorCode.LEDGER_TAMPERED, lambda: migrated(older, Cipher(b"k" * 32)))
     storage = open_storage(older.where)
     with storage.write() as connection:
-        connection.exec_driver_sql("UPDATE units SET spent = 59 WHERE id = 1")
+        connection.exec_driver_sql("UPDATE units SET spent = 59 WHERE party = 'athens'")
     assert "unit athens/all/record" in refused(ErrorCode.LEDGER_TAMPERED, lambda: migrated(older)).message
     with storage.read() as connection:
-        assert integrity.known_version(connection, "it") == 1
+        assert integrity.known_version(connection, "it") == schema.SCHEMA_VERSION
+        assert set(inspect(connection).get_table_names()) == set(schema.metadata.tables)
     storage.close()
 
 
@@ -232,20 +171,31 @@ def test_what_is_not_there_is_not_migrated(tmp_path: Path, postgres_url: str) ->
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("noted", [schema.REVISION, later_version.REVISION])
 @pytest.mark.heavy
-def test_migrations_make_the_tables_of_a_new_ledger(place: Place) -> None:
+def test_migrations_make_the_tables_of_a_new_ledger(older: Place, noted: str) -> None:
+    """Whatever revision Alembic finds: the ledger's own schema version counts."""
     from alembic.autogenerate import compare_metadata  # takes long
     from alembic.migration import MigrationContext
 
-    storage = open_storage(place.where)
+    storage = open_storage(older.where)
     with storage.write() as connection:
-        upgrade(connection, NOW)
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        connection.execute(schema.alembic_version.update().values(version_num=noted))
+    migrated(older)
+    with storage.write() as connection:
+        later = later_version.tables()
+        assert compare_metadata(MigrationContext.configure(connection), later) == []
         migrated_tables = described(inspect(connection))
-        metadata.drop_all(connection)
+        assert revision_of(connection) == later_version.REVISION
+        later.drop_all(connection)
         creation.create_tables(connection)
         assert migrated_tables == described(inspect(connection))
+        assert revision_of(connection) == later_version.REVISION
     storage.close()
+
+
+def revision_of(connection: Connection) -> str:
+    return str(connection.execute(select(schema.alembic_version.c.version_num)).scalar_one())
 
 
 def described(tables: Inspector) -> dict[str, Any]:
@@ -271,5 +221,5 @@ def test_a_migration_that_fails_changes_nothing(older: Place, monkeypatch: pytes
         broken.setattr(integrity, "chain", lambda _: (_ for _ in ()).throw(OSError("power")))
         with pytest.raises(OSError, match="power"):
             migrated(older)
-    assert migrated(older) == SCHEMA_VERSION
+    assert migrated(older) == later_version.VERSION
     assert budget_of(older.open()).spent == 60

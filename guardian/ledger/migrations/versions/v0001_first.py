@@ -1,13 +1,8 @@
-"""Budgets, sessions, batches, charges and the audit log."""
-
-from alembic import op
-
-from ostraka.guardian.ledger.migrations.first import metadata
+"""The first version, which every migration begins from: `creation` makes its tables, from `schema`."""
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
-    metadata.create_all(op.get_bind())
+    """Change nothing: no ledger is older."""
