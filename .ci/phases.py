@@ -93,7 +93,7 @@ def work() -> None:
 
 
 def begun() -> Phase | None:
-    """The first phase that can begin, waited for where one has to; None once none is left."""
+    """Return the first phase that can begin, waiting for one if necessary; None once none is left."""
     with _changed:
         while waiting := [phase for phase in PHASES.values() if phase.state == "waiting"]:
             for phase in waiting:

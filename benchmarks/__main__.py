@@ -7,7 +7,7 @@ import benchmarks
 
 
 def main() -> None:
-    """Runs the benchmarks one after the other, in the order of their names."""
+    """Run the benchmarks one after the other, in the order of their names."""
     names = [module.name for module in pkgutil.iter_modules(benchmarks.__path__)]
     for name in sorted(set(names) - {"__main__"}):
         module = importlib.import_module(f"benchmarks.{name}")

@@ -22,7 +22,7 @@ AT = np.array(ORDERS)[::3]
 
 
 def main() -> None:
-    """Prints what published runs cost, histograms a second beside a loop, and noise draws a second."""
+    """Print the cost of published runs, histograms a second next to a loop, and noise draws a second."""
     published.table()
     _theorem6()
     _exact()
@@ -51,7 +51,7 @@ def _exact() -> None:
 
 
 def _confident() -> None:
-    """Times what a unit's filter needs: one order, on the lattice that is released."""
+    """Time what a unit's filter needs: one order, on the lattice that is released."""
     votes = histograms(EXACT, concentration=1.0)
     answered = votes.max(axis=1) > CHECK[0]
     rate = EXACT / best(lambda: confident_rdp(votes, *CHECK, SIGMA, 18.0, answered, lattice=LATTICE))

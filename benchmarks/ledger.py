@@ -37,7 +37,7 @@ class Times:
         return np.add(self.opening, self.releasing)
 
     def row(self, backend: str) -> dict[str, float | str]:
-        """What is reported."""
+        """Return what is reported."""
         return {
             "backend": backend,
             "units": self.units,
@@ -49,7 +49,7 @@ class Times:
 
 
 def main() -> None:
-    """Prints charges a second and p99 by backend and units, and the ratio of late batches to early ones."""
+    """Print charges a second and p99 by backend and units, and the ratio of late batches to early ones."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--json", help="Write the figures here; - is stdout.")
     asked, _ = parser.parse_known_args()

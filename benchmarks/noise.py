@@ -15,7 +15,7 @@ BATCH = [Draw("gaussian", SIGMA, (256,)), Draw("gaussian", SIGMA, (256, 10))]
 
 
 def main() -> None:
-    """Prints draws a second, and what a release waits for prepared noise."""
+    """Print draws a second, and how long a release waits for prepared noise."""
     noise = OpenDpNoise()
     for name, sampler in (("Gaussians", noise.gaussian), ("Laplace draws", noise.laplace)):
         draw = partial(sampler, SIGMA, (DRAWS,))

@@ -18,7 +18,7 @@ COLUMNS = ("worst case", "theorem6, classic conversion", "theorem6", "exact")
 
 
 def table() -> None:
-    """Prints a row for each run, or that the published votes are not there."""
+    """Print a row for each run, or that the published votes are not there."""
     path = DATA / "golden_pate.json"
     if not path.exists():
         print("accounting of published runs: skipped, ../shared/data lies not beside the checkout")
@@ -33,7 +33,7 @@ def table() -> None:
 
 
 def epsilons(run: dict[str, Any]) -> list[float]:
-    """Returns what a run costs, in the order of COLUMNS."""
+    """Return the costs of a run, in the order of COLUMNS."""
     worst, theorem6, exact = (_rdp(run, bound) for bound in ("worst_case", "theorem6", "exact"))
     classic = float((theorem6 + math.log(1 / run["delta"]) / (AT - 1)).min())
     tight = [epsilon(rdp.tolist(), AT.tolist(), run["delta"]) for rdp in (worst, theorem6, exact)]

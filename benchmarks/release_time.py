@@ -59,7 +59,7 @@ class Members:
 
 
 def main() -> None:
-    """Prints the median and range of seconds for both counts; ends with status 1 where they disagree."""
+    """Print the median and range of seconds for both counts; end with status 1 where they disagree."""
     disagree = False
     for bound, at_once, waves in ROWS:
         times: dict[int, list[float]] = {count: [] for count in COUNTS}
@@ -88,7 +88,7 @@ def trial(count: int, bound: str, at_once: int, waves: int) -> list[float]:
 
 @contextmanager
 def guardian(folder: Path, bound: str) -> Iterator[Members]:
-    """A guardian with registered parties that have budgets."""
+    """Run a guardian with registered parties that have budgets."""
     made = provision("time", PARTIES, "query", folder, base_port=0)
     with (made.guardian / SITE_FILE).open("a") as file:
         file.write(f'\n[policy]\nbound = "{bound}"\n')
@@ -128,7 +128,7 @@ def _register(members: Members) -> None:
 
 
 def _batch(members: Members, count: int) -> tuple[str, RingArray]:
-    """A session with a frozen batch, and the sum that a querying party sends for it."""
+    """Open a session with a frozen batch; return it and the sum that a querying party sends for it."""
     plan = Plan(
         nonce=secrets.token_bytes(16),
         task_digest=TASK,

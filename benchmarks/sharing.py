@@ -15,7 +15,7 @@ PARTIES, QUERIES, CLASSES, TEACHERS = 50, 10_000, 10, 25
 
 
 def main() -> None:
-    """Prints the time of 50 parties' shares, and its ratio to the plain sum of the same ballots."""
+    """Print the time of 50 parties' shares, and its ratio to the plain sum of the same ballots."""
     one = np.random.default_rng(0).multinomial(TEACHERS, [1 / CLASSES] * CLASSES, QUERIES)
     ballots = [one] * PARTIES
     plain = best(lambda: np.sum(ballots, axis=0))

@@ -7,7 +7,7 @@ REPEATS = 3
 
 
 def best(work: Callable[[], object]) -> float:
-    """The shortest of a few runs of `work`, in seconds."""
+    """Return the shortest of a few runs of `work`, in seconds."""
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()

@@ -27,7 +27,7 @@ def train_adult(
     seed: Annotated[int, typer.Option(help="Of slices and training.")] = 0,
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:
-    """Prints seconds and plurality accuracy on the 16,281 test records."""
+    """Print seconds and plurality accuracy on the 16,281 test records."""
     model = f"benchmarks.train_adult:{forest.__name__}"
     found = trained("adult.npz", TrainingConfig(teachers=teachers, model=model), seed)
     if found is None:

@@ -20,7 +20,7 @@ def train_mnist(
     seed: Annotated[int, typer.Option(help="Of slices and training.")] = 0,
     json: Annotated[str | None, typer.Option(help="File for the figures; - is stdout.")] = None,
 ) -> None:
-    """Prints seconds and plurality accuracy on the 10,000 test images."""
+    """Print seconds and plurality accuracy on the 10,000 test images."""
     found = trained("mnist.npz", TrainingConfig(teachers=teachers, model=model, rotate=rotate), seed)
     if found is None:
         typer.echo("MNIST: skipped, ../shared/data lies not beside the checkout")

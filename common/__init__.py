@@ -1,1 +1,1 @@
-"""What every role shares."""
+"""Code shared by all roles."""

@@ -29,7 +29,7 @@ class Average:
 
     @classmethod
     def starting_at(cls, theta: NDArray[np.float32]) -> Self:
-        """The average before the first round: untrained parameters (d,), no correction."""
+        """Return the average before the first round: untrained parameters (d,), no correction."""
         return cls(theta.astype(np.float64), np.zeros(len(theta)))
 
     def after(
@@ -41,7 +41,7 @@ class Average:
         teachers: int,
         records: int,
     ) -> "Average":
-        """The average after a round that released `total`.
+        """Return the average after a round that released `total`.
 
         Lines 15 and 16 of Algorithm 1. What teachers' control variates change by in sum follows from their
         updates, and is not sent; with clip "record" the released sum is the gradient itself, and the variate

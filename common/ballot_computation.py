@@ -33,7 +33,7 @@ class BallotComputation:
 
     @classmethod
     def of(cls, plan: Plan, participant: common_pb2.Participant, scheduled: NDArray[np.bool_]) -> Self:
-        """The votes of a participant of a ticket; `scheduled` says which cohort votes on which query."""
+        """Return a ticket participant's votes; `scheduled` says which cohort votes on which query."""
         turns = encrypted_turns(participant, scheduled)
         circuits = (ballot_circuit(plan.mechanism, plan.classes, turn.weight, LOGIT_BITS) for turn in turns)
         return cls(turns, tuple(circuits), scheduled.shape[1])
@@ -50,7 +50,7 @@ class BallotComputation:
         return sum(turn.teachers for turn in self.turns)
 
     def words(self, logits: NDArray[T]) -> NDArray[T]:
-        """The scheduled (instances, classes) of one side's shares of logits (teachers, size, classes)."""
+        """Select the scheduled (instances, classes) of one side's logit shares (teachers, size, classes)."""
         ends = list(accumulate(turn.teachers for turn in self.turns))
         parts = zip(self.turns, np.split(logits, ends[:-1]), strict=True)
         return np.concatenate([turn.words(part) for turn, part in parts])

@@ -1,4 +1,4 @@
-"""What every command line shares: errors as one sentence, results as JSON."""
+"""Shared parts of every command line: errors as one sentence, results as JSON."""
 
 import json
 import sys

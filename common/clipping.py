@@ -1,4 +1,4 @@
-"""What clipping leaves of a multi-label ballot."""
+"""Clipping of multi-label ballots to a norm."""
 
 from __future__ import annotations
 

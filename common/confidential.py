@@ -1,4 +1,4 @@
-"""What both sides of confidential steps must agree on: bindings of computations, order of messages."""
+"""Constants of confidential steps shared by both sides: bindings of computations, order of messages."""
 
 import struct
 
@@ -10,17 +10,17 @@ _LENGTH = struct.Struct("<Q")
 
 
 def ballots_binding(session_id: str, batch_id: int, site: str) -> bytes:
-    """What the computation of one party's ballots is bound to; 32 bytes."""
+    """Return what the computation of one party's ballots is bound to; 32 bytes."""
     return binding("querier", "party", session_id, batch_id, site, common_pb2.STAGE_BALLOTS)
 
 
 def tally_binding(session_id: str, batch_id: int, stage: common_pb2.Stage) -> bytes:
-    """What the circuits of one stage of a blind tally are bound to; 32 bytes."""
+    """Return what the circuits of one stage of a blind tally are bound to; 32 bytes."""
     return binding("querier", "guardian", session_id, batch_id, "", stage)
 
 
 def framed_keys(public: bytes) -> bytes:
-    """What Evaluate's message begins with: public keys behind their length (8 bytes); ciphertexts follow."""
+    """Return how Evaluate's message begins: public keys after their length (8 bytes); ciphertexts follow."""
     return _LENGTH.pack(len(public)) + public
 
 

@@ -68,7 +68,7 @@ def _address(value: str) -> str:
 
 
 def split_addresses(addresses: str) -> tuple[str, ...]:
-    """The addresses in `host:port,host:port`, one at least.
+    """Return the addresses in `host:port,host:port`, at least one.
 
     Raises:
         OstrakaError: config.invalid for one that is none.

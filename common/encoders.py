@@ -26,7 +26,7 @@ class Encoder:
     """
 
     def __init__(self, name: str, network: "nn.Module") -> None:
-        """Takes a network of prepared records (n, F) float32 to features (n, F')."""
+        """Take a network from prepared records (n, F) float32 to features (n, F')."""
         self.name = name
         self._network = network.eval()
         self.sha256 = _digest(network.state_dict())
@@ -61,7 +61,7 @@ class Encoder:
 
 
 def load_encoder(name: str) -> Encoder:
-    """The encoder of a factory "module:function", which takes nothing and gives a torch module.
+    """Load the encoder of a factory "module:function", which takes nothing and returns a torch module.
 
     Raises `model.invalid` where the module cannot be imported, or the factory is missing, fails, or gives
     something else, or a network whose features of one record depend on others.

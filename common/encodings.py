@@ -25,12 +25,12 @@ QUERIES = {
 
 
 def encoding_of(head: str) -> Encoding:
-    """The word that allows encrypted queries to teachers with this kind of head."""
+    """Return the word that allows encrypted queries to teachers with this kind of head."""
     return "ckks" if head == "linear" else "ckks-square"
 
 
 def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str]) -> Encoding | None:
-    """The word that a policy lacks for `plan` to be asked of teachers with these heads, or None.
+    """Return the word that a policy lacks for `plan` to be asked of teachers with these heads, or None.
 
     Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
     The rounds of a training are no queries, and need no word.

@@ -1,4 +1,4 @@
-"""In which order a party's circuits compute an encrypted batch: cohort, teacher, query.
+"""Order in which a party's circuits compute an encrypted batch: cohort, teacher, query.
 
 Querying and answering party both derive it from the ticket. A cohort that votes on no query of the batch is
 left out. Of the others each has a circuit of its own, whose instances are its teachers' votes: teacher by
@@ -39,7 +39,7 @@ class EncryptedTurn:
         return self.teachers * len(self.queries)
 
     def words(self, logits: NDArray[T]) -> NDArray[T]:
-        """The scheduled of all logits (teachers, size, columns), as (instances, columns)."""
+        """Select the scheduled ones of all logits (teachers, size, columns), as (instances, columns)."""
         return logits[:, self.queries].reshape(self.instances, logits.shape[-1])
 
     def ballots(self, shares: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
@@ -53,7 +53,7 @@ class EncryptedTurn:
 def encrypted_turns(
     participant: common_pb2.Participant, scheduled: NDArray[np.bool_]
 ) -> tuple[EncryptedTurn, ...]:
-    """A party's turns in a batch, in their order.
+    """Return a party's turns in a batch, in their order.
 
     `scheduled` says which cohort votes on which query, (cohorts, size), as `ostraka.common.schedules` reads
     it.

@@ -31,14 +31,14 @@ class Explanation(BaseModel):
 
 @cache
 def catalogue() -> Mapping[ErrorCode, Explanation]:
-    """The explanation of every code, in the order of the codes; pydantic's error where one is off."""
+    """Return the explanation of every code, in the codes' order; raise pydantic's error for a wrong one."""
     table = tomllib.loads(FILE.read_text(encoding="utf-8"))
     found = TypeAdapter(dict[ErrorCode, Explanation]).validate_python(table)
     return {code: found[code] for code in ErrorCode if code in found}
 
 
 def exit_status(code: ErrorCode) -> int:
-    """What a command leaves with that ends with `code`."""
+    """Return the exit status of a command that ends with `code`."""
     return INTERNAL if code is ErrorCode.INTERNAL else REFUSED
 
 

@@ -152,7 +152,7 @@ _STATUS_OF_CODE = {
 
 
 def status_of(code: ErrorCode) -> str:
-    """The name of the gRPC status that carries `code`."""
+    """Return the name of the gRPC status that carries `code`."""
     return _STATUS_OF_CODE.get(code) or _STATUS_OF_GROUP[code.partition(".")[0]]
 
 

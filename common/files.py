@@ -11,7 +11,7 @@ from ostraka.common.storage import room_in
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's bytes; raises `data.missing` where it cannot be read."""
+    """Return a file's bytes; raise `data.missing` where it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as exc:

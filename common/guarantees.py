@@ -1,4 +1,4 @@
-"""What an epsilon promises, in words."""
+"""Privacy guarantees of an epsilon, in words."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""How much a message may hold, as `limits.proto` and the options of every message say it."""
+"""Size limits of messages, read from `limits.proto` and the options of every message."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -42,14 +42,14 @@ def check_limits(message: Message) -> None:
 
 
 def most_bytes(descriptor: Descriptor) -> int:
-    """The most bytes of a serialized message of this type."""
+    """Return the most bytes that a serialized message of this type can have."""
     options: Any = descriptor.GetOptions()
     said: int = options.Extensions[limits_pb2.most_kib]
     return (said or MOST_KIB) << 10
 
 
 def too_large(what: str, most: int) -> OstrakaError:
-    """The error of `what` a caller sent, which goes beyond `most`."""
+    """Return the error for `what` a caller sent, which exceeds `most`."""
     return OstrakaError(
         ErrorCode.MESSAGE_TOO_LARGE, f"{what}, and at most {most} are taken; send less at once."
     )

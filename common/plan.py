@@ -117,7 +117,7 @@ class Plan(Value):
             raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
 
     def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
-        """The columns of ballots and answers that stand for these labels of the task, in rising order.
+        """Return the columns of ballots and answers that stand for these labels of the task, in rising order.
 
         Labels that are not asked for have none.
         """
@@ -133,7 +133,7 @@ class Plan(Value):
         return _parse(data)
 
     def serialize(self) -> bytes:
-        """The plan as bytes to be sent and digested once, by whoever makes the plan."""
+        """Return the plan as bytes to be sent and digested once, by the one who makes the plan."""
         message = common_pb2.Plan(
             parties=self.parties,
             labels=self.labels,

@@ -1,4 +1,4 @@
-"""What a plan's mechanism, its ring and its shares have to do with each other."""
+"""Consistency limits between a plan's mechanism, its ring and its shares."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _check_lattice(plan: Plan) -> None:
 
 
 def check_ring(plan: Plan, voters: int) -> None:
-    """Raises `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
+    """Raise `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
 
     `voters` are the teachers behind a sum, or the records where these vote or their gradients are clipped.
     Twice the votes and the reach of the noise must stay below half the ring. Sums then stay below the quarter

@@ -1,4 +1,4 @@
-"""Which mechanisms run on encrypted queries, and which are tallied blindly (docs/confidential.md)."""
+"""Mechanisms that support encrypted queries, and those that support blind tallies (docs/confidential.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether teachers protect what a plan charges: whole records, or their labels alone."""
+"""Protection level of teachers against a plan: whole records, or labels alone."""
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan

@@ -1,4 +1,4 @@
-"""Which of a party's cohorts vote on which query of a batch, as tickets say it."""
+"""Schedules of a party's cohorts: which of them vote on which query, as tickets state it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def scheduled(schedule: common_pb2.Schedule, size: int) -> NDArray[np.bool_]:
 
 
 def ticket_invalid(problem: str) -> OstrakaError:
-    """The error for a ticket that does not permit this batch here."""
+    """Return the error for a ticket that does not permit this batch here."""
     return OstrakaError(
         ErrorCode.TICKET_INVALID, f"The ticket {problem}: ask the guardian for a ticket of this batch."
     )

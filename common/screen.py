@@ -1,4 +1,4 @@
-"""What commands print for people, tables included: nothing that others wrote reaches the terminal raw."""
+"""Terminal output of commands, tables included; text of other sites is escaped."""
 
 from collections.abc import Iterable
 
@@ -16,6 +16,6 @@ class Screen(Console):
         super().__init__(stderr=stderr, soft_wrap=soft_wrap, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The pieces of text that `renderable` is printed as; line breaks between them stay."""
+        """Yield the pieces of text that `renderable` is printed as; line breaks between them stay."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else "\n".join(map(printable, text.split("\n"))), style, control)

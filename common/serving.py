@@ -1,4 +1,4 @@
-"""How a server process of any role tells that it is up, and is told to stop."""
+"""Start and stop of server processes: the ready file, and stop signals."""
 
 import json
 import os
@@ -11,7 +11,7 @@ DRAIN_S = 10.0
 
 
 def stop_on_signal() -> threading.Event:
-    """An event that is set on SIGTERM and SIGINT; call it from the main thread."""
+    """Return an event that is set on SIGTERM and SIGINT; call this from the main thread."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -23,7 +23,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def storage_full(folder: Path | str) -> OstrakaError:
-    """The error of a folder on whose disk there is no room."""
+    """Return the error for a folder on whose disk there is no room."""
     return OstrakaError(
         ErrorCode.STORAGE_FULL,
         f"There is no room on the disk of {folder}: free some or give it more, then try again.",

@@ -66,7 +66,7 @@ class Task(Part):
         return self.input.names
 
     def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
-        """A site's records for this task, labels looked up in its classes, checked.
+        """Load a site's records for this task, labels looked up in its classes, and check them.
 
         A table's column `consent` holds consent levels unless the task has a feature or label of that name.
         The `ignored` labels of a multi-label task are 0 whatever the file holds, also where it lacks them.
@@ -103,14 +103,14 @@ class Task(Part):
         return scaled
 
     def check(self, dataset: Dataset) -> None:
-        """Raises `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first thing off."""
+        """Raise `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first problem."""
         check_columns(self.input, dataset)
         check_labels(self.classes, self.multi_label, dataset)
         check_values(self.input, dataset)
 
 
 def load_task(path: Path | str) -> Task:
-    """Reads `task.toml`; raises `config.invalid` naming the key that is off."""
+    """Read `task.toml`; raise `config.invalid` naming the key that is wrong."""
     try:
         return Task.model_validate(read_toml(Path(path)))
     except OSError as exc:
@@ -122,7 +122,7 @@ def load_task(path: Path | str) -> Task:
 
 
 def write_task(task: Task, path: Path | str) -> None:
-    """Writes a `task.toml` that `load_task` reads back the same."""
+    """Write a `task.toml` that `load_task` reads back the same."""
     keys = ("name", "label", "classes", *(("multi_label",) if task.multi_label else ()))
     lines = [f"{key} = {_toml(getattr(task, key))}" for key in keys]
     fields = task.input.model_dump(exclude={"columns"})
@@ -137,7 +137,7 @@ def write_task(task: Task, path: Path | str) -> None:
 
 
 def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label") -> Task:
-    """A task that fits these labelled records: their columns or shape, observed ranges and classes.
+    """Infer a task that fits these labelled records: their columns or shape, observed ranges and classes.
 
     Multi-label records make a multi-label task; labels without names are called label0, label1, ...
     The ranges become public with the task, so infer it from public records or correct them by hand. Raises

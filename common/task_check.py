@@ -1,4 +1,4 @@
-"""Whether a site's records are the task's: columns in order, classes, ranges."""
+"""Checks of a site's records against the task: column order, classes, ranges."""
 
 from itertools import zip_longest
 
@@ -13,7 +13,7 @@ from ostraka.common.task_input import TableInput, TensorInput
 
 
 def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
-    """Raises `task.mismatch` naming the first column, or the shape, in which records and task differ."""
+    """Raise `task.mismatch` naming the first column, or the shape, in which records and task differ."""
     if isinstance(expected, TensorInput):
         _check_shape(expected, dataset)
     elif dataset.columns != expected.names:
@@ -21,7 +21,7 @@ def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
 
 
 def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) -> None:
-    """Raises `task.mismatch` for labels of the other kind or of other names.
+    """Raise `task.mismatch` for labels of the other kind or of other names.
 
     Raises `data.shape` for another number of labels, and `data.label_range` for a class index beyond the
     classes or a label that is neither 0 nor 1.
@@ -60,7 +60,7 @@ def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
 
 
 def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
-    """Raises `data.nan`, or `task.mismatch` naming column, row and range of the first value that is off."""
+    """Raise `data.nan`, or `task.mismatch` naming column, row and range of the first value that is wrong."""
     require_finite(dataset.X, dataset.columns, "The data")
     low, high = (bound.astype(np.float32) for bound in expected.bounds())
     outside = (low > dataset.X) | (high < dataset.X)
@@ -75,7 +75,7 @@ def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
 
 
 def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
-    """A flat file of the right number of values passes: its records have no shape of their own."""
+    """Check the shape; a flat file of the right number of values passes, as its records have none."""
     flat = dataset.shape is None and len(dataset.columns) == len(expected.names)
     if dataset.shape == expected.shape or flat:
         return

@@ -13,7 +13,7 @@ Datasets = Sequence[Dataset]
 
 
 def infer_classes(datasets: Datasets) -> tuple[str, ...]:
-    """The class names of the records, or "0", "1", ... where their labels are indices without a gap.
+    """Return the records' class names, or "0", "1", ... where their labels are indices without a gap.
 
     Labels of multi-label records that have no names are called label0, label1, ...
     """
@@ -36,7 +36,7 @@ def infer_classes(datasets: Datasets) -> tuple[str, ...]:
 
 
 def infer_input(datasets: Datasets) -> TableInput | TensorInput:
-    """The records' columns, or their shape, with the ranges and kinds of number observed."""
+    """Return the records' columns, or their shape, with the observed ranges and kinds of numbers."""
     first = datasets[0]
     low = np.min([dataset.X.min(axis=0) for dataset in datasets], axis=0)
     high = np.max([dataset.X.max(axis=0) for dataset in datasets], axis=0)

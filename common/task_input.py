@@ -1,4 +1,4 @@
-"""What one record of a task looks like: named columns, or a numeric array of one shape."""
+"""Input of a task: named columns, or a numeric array of one shape."""
 
 import math
 from collections import Counter
@@ -94,7 +94,7 @@ class TensorInput(Part):
         return tuple(f"x{index}" for index in range(math.prod(self.shape)))
 
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The range repeated for every value, each of shape (F,)."""
+        """Return the range repeated for every value, each end of shape (F,)."""
         features = math.prod(self.shape)
         return np.full(features, self.range[0]), np.full(features, self.range[1])
 
@@ -104,5 +104,5 @@ class TensorInput(Part):
 
 
 def twice(names: Iterable[str]) -> str | None:
-    """The first name that is there more than once, if one is."""
+    """Return the first name that occurs more than once, or None."""
     return next((name for name, times in Counter(names).items() if times > 1), None)

@@ -19,7 +19,7 @@ class TomlError(ValueError):
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What the TOML file at `path` says; raises TomlError, and OSError where it cannot be read."""
+    """Read the TOML file at `path`; raises TomlError, and OSError where it cannot be read."""
     try:
         with path.open(encoding="utf-8") as file:
             return parse_toml(file.read(MOST_CHARACTERS + 1))
@@ -28,7 +28,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """What a TOML text says; raises TomlError."""
+    """Parse a TOML text; raises TomlError."""
     if len(text) > MOST_CHARACTERS:
         raise TomlError(f"has more than {MOST_CHARACTERS} characters")
     try:

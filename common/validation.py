@@ -1,10 +1,10 @@
-"""What pydantic found wrong, as people say it."""
+"""Pydantic's validation errors as sentences."""
 
 from pydantic import ValidationError
 
 
 def first_problem(error: ValidationError, table: str = "") -> str:
-    """The first problem and what to do about it, as the end of a sentence without its full stop.
+    """Return the first problem and what to do about it, as the end of a sentence without its full stop.
 
     Entries of lists are counted from 1.
 

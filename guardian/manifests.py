@@ -1,4 +1,4 @@
-"""What a party may declare in its manifest."""
+"""Limits on a party's manifest."""
 
 import re
 
@@ -13,12 +13,12 @@ _NAME = re.compile(LEVEL)
 
 
 def groups_of(manifest: bytes) -> set[str]:
-    """The names of the groups of a serialized manifest."""
+    """Return the names of the groups of a serialized manifest."""
     return {group.name for group in common_pb2.Manifest.FromString(manifest).groups}
 
 
 def problem_of(payload: bytes, site: str) -> str | None:
-    """What is wrong with a serialized manifest of `site`, as the end of a sentence; None where nothing is.
+    """Return what is wrong with a serialized manifest of `site`, as the end of a sentence, or None.
 
     Raises:
         OstrakaError: `message.too_large` for lists and texts beyond their limits.

@@ -1,4 +1,4 @@
-"""What a member may know of its own standing: a party of its units, a querying party of its sessions."""
+"""Status of a member at the guardian: a party's units, a querying party's sessions."""
 
 import math
 
@@ -24,7 +24,7 @@ class Standing:
         self._clock = clock
 
     def of(self, caller: Identity) -> guardian_pb2.StandingReply:
-        """The standing of `caller`: of a party its state and units, of whoever opened sessions these."""
+        """Return the standing of `caller`: a party's state and units, and any sessions the caller opened."""
         reply = guardian_pb2.StandingReply(sessions=self._sessions(caller))
         if caller.role is Role.PARTY:
             reply.state = next((party.shown_state for party in self._ledger.parties(caller.site)), "")
@@ -53,7 +53,7 @@ def _unit(budget: Budget) -> guardian_pb2.UnitStanding:
 
 
 def _rounded_up(amount: float, budget: float) -> float:
-    """An epsilon in whole steps of its budget."""
+    """Round an epsilon up to whole steps of its budget."""
     return math.ceil(amount / budget * STEPS) / STEPS * budget
 
 

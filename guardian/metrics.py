@@ -1,4 +1,4 @@
-"""What the guardian counts: sessions, batches and queries by kind, and what is left of budgets at worst."""
+"""Metrics of the guardian: sessions, batches and queries by kind, and worst-case budgets left."""
 
 import math
 from collections import Counter as Tallied
@@ -52,21 +52,21 @@ class GuardianMetrics:
         self._held.set(1)
 
     def session_opened(self, plan: Plan) -> None:
-        """A session got its grant."""
+        """Count a session that got its grant."""
         self._sessions.labels(plan.mechanism.kind, plan.encoding, plan.tally).inc()
 
     def batch_opened(self, plan: Plan, queries: int) -> None:
-        """A batch got its ticket."""
+        """Count a batch that got its ticket."""
         kind = plan.mechanism.kind, plan.encoding, plan.tally
         self._batches.labels(*kind).inc()
         self._queries.labels(*kind).inc(queries)
 
     def registered(self, party: str) -> None:
-        """A party registered."""
+        """Note that a party registered."""
         self._seen.labels(party).set(self._clock.now())
 
     def lease(self, held: bool) -> None:
-        """The lease was renewed, or was not."""
+        """Note whether the lease was renewed."""
         self._held.set(held)
 
     def watch(self, ledger: Ledger, under_way: Callable[[], int]) -> None:
@@ -77,7 +77,7 @@ class GuardianMetrics:
 
 
 def remaining(budget: Budget) -> float:
-    """What part of a budget is neither spent nor reserved in the worst case, in whole hundredths."""
+    """Return what part of a budget is neither spent nor reserved in the worst case, in whole hundredths."""
     return math.floor(STEPS * budget.available / budget.budget) / STEPS if budget.budget else 0.0
 
 

@@ -130,7 +130,7 @@ class Policies(Protocol):
     """Where the policy in force is looked up, at every use."""
 
     def current(self) -> Policy:
-        """The policy in force now."""
+        """Return the policy in force now."""
 
     def check(self, policy: Policy) -> None:
         """Raise where this guardian may not put a policy into force."""
@@ -166,7 +166,7 @@ class PolicyInForce:
         self._fallback = fallback
 
     def current(self) -> Policy:
-        """The policy in force now, parsed once; raises as `check` where another guardian applied it."""
+        """Return the policy now in force, parsed once; raises as `check` if another guardian applied it."""
         policy = self._latest()
         self.check(policy)
         return policy
@@ -202,7 +202,7 @@ def load_policy(folder: Path) -> Policy:
 
 
 def parse_policy(text: str) -> Policy:
-    """The policy that a TOML file says, in whole; defaults stand for what it leaves out.
+    """Return the policy that a TOML file states in whole; defaults stand for what it leaves out.
 
     Raises:
         OstrakaError: `policy.invalid` naming the key that is off.

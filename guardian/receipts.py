@@ -1,4 +1,4 @@
-"""What parties' receipts say that a restored ledger owes, costed by the guardian itself."""
+"""Costs that parties' receipts show a restored ledger to owe, computed by the guardian itself."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_receipts(
 
 
 def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
-    """What each receipt costs each unit that its batch is charged to, at worst and at the unit's order.
+    """Return the worst-case cost of each receipt to each unit its batch is charged to, at the unit's order.
 
     Raises:
         OstrakaError: `message.invalid` for a mechanism or classes that have no cost, `budget.missing` for a
@@ -97,7 +97,7 @@ def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.R
 
 
 def _units(site: str, receipt: common_pb2.Receipt) -> Iterator[UnitKey]:
-    """A record's charge debits its label budget too."""
+    """Yield the units that a receipt charges: a record's charge debits its label budget too."""
     yield UnitKey(site, receipt.group, receipt.adjacency)
     if receipt.adjacency == "record":
         yield UnitKey(site, receipt.group, "label")

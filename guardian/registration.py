@@ -59,7 +59,7 @@ class Registrar:
         )
 
     def newer_revocations(self, number: int) -> bytes:
-        """The revocation list in force (PEM) where it is newer than a party's `number`; else empty."""
+        """Return the revocation list in force (PEM) where newer than a party's `number`; else empty."""
         current = self._credentials.revocations.current
         return current.pem if current.number > number else b""
 
@@ -91,19 +91,19 @@ class Registrar:
         return not found[0].reconciled
 
     def _groups_of(self, site: str) -> set[str]:
-        """The groups of the manifest that a party registered last; none before the first."""
+        """Return the groups of the manifest that a party registered last; none before the first."""
         kept = self._ledger.manifests([site]).get(site)
         return set() if kept is None else groups_of(kept.manifest)
 
     def _votes_raised_to(self, site: str, manifest: bytes) -> int | None:
-        """The votes of one person by a manifest, where that is more than the one registered last said."""
+        """Return a manifest's votes of one person where they exceed the last registered one's, or None."""
         kept = self._ledger.manifests([site]).get(site)
         votes = common_pb2.Manifest.FromString(manifest).max_votes_per_person
         before = votes if kept is None else common_pb2.Manifest.FromString(kept.manifest).max_votes_per_person
         return votes if votes > before else None
 
     def _kept(self, head: common_pb2.AuditHead) -> common_pb2.AuditHead | None:
-        """A head that this guardian signed; None if its certificate has expired since, or was revoked."""
+        """Return a head that this guardian signed; None if its certificate has expired or was revoked."""
         guardian = self._credentials.identity.site
         try:
             self._verify(head.signed, AUDIT_CONTEXT, Role.GUARDIAN, guardian, ErrorCode.MESSAGE_INVALID)

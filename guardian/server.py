@@ -74,7 +74,7 @@ def running(
     superseded: Callable[[], object] = lambda: None,
     registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
-    """A guardian that has recovered its ledger and serves within the block, which gets its address.
+    """Run a guardian that has recovered its ledger and serves within the block, and yield its address.
 
     `sleep` waits out the rest of the time slots that noise is drawn in. `superseded` is called when another
     guardian took over; from then on the ledger refuses every request. Linear algebra keeps to one thread, so

@@ -52,7 +52,7 @@ def read_share(
 
 
 def _scores(data: bytes, rows: int) -> NDArray[np.int64]:
-    """A student's probabilities in units of 2^-16, rows x classes; `message.invalid` beyond 0 to 1."""
+    """Return a student's probabilities in units of 2^-16, rows x classes; `message.invalid` beyond 0 to 1."""
     scores = np.frombuffer(data, "<u4").astype(np.int64).reshape(rows, -1)
     if (scores > 2**FRACTION_BITS).any():
         raise OstrakaError(

@@ -27,14 +27,14 @@ class Submitter(Protocol):
     """Where the guardian's shares go."""
 
     def submit(self, share: Share) -> None:
-        """Returns when the guardian has acknowledged the share; raises otherwise."""
+        """Return when the guardian has acknowledged the share; raise otherwise."""
 
 
 class Guardian(Submitter, Protocol):
     """Where shares go, and who charges encrypted batches."""
 
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
-        """Returns when the guardian charges the batch from now on; raises otherwise."""
+        """Return when the guardian charges the batch from now on; raise otherwise."""
 
 
 class Answers:
@@ -48,7 +48,7 @@ class Answers:
         seed: Callable[[], bytes] = fresh_seed,
         told: Told = lambda plan, queries: None,
     ) -> None:
-        """Takes where answered batches and their shares go; `seed` gives 32 fresh random bytes a batch.
+        """Take where answered batches and their shares go; `seed` gives 32 fresh random bytes per batch.
 
         `told` is told of every batch once, when it is in the journal.
         """
@@ -66,7 +66,7 @@ class Answers:
         charges: Sequence[Charge],
         ballots: Callable[[], NDArray[np.number[Any]]],
     ) -> party_pb2.VoteReplyHeader:
-        """The reply to what has digest `asked`; the same again gets the same bytes.
+        """Return the reply to the request with digest `asked`; the same again gets the same bytes.
 
         `ballots` gives them in votes, (queries, width), and is called only for a batch that may be answered.
         Raises `batch.altered`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`, or what the
@@ -94,7 +94,7 @@ class Answers:
         charges: Sequence[Charge],
         ballots: Callable[[], NDArray[np.number[Any]]],
     ) -> Answered:
-        """Fills the slot; the batch is durable in the journal before anything can leave."""
+        """Fill the slot; the batch is durable in the journal before anything can leave."""
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)

@@ -1,4 +1,4 @@
-"""What a party counts for a batch: its teachers' votes."""
+"""Ballots of a batch: the votes of a party's teachers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class Teachers:
         return (len(self.task.classes),) if self.task.multi_label else ()
 
     def _size(self, width: int) -> int:
-        """Queries to vote on together, so that counting them stays near `WORK_BYTES`."""
+        """Return how many queries to vote on together, so that counting them stays near `WORK_BYTES`."""
         votes = self.count * int(np.prod(self._answers))
         return min(self.at_once, 1 + WORK_BYTES // (votes * _VOTE_BYTES + 4 * width * _NUMBER_BYTES))
 

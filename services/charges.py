@@ -1,4 +1,4 @@
-"""What a batch costs a party at worst, and the most it is willing to pay; functions of public plans alone."""
+"""Worst-case cost of a batch to a party, and the most it accepts; functions of public plans alone."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -47,7 +47,7 @@ class Charge:
     def of_json(
         cls, mechanism: str, queries: int, classes: int, sensitivity: float, group: str, adjacency: str
     ) -> Self:
-        """A charge as the journal kept it."""
+        """Read a charge as the journal kept it."""
         return cls(_MECHANISM.validate_json(mechanism), queries, classes, sensitivity, group, adjacency)
 
 

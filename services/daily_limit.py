@@ -1,4 +1,4 @@
-"""How many queries a querying party asked of late, as the journal remembers it."""
+"""Daily query limit of each querying party, from the journal."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class Asked:
 
 
 def keep_asked(db: sqlite3.Connection, session_id: str, batch_id: int, asked: Asked, now: float) -> None:
-    """Adds an answered batch to what was asked at `now`, in Unix seconds."""
+    """Add an answered batch to what was asked at `now`, in Unix seconds."""
     row = (session_id, str(batch_id), asked.querier, asked.queries, now)
     db.execute("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", row)
 
 
 def check_day(db: sqlite3.Connection, asked: Asked, limit: int, now: float) -> None:
-    """Raises `policy.daily_limit` (detail `left`) where a batch asks for more than 24 hours have left.
+    """Raise `policy.daily_limit` (detail `left`) where a batch asks for more than is left in 24 hours.
 
     The 24 hours before `now` count, and whatever a clock that was ahead put after it.
     """
@@ -40,6 +40,6 @@ def check_day(db: sqlite3.Connection, asked: Asked, limit: int, now: float) -> N
 
 
 def asked_in_day(db: sqlite3.Connection, now: float) -> dict[str, int]:
-    """Queries of each querying party, by certificate URI, that were answered in the 24 hours before `now`."""
+    """Count each querying party's queries, by certificate URI, answered in the 24 hours before `now`."""
     recent = "SELECT querier, SUM(queries) FROM asked WHERE recorded_unix_s > ? GROUP BY querier"
     return dict(db.execute(recent, (now - DAY_S,)).fetchall())

@@ -1,4 +1,4 @@
-"""Whether the guardian said yes: grant and ticket, checked against the plan, the clock and the channel."""
+"""Verification of grant and ticket against the plan, the clock and the channel."""
 
 import hashlib
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ class Checker:
     clock: Clock
 
     def session(self, request: Request, peer: Identity, *, may_be_over: bool = False) -> Session:
-        """Returns what the plan and grant of a request permit to `peer`, batch by batch.
+        """Return what the plan and grant of a request permit to `peer`, batch by batch.
 
         `may_be_over` takes a grant that has expired too, for requests that release nothing.
 
@@ -107,7 +107,7 @@ class Checker:
         return Session(plan, plan_digest, grant, participant)
 
     def check(self, request: Request, peer: Identity, rows: int | None = None) -> Permission:
-        """Returns what the plan, grant and ticket of a request permit to `peer`.
+        """Return what the plan, grant and ticket of a request permit to `peer`.
 
         `rows` are the queries that came with it; none where they come later.
 
@@ -196,7 +196,7 @@ class Checker:
 
 
 def _own(ticket: common_pb2.Ticket, participant: common_pb2.Participant) -> common_pb2.Schedule:
-    """What the ticket schedules of this party, which it must describe as the grant does."""
+    """Return the ticket's schedule for this party, which it must describe as the grant does."""
     mine = [schedule for schedule in ticket.schedule if schedule.participant.site == participant.site]
     if len(mine) != 1:
         raise ticket_invalid(f"does not schedule {participant.site}")

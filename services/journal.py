@@ -1,4 +1,4 @@
-"""What an answering party must remember across restarts: answered batches, their cost, the audit head.
+"""Durable journal of an answering party: answered batches, their cost, the audit head.
 
 No query, vote, share or seed is ever written here; every value is public to the querying party.
 """
@@ -40,7 +40,7 @@ class Journal:
         self._spending = None if cap is None else Spending(cap.order)
 
     def __enter__(self) -> Self:
-        """The journal itself, closed at the end of the block."""
+        """Return the journal itself, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,19 +57,19 @@ class Journal:
             return _holds(db, session_id, batch_id)
 
     def spent(self, order: float) -> int:
-        """The worst-case amount at `order` that all batches may have cost any one record."""
+        """Return the worst-case amount at `order` that all batches may have cost any one record."""
         with self._file.reading() as db:
             return Spending(order).total(db)
 
     def cap_used(self) -> float | None:
-        """What part of the operator's cap is used; none without one."""
+        """Return what part of the operator's cap is used; None without a cap."""
         if self._cap is None or self._spending is None:
             return None
         with self._file.reading() as db:
             return self._spending.total(db) / self._cap.amount
 
     def asked_in_day(self, now: float) -> dict[str, int]:
-        """Queries of each querying party, by certificate URI, in the 24 hours before `now`."""
+        """Count the queries of each querying party, by certificate URI, in the 24 hours before `now`."""
         with self._file.reading() as db:
             return asked_in_day(db, now)
 
@@ -114,7 +114,7 @@ class Journal:
             last = page[-1][0]
 
     def audit_head(self) -> common_pb2.AuditHead | None:
-        """The latest head of the guardian's audit log that this party was sent."""
+        """Return the latest head of the guardian's audit log that this party was sent."""
         with self._file.reading() as db:
             return head_of(db)[0]
 
@@ -170,7 +170,7 @@ class Spending:
         self._amount = cache(lambda charge: charge.amount(order))
 
     def total(self, db: sqlite3.Connection) -> int:
-        """The amount of all batches that `db` has by now; call it while none is half written."""
+        """Return the amount of all batches that `db` has by now; call it while none is half written."""
         rows = db.execute(
             f"SELECT id, session, batch, {_CHARGE} FROM charges WHERE id > ? ORDER BY id",  # noqa: S608
             (self._last,),
@@ -182,12 +182,12 @@ class Spending:
         return self._total
 
     def most(self, charges: Iterable[Charge]) -> int:
-        """What one batch costs the group that it costs most."""
+        """Return the cost of one batch to the group that it costs most."""
         return max((self._amount(charge) for charge in charges), default=0)
 
 
 def restarted(batch_id: int) -> OstrakaError:
-    """The error for a batch that was answered before a restart, whose reply is gone."""
+    """Return the error for a batch that was answered before a restart, whose reply is gone."""
     return OstrakaError(
         ErrorCode.BATCH_RESTARTED,
         f"This party restarted after it had answered batch {batch_id}: ask again under a new batch id.",
@@ -207,7 +207,7 @@ def _row(charge: Charge) -> tuple[str, int, int, float, str, str]:
 
 
 def head_of(db: sqlite3.Connection) -> tuple[common_pb2.AuditHead | None, int]:
-    """The latest audit head, None before the first, and its epoch."""
+    """Return the latest audit head, None before the first, and its epoch."""
     row = db.execute("SELECT head, epoch FROM audit_head").fetchone()
     return (None, 0) if row is None else (common_pb2.AuditHead.FromString(row[0]), row[1])
 

@@ -81,13 +81,13 @@ class JournalFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The tables, for reading."""
+        """Yield the tables, for reading."""
         with self._lock, self._errors():
             yield self._db
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The tables, for a change that is durable when the block ends and undone where it raises."""
+        """Yield the tables, for a change that is durable when the block ends and undone where it raises."""
         with self._lock, self._errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -152,7 +152,7 @@ def _migrate(db: sqlite3.Connection, version: int, path: Path) -> None:
 
 
 def _make_charges(db: sqlite3.Connection) -> None:
-    """The tables of version 2, with what earlier versions kept."""
+    """Create the tables of version 2, with what earlier versions kept."""
     for statement in _TABLES:
         db.execute(statement)
     columns = [row[1] for row in db.execute("PRAGMA table_info(batches)")]

@@ -1,4 +1,4 @@
-"""What a party's journal tells its operator; read beside a party that serves, without changing anything."""
+"""Read-only view of a party's journal, for its operator, also while the party serves."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Terms:
     delta: float
 
     def epsilon(self, amount: int) -> float:
-        """The epsilon that an amount comes to."""
+        """Return the epsilon that an amount comes to."""
         return epsilon(amount * AMOUNT_UNIT, self.order, self.delta)
 
 

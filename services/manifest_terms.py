@@ -1,4 +1,4 @@
-"""What a party declared of its teachers: who votes in a batch, and what that costs whom."""
+"""Terms of a party's manifest: who votes in a batch, and the cost to each group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Declared:
 
     @classmethod
     def of(cls, manifest: TeachersManifest, votes_per_person: int) -> Self:
-        """What `declaration` says of these teachers."""
+        """Return what `declaration` says of these teachers."""
         copies = {group.name: group.copies for group in manifest.groups}
         return cls(
             manifest.cohorts,
@@ -80,7 +80,7 @@ class Declared:
         return [Turn(own.rows, scheduled, cohort.weight) for own, scheduled, cohort in sent]
 
     def charges(self, permission: Permission) -> list[Charge]:
-        """What the batch costs the records of each group whose teachers vote in it.
+        """Return what the batch costs the records of each group whose teachers vote in it.
 
         Records that vote themselves do so once, whatever their copies. Labels on which these
         teachers do not vote cost nothing (docs/dependencies.md).
@@ -118,7 +118,7 @@ class Declared:
 
 
 def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) -> common_pb2.Manifest:
-    """What a site registers of its teachers; the same before and after they are trained."""
+    """Return what a site registers of its teachers; the same before and after they are trained."""
     return common_pb2.Manifest(
         site=site,
         task_digest=bytes.fromhex(manifest.task_digest),

@@ -1,4 +1,4 @@
-"""What a party counts: batches and queries by kind of session, steps of a vote, its device and limits."""
+"""Metrics of a party: batches and queries by kind of session, steps of a vote, its device and limits."""
 
 import sys
 import time
@@ -52,24 +52,24 @@ class PartyMetrics:
         )
 
     def voted(self, plan: Plan, queries: int) -> None:
-        """A batch of a session of `plan` was voted on for the first time."""
+        """Count a batch of a session of `plan` that was voted on for the first time."""
         kind = plan.mechanism.kind, plan.encoding, plan.tally
         self._batches.labels(*kind).inc()
         self._queries.labels(*kind).inc(queries)
 
     def waited(self, seconds: float) -> None:
-        """Queries waited for the device."""
+        """Record how long queries waited for the device."""
         self._steps.labels("wait").observe(seconds)
 
     def predicted(self, seconds: float, queries: int) -> None:
-        """The device was busy with queries."""
+        """Record how long the device was busy with queries."""
         self._steps.labels("predict").observe(seconds)
         self._busy.inc(seconds)
         self._predicted.inc(queries)
 
     @contextmanager
     def submitting(self) -> Iterator[None]:
-        """The share is submitted within the block."""
+        """Time the submission of the share within the block."""
         began = time.perf_counter()
         try:
             with span("party.submit"):

@@ -1,4 +1,4 @@
-"""What an answering party decides for itself, whatever the guardian allows."""
+"""Policy of an answering party, in addition to the guardian's."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -92,7 +92,7 @@ class Policy(BaseModel):
         return Cap(order, budget_amount(budget_rdp(self.epsilon_cap, self.delta, order)))
 
     def check(self, plan: Plan, querier: Identity, head: str) -> None:
-        """Raises `policy.refused` unless this querying party may ask teachers with such a head for this."""
+        """Raise `policy.refused` unless this querying party may ask teachers with such a head for this."""
         if self.queriers and querier.site not in self.queriers:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,

@@ -16,7 +16,7 @@ class Known:
         self._places = {key: place for place, key in enumerate(_keys(X))}
 
     def find(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """The record that each row of `X` (Q, F) finds, int64 (Q,), none of them twice; -1 for no record.
+        """Find the record for each row of `X` (Q, F): int64 (Q,), none of them twice; -1 for no record.
 
         Features are alike where all numbers are equal, so that -0.0 is 0.0.
         """

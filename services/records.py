@@ -1,4 +1,4 @@
-"""What a party's own labelled records answer to a batch: counts by cluster, or labels drawn anew."""
+"""Answers from a party's own labelled records: counts by cluster, or randomised labels."""
 
 import secrets
 from collections import Counter
@@ -47,7 +47,7 @@ class Records:
         manifest: TeachersManifest,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> Self:
-        """The records that a party's teachers were trained on, in an order of chance.
+        """Load the records that a party's teachers were trained on, in a random order.
 
         Which of the records with equal features answers a query then says nothing about their labels, by
         which a file may be sorted. Raises `data.*` or `task.mismatch` as `Task.load`, and `config.invalid`
@@ -77,7 +77,7 @@ class Records:
         )
 
     def nearest(self, centres: NDArray[np.float32], scheduled: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Counts of records by nearest centre and class, (centres, classes).
+        """Count records by nearest centre and class, (centres, classes).
 
         Nearest by squared Euclidean distance among all centres (Q, F), the first of equally near ones; a
         record whose cohort is not `scheduled` there, (cohorts, Q), does not count. Whatever one record is, it
@@ -94,7 +94,7 @@ class Records:
     def members(
         self, members: NDArray[np.float32], clusters: NDArray[np.int32], scheduled: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Counts of the records among `members` (M, F) by cluster and class, (clusters, classes).
+        """Count the records among `members` (M, F) by cluster and class, (clusters, classes).
 
         Each counts in that of the `clusters` (M,) of which a member has its features (`Known.find`): in one
         cell at most, whose row is the same whatever its label.
@@ -111,7 +111,7 @@ class Records:
         epsilon: float,
         random: Callable[[int], bytes] = secrets.token_bytes,
     ) -> NDArray[np.float64]:
-        """A vote for the label, drawn anew, of the record that each of `queries` (Q, F) finds; (Q, classes).
+        """Vote for the label, drawn anew, of the record that each of `queries` (Q, F) finds; (Q, classes).
 
         None where there is no such record, or its cohort is not `scheduled` there.
         """

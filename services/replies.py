@@ -59,7 +59,7 @@ class Replies(Generic[S]):
         most: int | None = None,
         kind: Callable[[Key, S], Hashable] = _session,
     ) -> None:
-        """An empty cache; `make` gives an empty slot that ends at a time."""
+        """Start with an empty cache; `make` gives an empty slot that ends at a time."""
         self._make = make
         self._most = most
         self._kind = kind
@@ -67,7 +67,7 @@ class Replies(Generic[S]):
         self._lock = threading.Lock()
 
     def slot(self, key: Key, ends_at: float, now: float) -> S:
-        """The slot of a batch, the same for everyone who asks for it; drops those that ended before `now`."""
+        """Return the slot of a batch, the same for everyone who asks; drop those that ended before `now`."""
         with self._lock:
             self._drop_ended(now)
             if key not in self._slots:
@@ -76,13 +76,13 @@ class Replies(Generic[S]):
             return self._slots[key]
 
     def find(self, key: Key, now: float) -> S | None:
-        """The slot of a batch that has one, else None."""
+        """Return the slot of a batch that has one, else None."""
         with self._lock:
             self._drop_ended(now)
             return self._slots.get(key)
 
     def __len__(self) -> int:
-        """The number of batches kept."""
+        """Return the number of batches kept."""
         with self._lock:
             return len(self._slots)
 

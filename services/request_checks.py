@@ -1,4 +1,4 @@
-"""What a party answers at all, however it is asked."""
+"""Checks of a request that hold for every kind of query."""
 
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -43,7 +43,7 @@ class Terms:
 
     @classmethod
     def of(cls, task: Task, policy: Policy, manifest: TeachersManifest, votes_per_person: int) -> Self:
-        """The terms of a site with these teachers, which were trained for `task`."""
+        """Return the terms of a site with these teachers, which were trained for `task`."""
         return cls(
             task=task,
             policy=policy,
@@ -54,7 +54,7 @@ class Terms:
         )
 
     def check(self, session: Session, querier: Identity) -> None:
-        """Raises `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a session is answered."""
+        """Raise `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a session is answered."""
         self.policy.check(session.plan, querier, self.head)
         self._check_task(session.plan)
         self._check_labels(session.plan)

@@ -37,7 +37,7 @@ AGAIN_S = 30.0
 
 
 def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
-    """Serves the answering party of site folder `folder` until SIGTERM or SIGINT, then drains.
+    """Serve the answering party of site folder `folder` until SIGTERM or SIGINT, then drain.
 
     SIGHUP has it read its teachers again, without dropping a session.
 
@@ -70,7 +70,7 @@ def running(
     again_s: float = AGAIN_S,
     registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
-    """A party that is registered and serves within the block, which gets its address; drains at the end.
+    """Run a registered party that serves within the block, and yield its address; drain at the end.
 
     Waits for a guardian that is not there yet until `stop` is set, and registers again every `again_s`.
     Teachers are read again whenever `orders` get "reload". Metrics are kept in `registry`, or in a new one.
@@ -123,7 +123,7 @@ def running(
 
 
 def drain(bound: BoundServer, admission: Admission) -> None:
-    """Takes no more batches and says so, while those under way get `DRAIN_S` seconds to finish."""
+    """Take no more batches and say so, while those under way get `DRAIN_S` seconds to finish."""
     bound.health.enter_graceful_shutdown()
     admission.close()
     structlog.get_logger().info("party.draining")

@@ -35,7 +35,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
         voter: Voter,
         encrypted: EncryptedVoter,
     ) -> None:
-        """Takes what checks requests, what is hosted for how many, and what answers either kind of query."""
+        """Take what checks requests, what is hosted for how many, and what answers either kind of query."""
         self._checker = checker
         self._hosting = hosting
         self._admission = admission
@@ -98,7 +98,7 @@ class PartyService(party_pb2_grpc.PartyServicer):
     def _step(
         self, messages: Iterator[common_pb2.Step], context: grpc.ServicerContext, name: Name
     ) -> tuple[StepId, common_pb2.StepHeader, EncryptedBatch]:
-        """What a step belongs to; nothing of it is read before its header is found good."""
+        """Return what a step belongs to; read nothing of it before its header is found good."""
         header = read_header(messages)
         step = StepId.of(header)
         if step.stage != common_pb2.STAGE_BALLOTS:

@@ -121,7 +121,7 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
 
 
 def as_json(status: PartyStatus) -> dict[str, Any]:
-    """The status in JSON's types."""
+    """Return the status in JSON's types."""
     return asdict(status)
 
 

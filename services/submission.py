@@ -41,7 +41,7 @@ class Share:
     data: bytes = field(repr=False)
 
     def messages(self) -> Iterator[guardian_pb2.SubmitBallotsRequest]:
-        """The stream of one submission: header, then chunks; the same bytes every time."""
+        """Yield the stream of one submission: header, then chunks; the same bytes every time."""
         yield guardian_pb2.SubmitBallotsRequest(
             header=guardian_pb2.BallotsHeader(
                 session_id=self.session_id,
@@ -71,7 +71,7 @@ class GuardianLink:
         sleep: Callable[[float], object] = time.sleep,
         rng: random.Random | None = None,
     ) -> None:
-        """Opens the channel; nothing is sent yet. Keeps `journal` for heads and receipts."""
+        """Open the channel; nothing is sent yet. Keep `journal` for heads and receipts."""
         self._credentials = credentials
         self._guardian = guardian
         self._journal = journal
@@ -84,7 +84,7 @@ class GuardianLink:
         self._epoch = journal.epoch()
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
-        """Declares this party's records and teachers, signed; retries while the guardian is away.
+        """Declare this party's records and teachers, signed; retry while the guardian is away.
 
         A guardian whose ledger was restored is then told of everything that this party ever answered.
         """
@@ -106,7 +106,7 @@ class GuardianLink:
             self._keep(reply.audit_head, reply.epoch)
 
     def _revoke(self, newer: bytes) -> None:
-        """Puts the guardian's revocation list into force; one that the CA did not sign is refused."""
+        """Put the guardian's revocation list into force; refuse one that the CA did not sign."""
         if newer:
             try:
                 self._credentials.revocations.accept(newer)
@@ -114,7 +114,7 @@ class GuardianLink:
                 structlog.get_logger().error("revocations.refused", sentence=exc.message)
 
     def submit(self, share: Share) -> None:
-        """Sends one batch's share until the guardian acknowledges it; raises what it refuses with."""
+        """Send one batch's share until the guardian acknowledges it; raise what it refuses with."""
         epoch = self._epoch
 
         def submit(channel: grpc.Channel) -> guardian_pb2.SubmitBallotsReply:
@@ -135,7 +135,7 @@ class GuardianLink:
         self._keep(self._call(record, session_id).audit_head, epoch)
 
     def close(self) -> None:
-        """Closes the channels."""
+        """Close the channels."""
         self._replicas.close()
 
     def _reconcile(self, attempts: int | None) -> None:
@@ -162,7 +162,7 @@ class GuardianLink:
             raise call_error(exc) from exc
 
     def _keep(self, head: common_pb2.AuditHead, epoch: int) -> None:
-        """Keeps a head that the guardian signed; any other is worth an error in the log, not a lost batch."""
+        """Keep a head that the guardian signed; any other is worth an error in the log, not a lost batch."""
         try:
             signer = verify_signed(
                 head.signed,

@@ -111,7 +111,7 @@ def train(
 
 
 def together_lines(together: str) -> list[str]:
-    """What is said of teachers that learned together with those of other parties, in at most one line."""
+    """Return what is said, in at most one line, of teachers that learned together with other parties'."""
     if not together:
         return []
     guarantee = ": their votes have no formal guarantee" if together == "ttac" else ""
@@ -119,7 +119,7 @@ def together_lines(together: str) -> list[str]:
 
 
 def _host(given: TrainingInput) -> "Ensemble":
-    """Takes exported models as they are for this party's teachers."""
+    """Take exported models as they are for this party's teachers."""
     from ostraka.services.teachers.exported.import_folder import host
 
     ensemble = host(given.records, given.task, given.section, folder=given.site, public=given.public)
@@ -150,7 +150,7 @@ def _alone(given: TrainingInput, on: Where) -> "Ensemble":
 
 
 def _trainer(on: Where, received: Path) -> "FitGroups":
-    """What trains groups of teachers where they are to be trained."""
+    """Return what trains groups of teachers where they are to be trained."""
     if on == "here":
         from ostraka.services.teachers.recipes import fit_here
 
@@ -165,7 +165,7 @@ def _trainer(on: Where, received: Path) -> "FitGroups":
 
 
 def _together(given: TrainingInput, training: Together, ready_file: Path | None) -> "Ensemble":
-    """Serves rounds until the teachers are trained and stored; a command that is stopped before ends here."""
+    """Serve rounds until the teachers are trained and stored; a command stopped before that ends here."""
     from ostraka.services.teachers.preparation import prepare
     from ostraka.services.training.training_server import learn
 
@@ -199,7 +199,7 @@ def _protected_line(party: PartySection) -> str:
 
 @contextmanager
 def _showing(what: str) -> Iterator[Progress]:
-    """A bar on the screen within the block."""
+    """Show a bar on the screen within the block."""
     with progress() as bar:
         step = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(step, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""What a party trains its teachers on: the table [training] of its site.toml, its task and its records."""
+"""Input of teacher training: the table [training] of site.toml, the task and the records."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ class TrainingInput:
 
     @classmethod
     def load(cls, site: Path, data: Path | None, task_file: Path | None, **given: object) -> Self:
-        """What the site folder says, with what the command line says instead: `given`, unless it is None.
+        """Load what the site folder says, or what the command line says instead: `given`, unless it is None.
 
         Paths in [training] are relative to the site.
 

@@ -48,7 +48,7 @@ class Content:
         return self.members.to_bytes(FEATURE_BYTES, "little") + hashlib.sha256(self.data).digest()
 
     def rows(self, queries: int) -> NDArray[np.float32]:
-        """The features, (queries or members, columns)."""
+        """Return the features, (queries or members, columns)."""
         clusters = self.members * FEATURE_BYTES
         features = np.frombuffer(self.data, "<f4", count=(len(self.data) - clusters) // FEATURE_BYTES)
         return features.astype(np.float32).reshape(self.members or queries, -1)
@@ -103,14 +103,14 @@ class Voter:
     """Answers permitted batches, each once; safe to call from many threads."""
 
     def __init__(self, answers: Answers, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
-        """Takes what makes each reply once; labels are drawn anew from `random`, so many bytes."""
+        """Take what makes each reply once; labels are drawn anew from `random`, which takes a byte count."""
         self._answers = answers
         self._random = random
 
     def answer(
         self, hosted: Hosted, permission: Permission, content: Content, querier: Identity
     ) -> party_pb2.VoteReplyHeader:
-        """The reply to a request that `hosted.terms` allow; the same content again gets the same bytes.
+        """Return the reply to a request that `hosted.terms` allow; the same content gets the same bytes.
 
         Features are little-endian float32, after the task's preprocessing. Raises `data.nan`, `task.mismatch`
         for features beyond what the preprocessing gives, `message.invalid` for clusters that are none, or

@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A case that starts processes is heavy unless it is marked as one of the federations of `make test`."""
+    """Mark each case that starts processes as heavy, unless it is marked as a federation of `make test`."""
     for item in items:
         starts = "start" in getattr(item, "fixturenames", ()) or E2E in item.path.parents
         if starts and not item.get_closest_marker("processes"):
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _shared_statements() -> None:
-    """Imports the ledger once tests run, so that collection does without."""
+    """Import the ledger once tests run, so that collection does without it."""
     from tests.engines import share_compiled_statements
 
     share_compiled_statements()
@@ -50,19 +50,19 @@ def _shared_statements() -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """A PostgreSQL server, started by the first test that needs it."""
+    """Run a PostgreSQL server, started by the first test that needs it."""
     with running_server() as server:
         yield server
 
 
 @pytest.fixture
 def postgres_url(postgres: Server) -> str:
-    """The URL of an empty PostgreSQL database."""
+    """Return the URL of an empty PostgreSQL database."""
     return postgres.new_database()
 
 
 @pytest.fixture(scope="session")
 def start() -> Iterator[Start]:
-    """Starts processes quickly, by fork."""
+    """Yield a function that starts processes quickly, by fork."""
     with forking() as start:
         yield start

@@ -87,12 +87,12 @@ class Workers:
 
 
 def package_of(file: str) -> str:
-    """The package, at most two levels deep, that a file is in."""
+    """Return the package, at most two levels deep, that a file is in."""
     return ".".join(Path(file).parent.parts[:2])
 
 
 def measured() -> dict[str, Covered]:
-    """What the data file of the last run says, by package."""
+    """Return what the data file of the last run says, by package."""
     data = coverage.Coverage()
     data.load()
     with tempfile.NamedTemporaryFile(suffix=".json") as report:

@@ -13,7 +13,7 @@ PAGE = 4096
 
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """A file system of that size at `folder`; the test is skipped where none can be mounted."""
+    """Mount a file system of that size at `folder`; skip the test where none can be mounted."""
     folder.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,mode=0700", "tmpfs", str(folder)]
     try:

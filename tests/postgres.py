@@ -23,7 +23,7 @@ class Server:
         self._numbers = itertools.count(1)
 
     def new_database(self) -> str:
-        """The URL of an empty database."""
+        """Return the URL of an empty database."""
         name = f"ledger_{next(self._numbers)}"
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")

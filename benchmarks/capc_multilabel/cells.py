@@ -50,13 +50,13 @@ class Bench:
     """One dataset; what was measured of it is kept in a folder."""
 
     def __init__(self, setting: Setting, cache: Path) -> None:
-        """Takes the folder; it is created."""
+        """Take the folder and create it."""
         self._setting, self._cache = setting, cache / setting.name
         self._records = load(setting)
         self._cache.mkdir(parents=True, exist_ok=True)
 
     def retrained(self, mechanism: str, seed: int) -> Retrained:
-        """Returns a federation of Table 1 by one of MECHANISMS."""
+        """Return a federation of Table 1 by one of MECHANISMS."""
         name, parties = self._setting.name, self._setting.parties
         chosen = self._setting.binary if mechanism == "binary" else self._setting.tau
 
@@ -68,7 +68,7 @@ class Bench:
         return Retrained(name, parties, mechanism, seed, found)
 
     def central(self, method: str, epsilon: float | None, seed: int) -> Central:
-        """Returns one of METHODS at an epsilon."""
+        """Return one of METHODS at an epsilon."""
 
         def measured() -> Outcome:
             dealt = self._dealt(self._setting.teachers, seed)
@@ -87,7 +87,7 @@ class Bench:
         return split, said(split, seed, file)
 
     def _models(self, shares: int) -> tuple[object, ...]:
-        """Settings that decide what the models of so many parties say."""
+        """Return the settings that decide what the models of `shares` parties predict."""
         return shares, self._setting.pool, QUERYING, LEARNING
 
     def _kept(self, name: str, kind: type[Kept], measured: Callable[[], Kept]) -> Kept:
@@ -98,7 +98,7 @@ class Bench:
 
 
 def cells(setting: Setting, cache: Path, advance: Callable[[], None]) -> Iterator[Retrained | Central]:
-    """Yields all cells of a dataset, Table 1's first; `advance` is told of each that is done."""
+    """Yield all cells of a dataset, Table 1's first; `advance` is called for each that is done."""
     bench = Bench(setting, cache)
     for seed in range(setting.seeds):
         for mechanism in MECHANISMS:
@@ -111,5 +111,5 @@ def cells(setting: Setting, cache: Path, advance: Callable[[], None]) -> Iterato
 
 
 def how_many(setting: Setting) -> int:
-    """Returns the number of a dataset's cells."""
+    """Return the number of a dataset's cells."""
     return setting.seeds * len(MECHANISMS) + min(SEEDS, setting.seeds) * len(CENTRAL)

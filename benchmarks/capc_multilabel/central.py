@@ -58,7 +58,7 @@ def without_privacy(setting: Setting, split: Split, said: Said, epsilon: float, 
 
 
 def problem_of(setting: Setting) -> Problem:
-    """Returns how DP-SGD learns a dataset."""
+    """Return how DP-SGD learns a dataset."""
     (problem,) = (one for one in PROBLEMS if one.name == setting.name)
     return problem
 
@@ -84,7 +84,7 @@ def by_dpsgd(setting: Setting, split: Split, said: Said, epsilon: float, seed: i
 
 
 def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method:
-    """A student of what a dataset's mechanism releases of all teachers' votes."""
+    """Return a student of what a dataset's mechanism releases of all teachers' votes."""
 
     def method(setting: Setting, split: Split, said: Said, epsilon: float, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
@@ -104,13 +104,13 @@ def by_votes(voting: Callable[[Setting], Mechanism], student: Student) -> Method
 
 
 def mixmatch(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
-    """A MixMatch student for labels."""
+    """Train a MixMatch student for labels."""
     student = MixMatch(classes=labelled.y.shape[1], learning=STUDENT, seed=seed)
     return student.fit(Labelled(labelled.X, labelled.y), unlabeled).predict_proba
 
 
 def linear(labelled: Records, unlabeled: NDArray[np.float32], seed: int) -> Callable[..., Probabilities]:
-    """The model that teachers are, of the released labels alone."""
+    """Train the model that teachers are, on the released labels alone."""
     return Linear("balanced").fit(labelled.X, labelled.y).predict_proba
 
 

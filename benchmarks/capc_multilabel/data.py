@@ -110,11 +110,11 @@ class Records:
     y: NDArray[np.int64]
 
     def rows(self, chosen: NDArray[np.int64]) -> "Records":
-        """Returns the chosen records."""
+        """Return the chosen records."""
         return Records(self.X[chosen], self.y[chosen])
 
     def joined(self, more: "Records") -> "Records":
-        """Returns these and more."""
+        """Return these records followed by `more`."""
         return Records(np.concatenate([self.X, more.X]), np.concatenate([self.y, more.y]))
 
 
@@ -139,7 +139,7 @@ class Split:
         return int(self.private.y.shape[1])
 
     def of(self, party: int) -> Records:
-        """Returns a party's own records."""
+        """Return a party's own records."""
         return self.private.rows(self.shares[party])
 
     @property
@@ -151,7 +151,7 @@ class Split:
 
 
 def load(setting: Setting) -> tuple[Records, Records]:
-    """Returns the training records and the others."""
+    """Return the training records and the others."""
     if setting.name == DIGITS:
         return _digits()
     with np.load(setting.path) as arrays:

@@ -22,7 +22,7 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(self, class_weight: str | None = None) -> None:
-        """Takes "balanced", or none for records that all weigh the same."""
+        """Take "balanced", or None for records that all weigh the same."""
         self.class_weight = class_weight
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> Self:
@@ -48,13 +48,13 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Returns each label's probability, (Q, k)."""
+        """Return each label's probability, (Q, k)."""
         found = expit(self._scaled(X) @ self.coefficients_)
         scores: NDArray[np.float64] = np.where(self.constant_ < 0, found, self.constant_)
         return scores
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Returns 0 or 1 for each label, (Q, k)."""
+        """Return 0 or 1 for each label, (Q, k)."""
         yes: NDArray[np.int64] = (self.predict_proba(X) >= YES).astype(np.int64)
         return yes
 
@@ -70,7 +70,7 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return augmented
 
     def _weights(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What each record weighs for each label, (N, k); all of a label's together N."""
+        """Return each record's weight for each label, (N, k); the weights of one label sum to N."""
         if self.class_weight is None:
             return np.ones(y.shape)
         ones = y.sum(axis=0)
@@ -80,5 +80,5 @@ class Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def linear(shape: tuple[int, ...], classes: int) -> Linear:
-    """An untrained one, as `ostraka.services.teachers` asks for it."""
+    """Return an untrained model, as `ostraka.services.teachers` asks for it."""
     return Linear()

@@ -46,13 +46,13 @@ def fitted(parts: Sequence[Records], seed: int) -> Estimators:
 
 
 def scores(models: Estimators, X: NDArray[np.float32], labels: int) -> Scores:
-    """Returns the models' probabilities of labels, (models, Q, labels)."""
+    """Return the models' probabilities of labels, (models, Q, labels)."""
     found: Scores = models.predict(X, Guard(labels, multi_label=True))
     return found
 
 
 def said(split: Split, seed: int, file: Path) -> Said:
-    """Reads what the parties' models said from `file`, or trains them and writes it."""
+    """Read the probabilities of the parties' models from `file`, or train the models and write them there."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial.npz")
@@ -63,13 +63,13 @@ def said(split: Split, seed: int, file: Path) -> Said:
 
 
 def weakest(asked: Scores, y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the QUERYING parties of least balanced accuracy on pools, whose labels no model learns."""
+    """Return the QUERYING parties of least balanced accuracy on pools, whose labels no model learns."""
     quality = [balanced_accuracy(y, own) for own in asked]
     return np.argsort(quality, kind="stable")[:QUERYING].astype(np.int64)
 
 
 def balanced_accuracy(y: NDArray[np.int64], found: Scores | NDArray[np.int64]) -> float:
-    """Returns the mean over labels that some records have and some have not; NaN where there is none."""
+    """Return the mean over labels that some records have and some have not; NaN where there is none."""
     told = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
     if not told.any():
         return float("nan")

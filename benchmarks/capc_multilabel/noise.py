@@ -15,13 +15,13 @@ class RepeatableNoise:
     random: np.random.Generator
 
     def gaussian(self, sigma: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Returns rounded Gaussians of `sigma` votes."""
+        """Return rounded Gaussians of `sigma` votes."""
         return np.rint(lattice_scale(sigma) * self.random.standard_normal(shape)).astype(np.int64)
 
     def laplace(self, scale: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Returns rounded Laplace noise of `scale` votes."""
+        """Return rounded Laplace noise of `scale` votes."""
         return np.rint(self.random.laplace(0, lattice_scale(scale), shape)).astype(np.int64)
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.uint64]:
-        """Returns uniform 64-bit integers."""
+        """Return uniform 64-bit integers."""
         return self.random.integers(2**64, size=shape, dtype=np.uint64)

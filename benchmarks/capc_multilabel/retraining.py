@@ -95,7 +95,7 @@ def federation(split: Split, said: Said, mechanism: Mechanism, seed: int) -> Fed
 
 
 def asked_by(split: Split, said: Said, place: int) -> Asked:
-    """Returns a querying party's pool, first what its own model is least sure of, which costs nobody."""
+    """Return a querying party's pool, first what its own model is least sure of, which costs nobody."""
     party, pool = int(said.querying[place]), split.pools[place]
     of_pool = said.asked[:, place * len(pool.y) : (place + 1) * len(pool.y)]
     sure = np.abs(of_pool[party] - np.float32(YES)).mean(axis=1)
@@ -133,7 +133,7 @@ def _retrained(
 
 
 def _together(budget: float, held: list[Session]) -> Together:
-    """A filter of one order adds up what sessions cost."""
+    """Add up the costs of sessions, as a filter of one order does."""
     order = held[0].order
     spent, worst_case = (
         epsilon_of(total, order, DELTA)

@@ -71,7 +71,7 @@ def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSo
 
 
 def _sums(scores: Scores, mechanism: Mechanism, labels: int) -> RingArray:
-    """The ballots of all parties added up in the ring, (Q, width)."""
+    """Add up the ballots of all parties in the ring, (Q, width)."""
     own = (encode(ballots(party[None], mechanism, labels), RING) for party in scores)
     total = next(own)
     for ballot in own:
@@ -90,7 +90,7 @@ def _released(
 def _costs(
     sums: RingArray, told: NDArray[np.int64], mechanism: Mechanism, voters: int, order: float
 ) -> Sequence[NDArray[np.float64]]:
-    """The rdp (Q,) of each query, by these votes and whatever they are.
+    """Return the rdp (Q,) of each query, both for these votes and for any votes.
 
     Nothing is checked and every label answered, so that no other answers could cost more.
     """

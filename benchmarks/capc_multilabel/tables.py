@@ -23,7 +23,7 @@ Row = tuple[str, ...]
 
 
 def retrained_rows(cells: Sequence[Retrained]) -> Iterator[Row]:
-    """Yields Table 1: means over querying parties and seeds, the deviations over seeds' means."""
+    """Yield Table 1: means over querying parties and seeds, the deviations over seeds' means."""
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         own = [cell for cell in cells if cell.dataset == dataset]
         alike = [cell for cell in own if cell.mechanism == own[0].mechanism]
@@ -38,7 +38,7 @@ def retrained_rows(cells: Sequence[Retrained]) -> Iterator[Row]:
 
 
 def central_rows(cells: Sequence[Central]) -> Iterator[Row]:
-    """Yields Table 2: means over seeds."""
+    """Yield Table 2: means over seeds."""
     for dataset, method, epsilon in dict.fromkeys(
         (cell.dataset, cell.method, cell.epsilon) for cell in cells
     ):
@@ -57,7 +57,7 @@ def central_rows(cells: Sequence[Central]) -> Iterator[Row]:
 
 
 def gains(cells: Sequence[Retrained]) -> Iterator[Row]:
-    """Yields how balanced accuracy changed, in points: mean, standard error over seeds, how often it rose."""
+    """Yield how balanced accuracy changed, in points: mean, standard error over seeds, how often it rose."""
     for dataset, mechanism in dict.fromkeys((cell.dataset, cell.mechanism) for cell in cells):
         own = [cell for cell in cells if (cell.dataset, cell.mechanism) == (dataset, mechanism)]
         for budget in dict.fromkeys(turn.budget for turn in own[0].found.turns):

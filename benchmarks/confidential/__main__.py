@@ -30,7 +30,7 @@ def main(
     head: Annotated[str, typer.Option(help="linear, square-mlp or square-cnn.")] = "linear",
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
 ) -> None:
-    """Runs sessions in all four combinations, each role's work alone and the prototype, and prints tables."""
+    """Run sessions in all four combinations, each role's work alone and the prototype, and print tables."""
     settings = Settings.model_validate(
         {
             "data": data,

@@ -13,7 +13,7 @@ from ostraka.deploy.simulation.settings import Settings
 
 
 def sessions_table(settings: Settings, sessions: Iterable[Session], prototype: Prototype | None) -> Table:
-    """A row for each combination, and one for the prototype where it ran."""
+    """Return a table with a row for each combination, and one for the prototype where it ran."""
     table = Table(
         "queries",
         "tally",
@@ -80,7 +80,7 @@ def _calls(steps: Iterable[Step], peer: Peer) -> int:
 
 
 def steps_table(settings: Settings, sessions: Iterable[Session]) -> Table:
-    """What the querying party did in each combination, step by step; steps with several parties overlap."""
+    """Tabulate the querying party's steps in each combination; steps with several parties overlap."""
     table = Table(
         "queries",
         "tally",
@@ -108,7 +108,7 @@ def steps_table(settings: Settings, sessions: Iterable[Session]) -> Table:
 
 
 def work_table(works: Iterable[Work]) -> Table:
-    """What one role computes in one step, alone in one process."""
+    """Tabulate what one role computes in one step, alone in one process."""
     table = Table("case", "role", "step", "ms", "bytes it sends", title="Computing alone, a query or vote")
     for work in works:
         table.add_row(work.case, work.role, work.step, f"{work.milliseconds:.4f}", f"{work.sent:,.0f}")

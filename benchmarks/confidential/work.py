@@ -72,7 +72,7 @@ def work() -> Iterator[Work]:
 
 
 def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> Iterator[Work]:
-    """The steps of a head of these layer sizes on encrypted queries."""
+    """Yield the steps of a head of these layer sizes on encrypted queries."""
     random = np.random.default_rng(0)
     bench, scheme = _Bench(case, queries, []), scheme_of(head)
     layers = tuple(
@@ -97,7 +97,7 @@ def inference(case: str, head: Head, sizes: tuple[int, ...], queries: int) -> It
 
 
 def computation(case: str, circuit: Circuit, garbler: str, queries: int) -> Iterator[Work]:
-    """The steps of a circuit computed on random words, with the role that garbles."""
+    """Yield the steps of a circuit computed on random words, with the role that garbles."""
     bench, tag = _Bench(case, queries, []), binding("benchmark", case)
     words = _words(circuit, queries, circuit.words)
     computed = Computation.of(circuit, queries)

@@ -39,7 +39,7 @@ class Counted:
         return release(sums, mechanism, noise, ring, classes=labels, totals=totals).labels
 
     def rdp(self, asked: NDArray[np.bool_], bound: Bound) -> Floats:
-        """The cost (pool,) of the labels `asked` (pool, labels); a bit costs what its count alone decides."""
+        """Return the cost (pool,) of labels `asked` (pool, labels); a bit's depends on its count alone."""
         kinds, where = np.unique(self.positives, return_inverse=True)
         tally = Tally(
             mechanism=Binary(sigma=self.sigma),
@@ -57,14 +57,14 @@ class Counted:
         return int((self.rdp(asked, bound).cumsum() <= BUDGET).sum())
 
     def epsilon(self, asked: NDArray[np.bool_], queries: int) -> float:
-        """What the first queries cost these votes, at `DELTA`."""
+        """Return the cost of the first queries for these votes, as epsilon at `DELTA`."""
         return epsilon(float(self.rdp(asked, "exact")[:queries].sum()), ORDER, DELTA)
 
 
 def parents_first(
     labels: NDArray[np.int64], families: Mapping[int, Sequence[int]]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """What is left of answers (pool, labels) where children of absent parents are absent and not asked.
+    """Reduce answers (pool, labels): children of absent parents become absent and are not asked.
 
     Returns labels, and which of them were asked.
     """
@@ -76,7 +76,7 @@ def parents_first(
 
 
 def noise_for(positives: NDArray[np.int64], n: int) -> float:
-    """The least sigma with which one budget pays for all labels of these queries, to 1%."""
+    """Return the least sigma with which one budget pays for all labels of these queries, to 1%."""
     everything = np.ones(positives.shape, dtype=np.bool_)
     low, high = 1.0, 1000.0
     while high / low > 1.01:

@@ -48,7 +48,7 @@ class Domain:
     found: Measure
 
     def cells(self) -> tuple[str, ...]:
-        """A row of a table."""
+        """Return a row of a table."""
         numbers = (f"{100 * value:.1f}" for value in asdict(self.found).values())
         return self.dataset, self.way, str(self.paid), str(self.queries), *numbers
 

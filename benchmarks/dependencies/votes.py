@@ -30,7 +30,7 @@ class Votes:
     own: NDArray[np.int64]
 
     def families(self, confidence: float) -> dict[int, tuple[int, ...]]:
-        """The children of each parent, learned on the querying party's own labels."""
+        """Return the children of each parent, learned on the querying party's own labels."""
         found: dict[int, list[int]] = {}
         for child, parent in choose_parents(Absences.of(self.own).gains(confidence, SUPPORT)).items():
             found.setdefault(parent, []).append(child)

@@ -22,7 +22,7 @@ class Noise:
     steps: int
 
     def epsilon(self, delta: float) -> float:
-        """Returns what the training costs by dp_accounting's privacy loss distributions, not by Opacus.
+        """Return the cost of training by dp_accounting's privacy loss distributions, not by Opacus.
 
         Neighbours differ in one record that is there or not there, as DP-SGD's accountants count.
         """
@@ -39,7 +39,7 @@ class Noise:
 
 @cache
 def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
-    """Returns the least noise, to 1% of epsilon, with which Opacus' PRV accountant stays within `epsilon`.
+    """Return the least noise, to 1% of epsilon, with which Opacus' PRV accountant stays within `epsilon`.
 
     Raises:
         OstrakaError: `config.invalid` where Opacus is not installed.
@@ -57,7 +57,7 @@ def calibrate(epsilon: float, delta: float, rate: float, steps: int) -> Noise:
 
 
 def missing() -> OstrakaError:
-    """The refusal to train without the extra."""
+    """Return the error that refuses to train without the extra."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
         "DP-SGD needs Opacus, which is not installed: install it with pip install 'ostraka[dpsgd]'.",

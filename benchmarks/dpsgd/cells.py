@@ -36,7 +36,7 @@ class Cell:
 
 
 def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cell:
-    """Returns what is in the cache, or trains and keeps it there."""
+    """Return the cell that is in the cache, or train it and keep it there."""
     named = "plain" if epsilon is None else f"{epsilon:.3g}"
     settings = digest(problem.network, problem.training, epsilon, DELTA)
     file = cache / f"{problem.name}-{named}-{seed}-{settings}.json"
@@ -48,7 +48,7 @@ def cell(problem: Problem, epsilon: float | None, seed: int, cache: Path) -> Cel
 
 
 def cells(problem: Problem, cache: Path, advance: Callable[[], None]) -> list[Cell]:
-    """Returns every epsilon of a problem, and none, by SEEDS seeds; `advance` is told of each."""
+    """Return a cell for each epsilon of a problem, and none, by SEEDS seeds; `advance` is called for each."""
     found = []
     for epsilon in (None, *problem.epsilons):
         for seed in range(SEEDS):
@@ -58,7 +58,7 @@ def cells(problem: Problem, cache: Path, advance: Callable[[], None]) -> list[Ce
 
 
 def mean_and_deviation(measures: Sequence[Measure]) -> tuple[Measure, Measure]:
-    """Returns the means, and the deviations of the sample (0 of a single one)."""
+    """Return the means, and the deviations of the sample (0 of a single one)."""
     every = np.array([list(asdict(one).values()) for one in measures])
     deviation = every.std(axis=0, ddof=1) if len(every) > 1 else np.zeros(every.shape[1])
     return Measure(*every.mean(axis=0).tolist()), Measure(*deviation.tolist())

@@ -55,7 +55,7 @@ PROBLEMS = (
 
 
 def load(problem: Problem) -> Split:
-    """Returns the data, images in [0, 1], the features of tables standardised by the test records.
+    """Return the data, images in [0, 1], the features of tables standardised by the test records.
 
     These stand for public ones: statistics of the private records would have to be paid for.
     """
@@ -70,7 +70,7 @@ def load(problem: Problem) -> Split:
 
 
 def standardised(X: NDArray[np.float32], public: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns records (N, F) in deviations of `public` ones from their mean."""
+    """Return records (N, F) in deviations of `public` ones from their mean."""
     deviation = public.std(axis=0)
     scaled: NDArray[np.float32] = (X - public.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
     return scaled.astype(np.float32)

@@ -35,7 +35,7 @@ class Training:
     clip: float = 1.0
 
     def sampling(self, records: int) -> tuple[float, int]:
-        """Returns the probability of a record to be in a batch, and the number of batches."""
+        """Return the probability that a record is in a batch, and the number of batches."""
         per_epoch = max(1, round(records / self.batch))
         return 1 / per_epoch, self.epochs * per_epoch
 
@@ -49,7 +49,7 @@ class Trained:
     noise: Noise | None
 
     def predict_proba(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Returns the probabilities (Q, k) of classes, or of labels, for records (Q, F)."""
+        """Return the probabilities (Q, k) of classes, or of labels, for records (Q, F)."""
         with torch.no_grad():
             logits = self.network(torch.from_numpy(X))
         p = torch.sigmoid(logits) if self.multi_label else torch.softmax(logits, dim=1)

@@ -24,7 +24,7 @@ class Measure:
 
 
 def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
-    """Returns the means over classes (y (N,)) or labels (y (N, k)) of probabilities `p` (N, k).
+    """Return the means over classes (y (N,)) or labels (y (N, k)) of probabilities `p` (N, k).
 
     What none or all of the records have counts for accuracy alone.
     """
@@ -40,12 +40,12 @@ def measure(y: NDArray[np.int64], p: NDArray[np.float64]) -> Measure:
 
 
 def by_label(y: NDArray[np.int64], p: NDArray[np.float64]) -> list[Measure | None]:
-    """Returns what each label of `y` (N, k) measures; none for one that none or all of the records have."""
+    """Return the measure of each label of `y` (N, k); None for one that none or all of the records have."""
     return [_one(true, scores) for true, scores in zip(y.T, p.T, strict=True)]
 
 
 def mean_of(y: NDArray[np.int64], p: NDArray[Any], every: Sequence[Measure | None]) -> Measure:
-    """Returns the means of what `by_label` said of `y` and `p`, both (N, k)."""
+    """Return the means of the measures of `by_label` for `y` and `p`, both (N, k)."""
     means = np.mean([[one.bac, one.auc, one.map] for one in every if one is not None], axis=0)
     return Measure(float(((p >= YES) == y).mean()), *means.tolist())
 

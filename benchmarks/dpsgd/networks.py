@@ -32,7 +32,7 @@ def tanh_cnn(features: int, outputs: int) -> nn.Module:
 
 
 def loss_of(logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The mean over records of cross-entropy: of class indices (N,), or summed over labels (N, k)."""
+    """Return the mean over records of cross-entropy: of class indices (N,), or summed over labels (N, k)."""
     if y.ndim == 1:
         return nn.functional.cross_entropy(logits, y)
     each = nn.functional.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="none")

@@ -12,7 +12,7 @@ HEADS = ("data", "epsilon", "by dp_accounting", "noise", "ACC", "BAC", "AUC", "m
 
 
 def rows(cells: Sequence[Cell]) -> Iterator[tuple[str, ...]]:
-    """Yields a row for each problem and epsilon: mean and deviation over seeds."""
+    """Yield a row for each problem and epsilon: mean and deviation over seeds."""
     for problem, epsilon in dict.fromkeys((one.problem, one.epsilon) for one in cells):
         alike = [one for one in cells if (one.problem, one.epsilon) == (problem, epsilon)]
         yield (
@@ -25,18 +25,18 @@ def rows(cells: Sequence[Cell]) -> Iterator[tuple[str, ...]]:
 
 
 def percentages(mean: Measure, deviation: Measure) -> list[str]:
-    """Returns "mean ± deviation" in percent of each measure."""
+    """Return "mean ± deviation" in percent of each measure."""
     pairs = zip(asdict(mean).values(), asdict(deviation).values(), strict=True)
     return [f"{100 * value:.1f} ± {100 * spread:.1f}" for value, spread in pairs]
 
 
 def number(value: float | None) -> str:
-    """Returns two decimals, or a dash."""
+    """Return the number with two decimals, or a dash."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def table(title: str, heads: Sequence[str], body: Iterator[tuple[str, ...]]) -> Table:
-    """Returns a table for a terminal."""
+    """Return a table for a terminal."""
     drawn = Table(title=title, title_justify="left")
     for head in heads:
         drawn.add_column(head, justify="right")
@@ -46,6 +46,6 @@ def table(title: str, heads: Sequence[str], body: Iterator[tuple[str, ...]]) -> 
 
 
 def markdown(heads: Sequence[str], body: Iterator[tuple[str, ...]]) -> str:
-    """Returns the same as a table of Markdown."""
+    """Return the same as a table of Markdown."""
     lines = [heads, ["--:"] * len(heads), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

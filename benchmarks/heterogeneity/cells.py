@@ -36,7 +36,7 @@ class Cell:
 def cells(
     trainings: Sequence[Training], split: Split, cache: Path, advance: Callable[[], None]
 ) -> Iterator[Cell]:
-    """Yields the ensembles of these trainings; `advance` is told of each that is done."""
+    """Yield the ensembles of these trainings; `advance` is called for each that is done."""
     for similarity in SIMILARITIES:
         for training in trainings:
             cast = votes(training, similarity, split, cache)
@@ -56,7 +56,7 @@ def cells(
 
 
 def as_json(cell: Cell) -> dict[str, object]:
-    """Returns all of a cell but its votes, in JSON's types."""
+    """Return all of a cell but its votes, in JSON's types."""
     rows = [asdict(setting) | asdict(found) for setting, found in cell.measures.items()]
     return {
         "training": cell.training.value,

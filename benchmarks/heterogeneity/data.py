@@ -28,7 +28,7 @@ class Records:
     y: NDArray[np.int64]
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "Records":
-        """Returns the chosen records."""
+        """Return the chosen records."""
         return Records(self.X[chosen], self.y[chosen])
 
 
@@ -42,7 +42,7 @@ class Split:
 
 
 def load() -> Split:
-    """Returns the images, values in [0, 1], in the file's order."""
+    """Return the images, values in [0, 1], in the file's order."""
     with np.load(PATH) as arrays:
         train, test = (
             Records(

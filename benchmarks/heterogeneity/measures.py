@@ -78,18 +78,18 @@ class Run:
     answers: Answers
 
     def labelled(self, public: Records) -> Records:
-        """Returns the records that got a label, with that label."""
+        """Return the records that got a label, with that label."""
         given = self.answers.answered
         return Records(public.X[self.rows[given]], self.answers.labels[given])
 
     def right(self, public: Records) -> NDArray[np.bool_]:
-        """Returns whether each of the labels given is right."""
+        """Return whether each of the labels given is right."""
         given = self.answers.answered
         return np.asarray(public.y[self.rows[given]] == self.answers.labels[given], dtype=bool)
 
 
 def settings() -> Iterator[Setting]:
-    """Yields Table 1's columns, by either mechanism."""
+    """Yield Table 1's columns, by either mechanism."""
     for queries in QUERIES:
         for gamma in GAMMAS:
             for confident in (False, True):
@@ -97,7 +97,7 @@ def settings() -> Iterator[Setting]:
 
 
 def measure(votes: Votes, split: Split, setting: Setting, spent: Floats | None) -> Measure:
-    """Returns what `votes` (teachers, public) come to; training cost `spent`, none without a guarantee."""
+    """Return the measure of `votes` (teachers, public); training cost `spent`, None without a guarantee."""
     counts = histograms(votes, CLASSES)
     runs = [_run(counts, setting, np.random.default_rng(seed)) for seed in range(RUNS)]
     right = np.concatenate([run.right(split.public) for run in runs])
@@ -124,7 +124,7 @@ def _epsilon(runs: Sequence[Run], setting: Setting, bound: Bound, spent: Floats 
 
 
 def _student(runs: Sequence[Run], split: Split) -> float | None:
-    """Returns the mean accuracy of one student a run, trained on its labels alone."""
+    """Return the mean accuracy of one student a run, trained on its labels alone."""
     if not all(run.answers.answered.any() for run in runs):
         return None
     learnt = [run.labelled(split.public) for run in runs]

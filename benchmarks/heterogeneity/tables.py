@@ -17,7 +17,7 @@ NONE = "-"
 
 
 def tables(cells: Sequence[Cell]) -> Iterator[Table]:
-    """Yields ensembles, Table 1 with 004's numbers in brackets, and everything by setting."""
+    """Yield ensembles, Table 1 with 004's numbers in brackets, and everything by setting."""
     yield _ensembles(cells)
     yield _students(cells)
     yield _labels(cells)
@@ -72,7 +72,7 @@ def _names(cell: Cell) -> tuple[str, str]:
 
 
 def _training(cell: Cell) -> str:
-    """What training cost; for TTAC that nothing is promised."""
+    """Return the cost of training; for TTAC, that nothing is promised."""
     rdp = spent(cell.training)
     return "no guarantee" if rdp is None else f"{epsilon(rdp.tolist(), list(ORDERS), DELTA):.2f}"
 

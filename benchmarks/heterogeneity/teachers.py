@@ -37,13 +37,13 @@ class Training(StrEnum):
 
 
 def shards(private: Records, similarity: float) -> Sequence[Records]:
-    """Returns every teacher's records, the same however they are trained."""
+    """Return every teacher's records, the same however they are trained."""
     held = label_sorted(private.y, TEACHERS, similarity, np.random.default_rng(SEED))
     return [private.rows(rows) for rows in held]
 
 
 def votes(training: Training, similarity: float, split: Split, cache: Path) -> Votes:
-    """Returns the class each teacher votes for, uint8 (TEACHERS, public); trained if not in the cache."""
+    """Return the class each teacher votes for, uint8 (TEACHERS, public); trained if not in the cache."""
     file = cache / f"{training}-{similarity:g}.npy"
     if not file.exists():
         cast = TRAININGS[training](shards(split.private, similarity), split.public.X)
@@ -68,7 +68,7 @@ TRAININGS: Mapping[Training, Callable[[Sequence[Records], NDArray[np.float32]], 
 
 
 def spent(training: Training) -> Floats | None:
-    """Returns what a record pays for training, rdp at `ORDERS`; none for TTAC, which promises nothing."""
+    """Return what a record pays for training, rdp at `ORDERS`; None for TTAC, which promises nothing."""
     return {
         Training.CONVENTIONAL: np.zeros(len(ORDERS)),
         Training.TTAC: None,

@@ -80,6 +80,6 @@ def _round(average: Average) -> Round:
 def _released(
     update: NDArray[np.int64], mechanism: Ttac | DpTtac, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The sum with rounded noise of NumPy's, which is no release's; without noise as it is."""
+    """Return the sum with rounded NumPy noise, which no release uses; unchanged where there is no noise."""
     noise = sum((sigma * random.standard_normal(len(update)) for sigma in mechanism.sigmas), np.zeros(1))
     return update + np.rint(np.ldexp(noise, FRACTION_BITS)).astype(np.int64)

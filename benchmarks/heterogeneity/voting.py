@@ -28,18 +28,18 @@ class Answers:
 
 
 def histograms(votes: NDArray[np.uint8], classes: int) -> Floats:
-    """Returns how many of the teachers' `votes` (teachers, Q) are for each class, (Q, classes)."""
+    """Return how many of the teachers' `votes` (teachers, Q) are for each class, (Q, classes)."""
     return np.stack([(votes == label).sum(axis=0) for label in range(classes)], axis=1).astype(np.float64)
 
 
 def plurality_accuracy(counts: Floats, y: NDArray[np.int64]) -> float:
-    """Returns how often the class with most votes (Q, k) is right, ties broken at random."""
+    """Return how often the class with most votes (Q, k) is right, ties broken at random."""
     most = counts == counts.max(axis=1, keepdims=True)
     return float((most[np.arange(len(y)), y] / most.sum(axis=1)).mean())
 
 
 def answer(counts: Floats, mechanism: Mechanism, random: np.random.Generator) -> Answers:
-    """Returns answers to every query of `counts` (Q, k), with fresh noise."""
+    """Return answers to every query of `counts` (Q, k), with fresh noise."""
     queries = len(counts)
     match mechanism:
         case LnMax(gamma=gamma):
@@ -58,7 +58,7 @@ def costs(
     bound: Bound,
     spent: Floats | float = 0.0,
 ) -> list[float]:
-    """Returns the epsilon, at DELTA, of each run's queries: `counts` (runs, Q, k), `answered` (runs, Q).
+    """Return the epsilon, at DELTA, of each run's queries: `counts` (runs, Q, k), `answered` (runs, Q).
 
     `spent` is what was paid before, rdp at `ORDERS`.
 

@@ -44,7 +44,7 @@ class Cell:
 
 
 def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
-    """Yields every cell of a dataset's table."""
+    """Yield every cell of a dataset's table."""
     for seed in range(seeds):
         for epsilon in (VERY_SMALL, *EPSILONS):
             yield Cell(dataset, NOISE_CLUSTER, epsilon, seed)
@@ -55,7 +55,7 @@ def cells(dataset: Dataset, seeds: int) -> Iterator[Cell]:
 
 
 def measured(cell: Cell, size: Size, bench: Callable[[Dataset, int], Bench], cache: Path) -> Measure:
-    """Returns a cell's measure, from the cache where it is there."""
+    """Return a cell's measure, from the cache where it is there."""
     file = cache / f"{cell.name(size)}.json"
     if not file.exists():
         start = time.perf_counter()

@@ -81,7 +81,7 @@ def available(dataset: Dataset) -> bool:
 
 
 def load(dataset: Dataset, size: Size, seed: int) -> Split:
-    """Returns `size.train` and `size.test` records."""
+    """Return `size.train` and `size.test` records."""
     random = np.random.default_rng(seed)
     if dataset is Dataset.DIGITS:
         records = digits()

@@ -68,12 +68,12 @@ class Bench:
     """One draw of a dataset; what several methods need is made once."""
 
     def __init__(self, split: Split, size: Size, seed: int, cache: Path) -> None:
-        """Takes the records, and a folder for the embedding, private labels and teachers' votes."""
+        """Take the records, and a folder for the embedding, private labels and teachers' votes."""
         self._split, self._size, self._seed, self._cache = split, size, seed, cache
         cache.mkdir(parents=True, exist_ok=True)
 
     def measure(self, method: str, epsilon: float | None) -> Measure:
-        """Returns what a method comes to."""
+        """Return the measure of a method."""
         if epsilon is None:
             return self._tested(NON_PRIVATE, Labelled(self._split.X, self._split.y), Measure(None, 1.0))
         if method == NOISE_CLUSTER:
@@ -169,7 +169,7 @@ class Bench:
 
 
 def settings(method: str, size: Size) -> tuple[object, ...]:
-    """Returns what a cell's number depends on beside its dataset, epsilon and seed."""
+    """Return what a cell's number depends on besides its dataset, epsilon and seed."""
     student = STUDENTS.get(method)
     learning = None if student is None else _learning(student, size.steps)
     return *_voted(size), size.clusters, DELTA, learning

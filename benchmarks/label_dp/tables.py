@@ -36,7 +36,7 @@ NONE = "-"
 
 
 def tables(measures: Measures, sizes: dict[Dataset, Size]) -> Iterator[str]:
-    """Yields Markdown: private labels, then students, for every dataset measured."""
+    """Yield Markdown: private labels, then students, for every dataset measured."""
     yield _private(measures, sizes)
     for dataset in sizes:
         yield _students(measures, dataset)
@@ -84,7 +84,7 @@ def _formula(epsilon: float, classes: int, labels: int) -> str:
 
 
 def _shown(measures: Measures, dataset: Dataset, method: str, epsilon: float | None, field: str) -> str:
-    """The mean over seeds, and their standard deviation where there are several."""
+    """Return the mean over seeds, and their standard deviation where there are several."""
     found = [getattr(one, field) for one in _of(measures, dataset, method, epsilon)]
     if not found or None in found:
         return NONE

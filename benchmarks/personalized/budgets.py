@@ -31,7 +31,7 @@ class Notion:
     classic: bool
 
     def limits(self, epsilon: float) -> Floats:
-        """Returns the largest rdp (R,) at ORDERS that a budget allows; below 0 where it allows none."""
+        """Return the largest rdp (R,) at ORDERS that a budget allows; below 0 where it allows none."""
         if self.classic:
             return epsilon - math.log(1 / DELTA) / (ORDERS - 1)
         limits = np.array([budget_rdp(epsilon, DELTA, order) for order in ORDERS])
@@ -65,7 +65,7 @@ class Account:
 
 
 def affordable(accounts: Sequence[Account]) -> int:
-    """Returns how many queries all accounts afford: up to the first that makes any unit exceed its budget."""
+    """Count the queries that all accounts afford: those before the first to exceed any unit's budget."""
     asked = len(accounts[0].charges)
     return bisect_left(
         range(1, asked + 1), True, key=lambda queries: not all(one.affords(queries) for one in accounts)

@@ -50,7 +50,7 @@ class Cell:
         return f"{self.dataset}-{self.kind}-{self.factor}x-{self.ratio}"
 
     def copies(self, y: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        """Returns how many teachers learn each record, int64 (N,), for classes `y` (N,)."""
+        """Return how many teachers learn each record, int64 (N,), for classes `y` (N,)."""
         copies = np.ones(len(y), dtype=np.int64)
         entitled = np.flatnonzero(y == RARE) if self.kind == "skewed" else np.arange(len(y))
         higher = random.permutation(entitled)[: round(len(entitled) * self.ratio / 100)]
@@ -58,12 +58,12 @@ class Cell:
         return copies
 
     def mean_copies(self, y: NDArray[np.int64]) -> float:
-        """Returns s = N'/N of 003, Appendix B, which is also the mean budget in units of the lower one."""
+        """Return s = N'/N of 003, Appendix B, which is also the mean budget in units of the lower one."""
         return float(self.copies(y, np.random.default_rng(0)).mean())
 
 
 def cells(dataset: str) -> list[Cell]:
-    """Returns the ensembles of a dataset's tables, in the order in which they are trained."""
+    """Return the ensembles of a dataset's tables, in the order in which they are trained."""
     plain = [Cell(dataset, "plain")]
     if dataset == "mnist":
         short = [Cell(dataset, "plain", epochs=SHORT_EPOCHS)]
@@ -76,7 +76,7 @@ def cells(dataset: str) -> list[Cell]:
 def deal(
     copies: NDArray[np.int64], teachers: int, random: np.random.Generator
 ) -> Sequence[NDArray[np.int64]]:
-    """Returns each teacher's records, as indices: all equally many, up to one, and no record twice.
+    """Return each teacher's records, as indices: equal numbers to within one, and no record twice.
 
     Records are dealt out in rounds, a record's copies one after the other, each round to the teachers in a
     new order; one that would give a teacher a second copy of a record is drawn again.

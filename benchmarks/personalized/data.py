@@ -72,7 +72,7 @@ def path(dataset: str) -> Path:
 
 
 def load(dataset: str) -> Split:
-    """Returns the dataset's records, shuffled by a fixed seed and divided as Table 2 says."""
+    """Return the dataset's records, shuffled by a fixed seed and divided as Table 2 says."""
     every = _READERS[dataset](path(dataset))
     sizes = PARAMETERS[dataset]
     order = np.random.default_rng(SEED).permutation(len(every.y))
@@ -89,7 +89,7 @@ def _mnist(file: Path) -> Records:
 
 
 def _adult(file: Path) -> Records:
-    """Records without missing values, categories as one number each, every column scaled to [0, 1]."""
+    """Read the records without missing values, categories as one number each, columns scaled to [0, 1]."""
     with np.load(file) as arrays:
         X = np.concatenate([arrays["X_train"], arrays["X_test"]])
         y = np.concatenate([arrays["y_train"], arrays["y_test"]])

@@ -143,7 +143,7 @@ class Bench:
             yield Row(self.table, "w", factor, ratio, notion.name, measure)
 
     def _measure(self, process: Process, *, students: bool = False) -> Measure:
-        """Runs the processes, each with a seed of its own, and averages them."""
+        """Run the processes, each with a seed of its own, and average them."""
         generators = [np.random.default_rng(seed) for seed in range(self.processes)]
         produced = [process(random) for random in generators]
         right = np.concatenate([self.split.public.y[one.rows] == one.labels for one in produced])
@@ -161,10 +161,10 @@ class Bench:
 
 
 def average(factor: int, share: float) -> float:
-    """Returns the log of the mean of e^epsilon, which 003 calls the average budget: its figures show it."""
+    """Return the log of the mean of e^epsilon, which 003 calls the average budget: its figures show it."""
     return math.log((1 - share) * math.exp(LOWER) + share * math.exp(factor * LOWER))
 
 
 def everyone(votes: Votes, dataset: str) -> Pool:
-    """Returns the pool in which every teacher's vote counts as one."""
+    """Return the pool in which every teacher's vote counts as one."""
     return Pool(votes, dataset, np.ones(len(votes)))

@@ -8,5 +8,5 @@ TREES = 100
 
 
 def forest(shape: tuple[int, ...], classes: int) -> Any:
-    """A random forest of `TREES` trees, else as scikit-learn sets it."""
+    """Return a random forest of `TREES` trees, with scikit-learn's defaults otherwise."""
     return RandomForestClassifier(n_estimators=TREES)

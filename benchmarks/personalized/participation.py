@@ -11,7 +11,7 @@ _STEPS = 2**16
 def participation(
     higher: NDArray[np.bool_], period: int, queries: int, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Returns who takes part, bool (queries, teachers).
+    """Return which teachers take part, bool (queries, teachers).
 
     Teachers of the higher budget always do. The others are shuffled into as many cohorts as a period has
     queries, one cohort a query, and anew every period: as many teachers in every query, up to one.
@@ -27,13 +27,13 @@ def participation(
 
 
 def weights(higher: NDArray[np.bool_], epsilons: tuple[float, float]) -> Floats:
-    """Returns each teacher's weight (teachers,): its budget over the mean, floored to steps of 2^-16."""
+    """Return each teacher's weight (teachers,): its budget over the mean, floored to steps of 2^-16."""
     budgets: Floats = np.where(higher, epsilons[1], epsilons[0])
     return np.asarray(np.floor(budgets / budgets.mean() * _STEPS) / _STEPS)
 
 
 def higher_teachers(teachers: int, ratio: int) -> NDArray[np.bool_]:
-    """Returns which teachers (teachers,) learn records of the higher budget, `ratio` percent of all records.
+    """Return which teachers (teachers,) learn records of the higher budget, `ratio` percent of all records.
 
     Records lie with teachers at random, so that it may be the first ones.
     """

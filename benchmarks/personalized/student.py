@@ -8,7 +8,7 @@ from benchmarks.personalized.variants import Produced
 
 
 def accuracy(produced: Produced, split: Split, random: np.random.Generator) -> float:
-    """Returns the student's accuracy on the test records; 0 where there is no label to train on."""
+    """Return the student's accuracy on the test records; 0 where there is no label to train on."""
     if len(produced.rows) == 0:
         return 0.0
     student = forest(split.public.X.shape[1:], 2)

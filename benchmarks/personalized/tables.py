@@ -20,7 +20,7 @@ Found = Mapping[tuple[str, int, int, str], Measure]
 
 
 def tables(rows: Sequence[Row], qualities: Mapping[str, Quality]) -> Iterator[Table]:
-    """Yields every table that the rows fill; teachers' quality by name of their cell."""
+    """Yield every table that the rows fill; `qualities` has the teachers' quality by name of their cell."""
     yield _teachers(qualities)
     for title in dict.fromkeys(row.table for row in rows):
         found = {

@@ -24,7 +24,7 @@ class Ensembles:
     """The votes of every cell's teachers on the public records, kept in a folder."""
 
     def __init__(self, cache: Path) -> None:
-        """Takes the folder; it is created."""
+        """Take the folder and create it."""
         self._cache = cache
         cache.mkdir(parents=True, exist_ok=True)
 
@@ -33,7 +33,7 @@ class Ensembles:
         return all(self._file(cell, rows).exists() for rows in _blocks(teachers))
 
     def votes(self, cell: Cell, split: Split, advance: Advance) -> Votes:
-        """Returns the class every teacher votes for, uint8 (teachers, public), training those not there.
+        """Return the class every teacher votes for, uint8 (teachers, public), training those not there.
 
         `advance` is told how many more teachers are done.
         """
@@ -50,14 +50,14 @@ class Ensembles:
 
 
 def slices(cell: Cell, split: Split) -> Sequence[NDArray[np.int64]]:
-    """Returns each teacher's records, as indices into the private ones; more teachers for more copies."""
+    """Return each teacher's records, as indices into the private ones; more teachers for more copies."""
     random = np.random.default_rng((SEED, *cell.name.encode()))
     copies = cell.copies(split.private.y, random)
     return deal(copies, ensemble_size(cell, split), random)
 
 
 def ensemble_size(cell: Cell, split: Split) -> int:
-    """Returns how many teachers a cell has: Table 2's, more in proportion to the copies (003, Appendix B)."""
+    """Return how many teachers a cell has: Table 2's, more in proportion to the copies (003, Appendix B)."""
     return round(PARAMETERS[cell.dataset].teachers * cell.mean_copies(split.private.y))
 
 
@@ -89,7 +89,7 @@ def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDAr
 
 
 def _write(file: Path, votes: Votes) -> None:
-    """Writes a whole block or nothing."""
+    """Write a whole block or nothing."""
     partial = file.with_suffix(".partial.npy")
     np.save(partial, votes)
     partial.rename(file)

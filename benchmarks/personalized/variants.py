@@ -44,7 +44,7 @@ class Pool:
     """One ensemble's ballots on the public records where all teachers take part."""
 
     def __init__(self, votes: NDArray[np.uint8], dataset: str, weights: Floats) -> None:
-        """Takes votes (teachers, pool) and each teacher's weight (teachers,)."""
+        """Take votes (teachers, pool) and each teacher's weight (teachers,)."""
         self._parameters = PARAMETERS[dataset]
         counts = histogram(votes, self._parameters.classes, weights)
         scale = np.full(len(counts), weights.sum() / self._parameters.teachers)

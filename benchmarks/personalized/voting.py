@@ -25,7 +25,7 @@ class Ballots:
     scale: Floats
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "Ballots":
-        """Returns the chosen queries."""
+        """Return the chosen queries."""
         return Ballots(self.counts[chosen], self.scale[chosen])
 
 
@@ -43,7 +43,7 @@ class Answers:
 
 
 def histogram(votes: NDArray[np.uint8], classes: int, weights: Floats) -> Floats:
-    """Returns each class's weight (Q, classes) of `votes` (teachers, Q).
+    """Return each class's weight (Q, classes) of `votes` (teachers, Q).
 
     `weights` are the teachers', (teachers,), or also the queries', (Q, teachers).
     """
@@ -52,7 +52,7 @@ def histogram(votes: NDArray[np.uint8], classes: int, weights: Floats) -> Floats
 
 
 def answer(ballots: Ballots, parameters: Parameters, random: np.random.Generator) -> Answers:
-    """Checks every query and labels it, with fresh noise."""
+    """Check every query and label it, with fresh noise."""
     counts, scale = ballots.counts, ballots.scale
     check = counts.max(axis=1) + scale * parameters.sigma1 * random.standard_normal(len(counts))
     noisy = counts + scale[:, None] * parameters.sigma2 * random.standard_normal(counts.shape)
@@ -63,14 +63,14 @@ class Prices:
     """What queries of one dataset cost; what differs in the order of classes alone is worked out once."""
 
     def __init__(self, parameters: Parameters) -> None:
-        """Takes threshold and deviations for 250 votes."""
+        """Take threshold and deviations for 250 votes."""
         self.parameters = parameters
         self._known: dict[tuple[object, ...], Floats] = {}
 
     def charges(
         self, ballots: Ballots, answered: NDArray[np.bool_], influence: Influence, bound: Bound
     ) -> Floats:
-        """Returns the rdp (Q, R) at ORDERS of queries for a unit of this influence."""
+        """Return the rdp (Q, R) at ORDERS of queries for a unit of this influence."""
         rdp = np.empty((len(answered), len(ORDERS)))
         for scale in np.unique(ballots.scale):
             rows = ballots.scale == scale
@@ -80,7 +80,7 @@ class Prices:
         return rdp
 
     def _of_kinds(self, kinds: Floats, scale: float, influence: Influence, bound: Bound) -> Floats:
-        """Returns the rdp (K, R) of `kinds` (K, k + 1): a histogram, and whether it was answered."""
+        """Return the rdp (K, R) of `kinds` (K, k + 1): a histogram, and whether it was answered."""
         keys = [(scale, influence, bound, one.tobytes()) for one in kinds]
         new = np.array([key not in self._known for key in keys])
         if new.any():

@@ -32,7 +32,7 @@ def main(
     model: Annotated[str | None, typer.Option(help="Measure ensembles of this model alone.")] = None,
     json: Annotated[str | None, typer.Option(help="File for everything measured; - is stdout.")] = None,
 ) -> None:
-    """Compares ensembles by layout, and whole votes with the bare forward pass, and prints tables."""
+    """Compare ensembles by layout, and whole votes with the bare forward pass, and print tables."""
     console = Console(width=max(WIDTH, Console().width), stderr=json == "-")
     measured: dict[str, Any] = {}
     if only != Part.VOTES:

@@ -146,7 +146,7 @@ def _images(count: int, random: np.random.Generator) -> tuple[NDArray[np.float32
 
 
 def ensembles_table(teachers: int, measured: Sequence[Measured]) -> Table:
-    """A row for each model and layout."""
+    """Return a table with a row for each model and layout."""
     table = Table(
         "model",
         "layout",

@@ -51,7 +51,7 @@ class Party:
 
     @contextmanager
     def session(self, X: NDArray[np.float32], batches: int) -> Iterator[list[Callable[[], bytes]]]:
-        """An open session as so many calls, each of which has the party vote on a batch of queries X."""
+        """Open a session as `batches` calls, each of which has the party vote on a batch of queries X."""
         plan = Plan(
             nonce=secrets.token_bytes(NONCE_BYTES),
             task_digest=self.task.digest,
@@ -80,7 +80,7 @@ class Party:
 
 @contextmanager
 def serving(model: str, shape: tuple[int, ...]) -> Iterator[Party]:
-    """A federation of two parties that serve this model, hardly trained, on images of this shape."""
+    """Run a federation of two parties that serve this model, hardly trained, on images of this shape."""
     random = np.random.default_rng(0)
     images = random.integers(0, 256, (RECORDS, *shape)).astype(np.float32)
     data = from_arrays(images, np.arange(RECORDS) % CLASSES)

@@ -10,7 +10,7 @@ class Block(nn.Module):
     """Two convolutions whose output is added to their input, which is brought to its shape."""
 
     def __init__(self, before: int, channels: int, stride: int) -> None:
-        """Takes the input's channels, the output's, and by what the image's sides are divided."""
+        """Take the input's channels, the output's, and the divisor of the image's sides."""
         super().__init__()
         self.change = nn.Sequential(
             nn.Conv2d(before, channels, 3, stride=stride, padding=1, bias=False),

@@ -120,7 +120,7 @@ def _alone(party: Party, repeats: int) -> tuple[float, float, float]:
 
 
 def _concurrent(party: Party, case: Case) -> tuple[float, float, float]:
-    """Queries a second, then p50 and p99 of the seconds for a batch, while all sessions ask at once."""
+    """Return queries a second, then p50 and p99 of seconds for a batch, while all sessions ask at once."""
     X = queries(party, case.size)
     with ExitStack() as stack:
         asked = [stack.enter_context(party.session(X, case.batches)) for _ in range(case.sessions)]
@@ -139,7 +139,7 @@ def queries(party: Party, count: int) -> NDArray[np.float32]:
 
 
 def _forward(party: Party, X: NDArray[np.float32]) -> Callable[[], object]:
-    """The party's network as torch evaluates it, from an array to an array."""
+    """Return the party's network as torch evaluates it, from an array to an array."""
     ensemble = Ensemble.load(party.teachers)
     assert isinstance(ensemble.models, Networks)
     (net,), shape = ensemble.models.nets, ensemble.manifest.shape
@@ -159,7 +159,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def vote_table(measured: Sequence[VotePath]) -> Table:
-    """A row for each model."""
+    """Return a table with a row for each model."""
     table = Table(
         "model",
         "forward rows/s",

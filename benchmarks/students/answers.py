@@ -29,7 +29,7 @@ class Answers:
     worst: float
 
     def epsilons(self, plan: Plan, delta: float) -> tuple[float, float]:
-        """The data-dependent and the worst-case epsilon of what was released, at the plan's order."""
+        """Return the data-dependent and worst-case epsilon of what was released, at the plan's order."""
         spent, worst = (epsilon(rdp, plan.order, delta) for rdp in (self.spent, self.worst))
         return spent, worst
 

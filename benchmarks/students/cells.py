@@ -64,7 +64,7 @@ def cell(
     seed: int,
     progress: Callable[[int, int], None],
 ) -> Cell:
-    """Returns a cell, measured where it is not in the cache."""
+    """Return a cell, measured where it is not in the cache."""
     file = file_of(cache, setting, student, plan, seed)
     if not file.exists():
         found = _measure(setting, division, votes, student, plan, seed, progress)

@@ -35,7 +35,7 @@ class Division:
 
 
 def divide(setting: Setting) -> Division:
-    """The setting's records, in the order of their file."""
+    """Return the setting's records, in the order of their file."""
     private, public = _splits(setting)
     task = infer_task(private, setting.dataset)
     X, y, pool = task.prepare(public.X), public.labels(), setting.pool

@@ -35,7 +35,7 @@ class Expected:
 
 
 def expected(cache: Path) -> Expected:
-    """The votes of teachers of optdigits' training records on its test records, kept in a folder."""
+    """Return the votes of teachers of optdigits' training records on its test records, kept in a folder."""
     file = cache / "other-digits-votes.npy"
     with np.load(OPTDIGITS) as arrays:
         X, y, test, test_y = (arrays[name] for name in ("X_train", "y_train", "X_test", "y_test"))

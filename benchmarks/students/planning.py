@@ -56,7 +56,7 @@ class Forecast:
 def main(
     cache: Annotated[Path, typer.Option(help="Folder of votes.")] = Path("runs/students"),
 ) -> None:
-    """Prints the plan of each budget that releases the most labels of which enough are right."""
+    """Print the plan of each budget that releases the most labels of which enough are right."""
     if not OPTDIGITS.exists():
         typer.echo("planning: skipped, ../shared/data lies not beside the checkout")
         return
@@ -75,7 +75,7 @@ def choose(found: list[Forecast]) -> Forecast:
 
 
 def forecasts(votes: Expected, mechanism: Confident) -> list[Forecast]:
-    """What the mechanism gives for every budget, at the order that is best for it."""
+    """Return what the mechanism gives for every budget, at the order that is best for it."""
     counts, orders = votes.votes.astype(np.float64), np.array(ORDERS)
     passes = norm.sf((mechanism.threshold - counts.max(axis=1)) / mechanism.sigma1)
     failing, passing = (

@@ -23,7 +23,7 @@ _MEANS = ("worst_case", "asked", "answered", "correct", "seconds", "processor")
 
 
 def table(cells: Iterable[Cell]) -> str:
-    """A row for each budget and student, with means and, of accuracy, the deviation over seeds."""
+    """Tabulate each budget and student in a row, with means and, for accuracy, the deviation over seeds."""
     groups = defaultdict(list)
     for cell in cells:
         groups[cell.budget, cell.student].append(cell)

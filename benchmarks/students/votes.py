@@ -17,7 +17,7 @@ SEED = 0
 def votes(
     setting: Setting, division: Division, cache: Path, progress: Callable[[int, int], None]
 ) -> NDArray[np.int64]:
-    """Returns the histogram of every record of the pool, int64 (P, classes); trains teachers where needed."""
+    """Return the histogram of every record of the pool, int64 (P, classes); train teachers where needed."""
     file = cache / f"{setting.dataset}-votes.npy"
     if not file.exists():
         ensemble = train(
@@ -36,5 +36,5 @@ def votes(
 
 
 def histograms(cast: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """Returns how many of the votes (teachers, P) each class has, int64 (P, classes)."""
+    """Return how many of the votes (teachers, P) each class has, int64 (P, classes)."""
     return np.stack([(cast == label).sum(axis=0) for label in range(classes)], axis=1)

@@ -65,7 +65,7 @@ def dependencies(
 
 
 def tell(result: "DependentResult") -> str:
-    """What a run with dependencies left out, as people read it."""
+    """Return what a run with dependencies left out, as readable text."""
     return (
         f"{result.implied} labels were not asked because the label that they depend on is absent; "
         f"{result.partly} queries wait for some of theirs."
@@ -73,7 +73,7 @@ def tell(result: "DependentResult") -> str:
 
 
 def _matrix(labels: Sequence[str], confidence: NDArray[np.float64]) -> Table:
-    """The share of records without the label of a row that are without that of a column (000, Table 3)."""
+    """Tabulate the share of records without the row's label that lack the column's too (000, Table 3)."""
     shown = labels[:MOST_SHOWN]
     table = Table("absent", *map(escape, shown), title="Share without the other, where one is absent")
     for name, row in zip(shown, confidence, strict=False):

@@ -1,4 +1,4 @@
-"""What the runs of one pool that asked for different labels say together."""
+"""The combined labels of runs over one pool that asked for different labels."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def is_combined(folder: Path) -> bool:
 
 
 def combined_answers(folder: Path) -> Combined:
-    """What the runs in a folder say together.
+    """Return the combined answers of the runs in a folder.
 
     Raises `config.invalid` for damaged dependencies, `data.missing` or `run.mismatch` as `load_state`.
     """
@@ -59,7 +59,7 @@ def combined_answers(folder: Path) -> Combined:
 
 
 def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
-    """What runs say together: the one of the labels that are asked first, and those of children so far."""
+    """Combine what runs say: that of the labels that are asked first, and those of children so far."""
     first = parts[PARENTS]
     plan, labels = first.parsed_plan(), len(first.classes)
     families = families_of(rules, first.classes)
@@ -109,13 +109,13 @@ def join(first: Answer, later: Mapping[int, Answer], families: Families, labels:
 
 
 def folder_of(parent: str, classes: Sequence[str]) -> str:
-    """The name of the sub-folder of the run that asks for a parent's children."""
+    """Return the name of the sub-folder of the run that asks for a parent's children."""
     plain = re.fullmatch(r"[A-Za-z0-9_-]+", parent)
     return f"after-{parent}" if plain else f"after-label-{classes.index(parent)}"
 
 
 def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
-    """The rules of a task with these labels, by index."""
+    """Return the rules of a task with these labels, by index."""
     return {
         classes.index(parent): tuple(classes.index(child) for child in children)
         for parent, children in rules.families.items()
@@ -123,7 +123,7 @@ def families_of(rules: Dependencies, classes: Sequence[str]) -> Families:
 
 
 def _known(answer: Answer) -> dict[int, int]:
-    """The labels that an answer has something to say of."""
+    """Return the labels for which an answer holds a value, with that value."""
     if not isinstance(answer, tuple):
         return {}
     return {label: bit for label, bit in enumerate(answer) if bit is not None}

@@ -116,12 +116,12 @@ class Asking:
             part.close(peers)
 
     def combined(self) -> Combined:
-        """What is known."""
+        """Return what is known."""
         states = {part.name: part.store.state for part in self._parts()}
         return combine(self._rules, states)
 
     def result(self) -> DependentResult:
-        """What the runs have come to."""
+        """Return the outcome of the runs."""
         combined = self.combined()
         states = list(combined.parts.values())
         plan, whole = states[0].parsed_plan(), combined.answers.keys() - combined.partly
@@ -153,7 +153,7 @@ class Asking:
             yield part, [row for row, given in self._first.answers.items() if not _absent(given, parent)]
 
     def _parts(self) -> list[Part]:
-        """The runs that there are: one is made when it is first asked something."""
+        """Return the runs that exist: one is made when it is first asked something."""
         return [self._first, *(part for part in self._after.values() if part.made)]
 
     def _left_out(self) -> Mapping[str, Stop]:
@@ -178,5 +178,5 @@ def _absent(answer: Answer, label: int) -> bool:
 
 
 def as_json(result: DependentResult) -> dict[str, Any]:
-    """The result in JSON's types."""
+    """Return the result in JSON's types."""
     return labelling.as_json(result) | {"implied": result.implied, "partly": result.partly}

@@ -47,7 +47,7 @@ class Absences:
         return cls(confidence, _at_most(lost, present), support / max(1, len(y)), support)
 
     def gains(self, confidence: float, support: int) -> Floats:
-        """What asking a parent first is worth for a child, (k, k); 0 where the rule is not good enough.
+        """Return a child's gain by asking a parent first, (k, k); 0 where the rule is not good enough.
 
         That is the share of queries that are not asked about the child, less the share of the child's
         records that may be lost by it: below 0 where labels have nothing to do with each other, however rare.
@@ -65,7 +65,7 @@ def _at_most(lost: NDArray[np.int64], of: NDArray[np.int64]) -> Floats:
 
 
 def choose_parents(gains: Floats) -> dict[int, int]:
-    """The parent of each child, so that all gains (k, k) together are large.
+    """Choose the parent of each child, so that all gains (k, k) together are large.
 
     Parents are added one by one, each time the one that gains most, for as long as any gains: it takes in the
     children that it serves better than their parent, and is a child no more itself.
@@ -86,7 +86,7 @@ def choose_parents(gains: Floats) -> dict[int, int]:
 def learn(
     y: NDArray[np.int64], task: Task, *, confidence: float = CONFIDENCE, support: int = SUPPORT
 ) -> Dependencies:
-    """The dependencies of a task's labels y (N, k) that hold for `confidence` of at least `support` records.
+    """Learn the dependencies of labels y (N, k) that hold for `confidence` of at least `support` records.
 
     Raises `task.mismatch` for a task whose records have one class, `config.invalid` for a confidence outside
     (0, 1] or a support below 1, and `data.too_few` where no dependency holds.
@@ -125,14 +125,14 @@ def learn(
 
 
 def _total(gains: Floats, parents: Sequence[int]) -> float:
-    """What all children together gain by these parents."""
+    """Return what all children together gain by these parents."""
     served = gains[list(parents)].max(axis=0)
     served[list(parents)] = 0.0
     return float(served.sum())
 
 
 def _assigned(gains: Floats, parents: Sequence[int]) -> dict[int, int]:
-    """The parent that each child gains most by, for every label that gains and is no parent."""
+    """Return the parent that each child gains most by, for every label that gains and is no parent."""
     children = [label for label in range(len(gains)) if label not in parents]
     if not parents:
         return {}

@@ -28,7 +28,7 @@ def write_combined(folder: Path, combined: Combined) -> None:
 
 
 def status(combined: Combined, row: int) -> str:
-    """What became of a query."""
+    """Return what became of a query."""
     if row not in combined.answers:
         return UNASKED
     if row in combined.partly:

@@ -1,4 +1,4 @@
-"""What the runs of one pool asked, got and cost together, as a run's report says it of one."""
+"""Combined report of runs over one pool: queries, answers and costs."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from ostraka.client.session.answers import label_matrix
 
 
 def report(folder: Path, combined: Combined, *, delta: float) -> dict[str, Any]:
-    """The figures of all runs in a folder, in JSON's types.
+    """Return the figures of all runs in a folder, in JSON's types.
 
     Epsilons are of all runs together. `implied` counts labels that are absent because their parent is, and
     `labels` says of each label how often; `parts` has what each run asked.
@@ -69,7 +69,7 @@ def _labels(combined: Combined) -> list[dict[str, Any]]:
 
 
 def _part(name: str, combined: Combined) -> dict[str, Any]:
-    """What one run asked about, of how many queries."""
+    """Return what one run asked about, and of how many queries."""
     state = combined.parts[name]
     asked = state.parsed_plan().labels
     return {

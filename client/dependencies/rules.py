@@ -1,4 +1,4 @@
-"""Which labels imply that others are absent: a file that one querying party keeps for its own questions."""
+"""Negative dependency rules: labels that imply the absence of others, in one querying party's own file."""
 
 import json
 from pathlib import Path

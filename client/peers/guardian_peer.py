@@ -60,26 +60,26 @@ class GuardianPeer:
         self._retry = retry
 
     def plan(self, plan: bytes) -> guardian_pb2.PlanReply:
-        """What a serialized plan would cost; nothing is opened."""
+        """Return what a serialized plan would cost; nothing is opened."""
         request = guardian_pb2.PlanRequest(plan=plan)
         return self._call(lambda stub: stub.Plan(request, timeout=CALL_S))
 
     def open_session(self, plan: bytes) -> common_pb2.Signed:
-        """The signed grant for a serialized plan."""
+        """Return the signed grant for a serialized plan."""
         request = guardian_pb2.OpenSessionRequest(plan=plan)
         return self._call(lambda stub: stub.OpenSession(request, timeout=CALL_S)).grant
 
     def open_batch(
         self, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
     ) -> common_pb2.Signed:
-        """The signed ticket of a batch, without the parties that cannot be reached."""
+        """Return the signed ticket of a batch, without the parties that cannot be reached."""
         request = guardian_pb2.OpenBatchRequest(
             session_id=session_id, batch_id=batch_id, size=size, unavailable=unavailable
         )
         return self._call(lambda stub: stub.OpenBatch(request, timeout=CALL_S), session_id).ticket
 
     def prepare(self, session_id: str, batch_id: int, parties: Sequence[str]) -> tuple[str, ...]:
-        """The frozen party set, waited for as long as the guardian says."""
+        """Return the frozen party set, waiting for it as long as the guardian says."""
         request = guardian_pb2.PrepareRequest(session_id=session_id, batch_id=batch_id, parties=parties)
         while True:
             reply = self._call(lambda stub: stub.Prepare(request, timeout=CALL_S), session_id)
@@ -88,16 +88,16 @@ class GuardianPeer:
             self._retry.sleep(max(reply.retry_after_ms, LEAST_WAIT_MS) / 1000)
 
     def release(self, session_id: str, batch_id: int, total: Sum) -> list[guardian_pb2.Answer]:
-        """The answers to a batch for the one sum over its frozen set."""
+        """Return the answers to a batch for the one sum over its frozen set."""
         replies = self._release(session_id, batch_id, total)
         return [answer for reply in replies for answer in reply.answers]
 
     def release_update(self, session_id: str, batch_id: int, total: Sum) -> bytes:
-        """What a round of a training releases for the one sum over its frozen set: steps, int64."""
+        """Return what a training round releases for the one sum over its frozen set: steps, int64."""
         return b"".join(reply.update.data for reply in self._release(session_id, batch_id, total))
 
     def released_update(self, session_id: str, batch_id: int) -> bytes:
-        """What a round released, once `settle` says that it did."""
+        """Return what a round released, once `settle` says that it did."""
         request = guardian_pb2.SettleBatchRequest(session_id=session_id, batch_id=batch_id)
 
         def update(stub: GuardianStub) -> bytes:
@@ -124,7 +124,7 @@ class GuardianPeer:
         return self._call(lambda stub: list(stub.Release(requests(), timeout=RELEASE_S)), session_id)
 
     def begin_tally(self, request: guardian_pb2.BeginTallyRequest) -> bytes:
-        """The guardian's message of the base transfers of a stage."""
+        """Return the guardian's message of the base transfers of a stage."""
         reply = self._call(lambda stub: stub.BeginTally(request, timeout=TALLY_S), request.session_id)
         return reply.points
 
@@ -144,7 +144,7 @@ class GuardianPeer:
         return reply.passed
 
     def settle(self, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
-        """The stored answers of a batch, or None if it was not released; then it never will be.
+        """Return the stored answers of a batch, or None if it was not released; then it never will be.
 
         Every batch that failed is settled, so this is where a guardian that died is waited for, or the one
         that takes its session over.

@@ -69,7 +69,7 @@ class VoteBatch:
         )
 
     def messages(self) -> Iterator[party_pb2.VoteRequest]:
-        """The stream that asks for a vote."""
+        """Yield the stream that asks for a vote."""
         yield party_pb2.VoteRequest(header=self.header)
         for chunk in split(self.data):
             yield party_pb2.VoteRequest(chunk=chunk)
@@ -110,13 +110,13 @@ class Peer:
             self._channel = None
 
     def _open(self) -> grpc.Channel:
-        """The channel of the last probe; a new one where there was none."""
+        """Return the channel of the last probe; a new one where there was none."""
         if self._channel is None:
             self._channel = self._connect()
         return self._channel
 
     def _require_seed(self, reply: party_pb2.VoteReplyHeader, rows: int, width: int) -> bytes:
-        """The seed of a share of ballots (rows, width); raises `message.invalid` for any other reply."""
+        """Return the seed of a share of ballots (rows, width); raise `message.invalid` for other replies."""
         if (reply.rows, reply.width, len(reply.seed)) != (rows, width, SEED_BYTES):
             raise OstrakaError(
                 ErrorCode.MESSAGE_INVALID,
@@ -130,7 +130,7 @@ class PartyPeer(Peer):
     """Calls to one party that votes."""
 
     def vote(self, batch: VoteBatch) -> bytes:
-        """The seed whose expansion is this side's share of the party's ballots; it stays in memory.
+        """Return the seed whose expansion is this side's share of the party's ballots; it stays in memory.
 
         Raises OstrakaError with the party's code, `message.invalid` for a reply that fits no batch.
         """
@@ -147,7 +147,7 @@ class PartyPeer(Peer):
         return self._require_seed(only, batch.queries, batch.width)
 
     def begin(self, request: party_pb2.BeginRequest) -> bytes:
-        """The party's message of the base transfers of an encrypted batch."""
+        """Return the party's message of the base transfers of an encrypted batch."""
         stub = PartyStub(self._open())
         return self._retry.call(lambda: stub.Begin(request, timeout=BEGIN_S)).points
 

@@ -1,4 +1,4 @@
-"""How calls are repeated, and how what is left of a failure is told."""
+"""Retries of calls, and the error that is reported when they fail."""
 
 import random
 import time
@@ -34,7 +34,7 @@ class Retry:
         return replace(self, attempts=self.attempts + PATIENCE)
 
     def call(self, call: Callable[[], T], *, late: bool = True) -> T:
-        """The call's result; raises OstrakaError with the code that the server or the connection gave.
+        """Return the call's result; raise OstrakaError with the code that the server or connection gave.
 
         Where not `late`, a call that was not answered in time is not repeated.
         """

@@ -1,4 +1,4 @@
-"""What runs cost the records of their parties at worst, one run alone or several together."""
+"""Worst-case cost of runs for each party's records, for one run or several together."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ class GroupCost:
 
 
 def notion(states: Sequence[RunState]) -> str:
-    """What the epsilons of these runs promise; raises `run.mismatch` where they do not promise the same.
+    """Return what the epsilons of these runs promise; raise `run.mismatch` where their promises differ.
 
     Nothing, where teachers of any party learned by ttac.
     """
@@ -71,7 +71,7 @@ def notion(states: Sequence[RunState]) -> str:
 
 
 def party_costs(states: Sequence[RunState], delta: float) -> list[dict[str, Any]]:
-    """What runs together cost each of their parties, in JSON's types; every run has one session of its own.
+    """Return what runs together cost each of their parties, in JSON's types; each run has its own session.
 
     Of each party epsilon at `delta` for each of its groups and, first, for the one that it is largest for.
     Raises `run.mismatch` as `notion`.
@@ -101,7 +101,7 @@ def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -
 
 
 def _group_costs(state: RunState, party: Party) -> Iterator[GroupCost]:
-    """What one run cost each group of a party, of the labels that it votes on."""
+    """Yield the cost of one run for each group of a party, of the labels that it votes on."""
     plan = state.parsed_plan()
     silent = plan.columns_of(party.abstains)
     batches = [batch for batch in state.batches if _may_have_cost(batch, party)]
@@ -123,7 +123,7 @@ def _group_costs(state: RunState, party: Party) -> Iterator[GroupCost]:
 def _rdp(
     plan: Plan, answers: Sequence[NDArray[np.bool_]], sensitivity: float, classes: int
 ) -> tuple[float, ...]:
-    """The cost of batches with these answers, at every order; nothing to a party that votes on no class."""
+    """Return the cost of batches with these answers, at each order; 0 for a party that votes on no class."""
     if not classes:
         return (0.0,) * len(ORDERS)
     costs = [worst_case(plan.mechanism, order, sensitivity, classes=classes) for order in ORDERS]
@@ -131,12 +131,12 @@ def _rdp(
 
 
 def _whole(party: Party) -> Cohort:
-    """The one cohort of a party in a run that kept none."""
+    """Return the one cohort of a party in a run that kept none."""
     return Cohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
 
 
 def _sensitivities(cohort: Cohort, party: Party, plan: Plan) -> dict[str, float]:
-    """What a person of each group changes in one query, in votes; records that vote do so once."""
+    """Return the votes that a person of each group changes in one query; records that vote do so once."""
     return {
         group: party.max_votes_per_person * (1 if plan.mechanism.by_record else copies) * cohort.weight
         for group, copies in cohort.groups.items()

@@ -1,4 +1,4 @@
-"""What a run asked, got and cost at worst; nothing in it depends on a vote beyond the released labels."""
+"""Report of one run: queries, answers and worst-case costs; only released labels depend on votes."""
 
 from collections import Counter
 from pathlib import Path
@@ -19,7 +19,7 @@ DELTA = 1e-5
 
 
 def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
-    """A run's figures in JSON's types.
+    """Return a run's figures in JSON's types.
 
     `parties` has, for each, what this run's releases cost one of its records, or one record's label, at worst
     and by which `notion` of privacy: epsilon at `delta` and the order it is least at, for each of its groups

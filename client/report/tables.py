@@ -89,7 +89,7 @@ def _which(figures: Mapping[str, Any]) -> str:
 
 
 def unguaranteed(sites: Iterable[str]) -> str:
-    """What is said of votes that rest on updates without noise."""
+    """Return the statement about votes that rest on updates without noise."""
     return (
         f"No formal guarantee: teachers of {', '.join(sites)} learned by ttac, and what that told of records "
         "is in no epsilon: these count labels as if one record changed one vote."
@@ -127,7 +127,7 @@ def _parties(figures: Mapping[str, Any]) -> Table:
 
 
 def student(figures: Mapping[str, Any]) -> RenderableType:
-    """A student's metrics before and after, as `retrain` wrote them, on the whole and label by label."""
+    """Return a student's metrics before and after, as `retrain` wrote them, on the whole and by label."""
     return Group(_means(figures), _by_label(figures)) if _labels_of(figures) else _means(figures)
 
 
@@ -169,5 +169,5 @@ def _right(table: Table) -> Table:
 
 
 def share(value: float | None) -> str:
-    """A metric as people read it."""
+    """Format a metric as readable text."""
     return "-" if value is None else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""Which records of a pool the next round asks about."""
+"""Choice of the records that the next round asks about."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,7 @@ def at_random(features: NDArray[np.float32], count: int, seed: int) -> tuple[int
 def least_sure(
     probabilities: NDArray[np.float64], features: NDArray[np.float32], asked: Collection[int], count: int
 ) -> tuple[int, ...]:
-    """The `count` rows, or all that were not asked, whose likeliest class has least probability.
+    """Return the `count` rows, or all that were not asked, whose likeliest class has least probability.
 
     Args:
         probabilities: a student's of each record of the pool, (N, classes).
@@ -32,7 +32,7 @@ def least_sure(
 
 
 def _of_equals_one(order: NDArray[np.int64], features: NDArray[np.float32], count: int) -> tuple[int, ...]:
-    """The first `count` rows of an order that have no equal before them, in rising order."""
+    """Return the first `count` rows of an order that have no equal before them, in rising order."""
     first: dict[bytes, int] = {}
     for row in order.tolist():
         first.setdefault((features[row] + 0.0).tobytes(), row)

@@ -127,7 +127,7 @@ class Learner:
         return None if measured is None else asdict(measured)
 
     def _logged(self, number: int) -> Choice:
-        """The student that was chosen, whose curves of a round go into a folder of their own."""
+        """Return the chosen student, whose curves of a round go into a folder of their own."""
         log = self.choice.log
         return self.choice if log is None else replace(self.choice, log=round_folder(log, number))
 

@@ -24,7 +24,7 @@ class RoundsMechanismOptions(CheckedMechanismOptions):
     )
 
     def later(self) -> Interactive:
-        """The mechanism of later rounds; raises `plan.invalid` naming what is missing."""
+        """Return the mechanism of later rounds; raise `plan.invalid` naming what is missing."""
         noise = {
             "sigma1": self.sigma1 if self.later_sigma1 is None else self.later_sigma1,
             "sigma2": (self.sigma2 or self.sigma) if self.later_sigma2 is None else self.later_sigma2,

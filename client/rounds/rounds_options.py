@@ -1,4 +1,4 @@
-"""How a pool is asked about in rounds, kept so that an interrupted learning goes on as it began."""
+"""Options of active learning in rounds, stored so that an interrupted run resumes unchanged."""
 
 import json
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ class Rounds:
     later: Interactive
 
     def options(self, number: int) -> PlanOptions:
-        """The plan of a round, the first being 1."""
+        """Return the plan of a round, the first being 1."""
         return self.first if number == 1 else self.first.model_copy(update={"mechanism": self.later})
 
 
 def settings(rounds: Rounds, choice: Choice, seed: int) -> Settings:
-    """What is to be the same whenever rounds go on; there may be more of them."""
+    """Return what must stay the same whenever rounds continue; there may be more of them."""
     return {
         "queries": rounds.queries,
         "first mechanism": _described(rounds.first.mechanism),
@@ -49,7 +49,7 @@ def settings(rounds: Rounds, choice: Choice, seed: int) -> Settings:
 
 
 def open_rounds(folder: Path, task: Task, features: Features, asked: Settings) -> RoundsState:
-    """The rounds in a folder, or new ones; raises `run.mismatch` where it holds others."""
+    """Open the rounds in a folder, or new ones; raise `run.mismatch` where it holds others."""
     new = RoundsState(
         task=task.name,
         task_digest=task.digest.hex(),

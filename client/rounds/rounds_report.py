@@ -1,4 +1,4 @@
-"""What rounds asked, got and cost at worst together, and how good the student was after each."""
+"""Report of all rounds: queries, answers, worst-case costs, and the student's accuracy after each."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ SHOWN = ("accuracy", "balanced_accuracy", "auc", "map")
 
 
 def report(folder: Path, *, delta: float) -> dict[str, Any]:
-    """The figures of all rounds in a folder, in JSON's types.
+    """Return the figures of all rounds in a folder, in JSON's types.
 
     Each of `rounds` has what it asked and got, what all rounds up to it cost the party that paid most, and
     the metrics of its student. Raises as `load_rounds` and `load_state`.
@@ -49,7 +49,7 @@ def report(folder: Path, *, delta: float) -> dict[str, Any]:
 def _round(
     number: int, so_far: Sequence[RunState], student: Mapping[str, Any] | None, delta: float
 ) -> dict[str, Any]:
-    """The last of some rounds, and what all of them cost."""
+    """Return the figures of the last of some rounds, and the cost of all of them."""
     run = so_far[-1]
     answers = run.answers()
     after = (student or {}).get("after") or {}

@@ -1,4 +1,4 @@
-"""What learning in rounds knows durably: how it asks, and what each round asked about."""
+"""Durable state of active learning: its options, and the queries of each round."""
 
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -59,12 +59,12 @@ def is_rounds(folder: Path) -> bool:
 
 
 def round_folder(folder: Path, number: int) -> Path:
-    """The folder of a round, the first being 1."""
+    """Return the folder of a round, the first being 1."""
     return folder / f"round-{number}"
 
 
 def load_rounds(folder: Path) -> RoundsState:
-    """The rounds in a folder; raises `data.missing` where there are none, `run.mismatch` if damaged."""
+    """Return the rounds in a folder; raise `data.missing` if there are none, `run.mismatch` if damaged."""
     path = folder / ROUNDS_FILE
     try:
         return RoundsState.model_validate_json(path.read_text(encoding="utf-8"))
@@ -85,11 +85,11 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
 
 
 def asked_folders(folder: Path, state: RoundsState) -> list[Path]:
-    """The folders of rounds in which anything was asked, in order: all but perhaps the last."""
+    """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
     folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
     return folders if not folders or (folders[-1] / STATE_FILE).exists() else folders[:-1]
 
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:
-    """The runs of all rounds that were begun, in order; raises as `load_state` where one is gone."""
+    """Return the runs of all rounds that were begun, in order; raise as `load_state` where one is gone."""
     return [load_state(one) for one in asked_folders(folder, state)]

@@ -41,7 +41,7 @@ class SiteEncoder:
 
 
 def site_encoder(site: SiteConfig, options: PlanOptions) -> SiteEncoder:
-    """The encoder that the options name, or else the site's configuration.
+    """Return the encoder that the options name, or else the site's configuration.
 
     Raises `model.invalid` where it cannot be loaded, `config.invalid` for a table [query] that is wrong.
     """

@@ -148,7 +148,7 @@ def _check_alone(folder: Path) -> None:
 def _beliefs(
     mechanism: AnyMechanism, student: Path | None, features: NDArray[np.float32], classes: int
 ) -> Beliefs | None:
-    """What the student believes; raises `plan.invalid` for Interactive without one, and the converse."""
+    """Return the student's beliefs; raise `plan.invalid` for Interactive without one, and the converse."""
     if isinstance(mechanism, Interactive) != (student is not None):
         advice = "give its file as --student" if student is None else "leave out --student"
         raise invalid_plan(f"mechanism {mechanism.kind} was chosen, and interactive asks a student; {advice}")
@@ -195,7 +195,7 @@ def _result(
 
 
 def as_json(result: LabelResult) -> dict[str, Any]:
-    """The result in JSON's types."""
+    """Return the result in JSON's types."""
     return {
         "run": str(result.run),
         "queries": result.queries,

@@ -1,4 +1,4 @@
-"""What a querying party may choose, turned into a plan."""
+"""Options of a querying party, turned into a plan."""
 
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
@@ -104,7 +104,7 @@ class PlanOptions(LabellingOptions):
         return self.encoding == "ckks" or self.tally == "blind"
 
     def aligned(self, scale: float) -> "PlanOptions":
-        """The same with the mechanism scaled; raises `plan.invalid` for a scale that is no number above 0."""
+        """Return a copy, its mechanism scaled; raise `plan.invalid` unless the scale is a number above 0."""
         return self.model_copy(update={"mechanism": scaled(self.mechanism, scale)})
 
 
@@ -116,7 +116,7 @@ def make_plan(
     nonce: bytes,
     encoder_sha256: bytes = b"",
 ) -> Plan:
-    """The plan for a pool of `pool_size` queries among the `known` parties; `nonce` is 16 random bytes.
+    """Return the plan for a pool of `pool_size` queries among `known` parties; `nonce` is 16 random bytes.
 
     `encoder_sha256` is the digest of the weights of `options.encoder`. Raises `party.unknown` for a party
     without an address here and `plan.invalid` for impossible numbers, or a mechanism that does not fit the
@@ -168,7 +168,7 @@ def _queries(options: PlanOptions, pool_size: int) -> int:
 
 
 def _labels(options: PlanOptions, task: Task) -> tuple[int, ...]:
-    """The labels that are asked about, by index; none where all are."""
+    """Return the labels that are asked about, by index; none where all are."""
     names = task.classes if options.labels is None else options.labels
     unknown = [name for name in names if name not in task.classes]
     if unknown or not names:

@@ -1,4 +1,4 @@
-"""What labelling a pool would cost each party at worst, asked of the guardian: nothing is charged."""
+"""Worst-case cost forecast for each party, computed by the guardian; nothing is charged."""
 
 import secrets
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ def plan(
 
 
 def as_json(result: PlanResult) -> dict[str, Any]:
-    """The result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
+    """Return the result in JSON's types; `fits` is null where the policy enforces data-dependent costs."""
     unguaranteed = [party.site for party in result.reply.parties if party.together == Ttac.together]
     return {
         "mechanism": result.plan.mechanism.model_dump(),

@@ -35,18 +35,18 @@ class Planner(Protocol):
         """Whether it is to be aligned with how many teachers vote."""
 
     def scale(self, nonce: bytes) -> float:
-        """What its noise is to be scaled by, asked of the guardian."""
+        """Ask the guardian for the factor by which to scale the plan's noise."""
 
     def plan(self, nonce: bytes, scale: float | None) -> Plan:
-        """The plan under this nonce, scaled."""
+        """Return the plan under this nonce, scaled."""
 
     def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
-        """The cluster of each record, where clusters are the queries; else none."""
+        """Return the cluster of each record, where clusters are the queries; else none."""
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """The folder, made if need be, locked against other processes; raises `run.mismatch` if it is in use."""
+    """Lock the folder, made if need be, against other processes; raise `run.mismatch` if it is in use."""
     try:
         with room_in(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def open_run(
     planner: Planner,
     nonce: bytes,
 ) -> RunStore:
-    """The run in `folder`, resumed if there is one, else new under `nonce`.
+    """Return the run in `folder`, resumed if there is one, else new under `nonce`.
 
     A new plan is aligned where that is asked for; a run that is resumed keeps its plan. Raises `run.mismatch`
     where the folder holds a run for another pool, task, plan or student.

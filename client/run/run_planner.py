@@ -34,13 +34,13 @@ class RunPlanner:
         return self.options.align
 
     def scale(self, nonce: bytes) -> float:
-        """What the plan's noise is to be scaled by, asked of the guardian."""
+        """Ask the guardian for the factor by which to scale the plan's noise."""
         asked = self.plan(nonce, None).serialize()
         with connect_guardian(self.site, self.clock, self.retry) as guardian:
             return guardian.plan(asked).scale
 
     def clusters(self, features: NDArray[np.float32]) -> tuple[int, ...]:
-        """The cluster of each of the pool's records, where clusters are the queries; else none."""
+        """Return the cluster of each of the pool's records, where clusters are the queries; else none."""
         options = self.options
         if options.clusters is None:
             return ()
@@ -48,7 +48,7 @@ class RunPlanner:
         return tuple(cluster(features, shape, options.clusters, options.clusterer).tolist())
 
     def plan(self, nonce: bytes, scale: float | None) -> Plan:
-        """The plan under this nonce, scaled."""
+        """Return the plan under this nonce, scaled."""
         options = self.options if scale is None else self.options.aligned(scale)
         known = self.site.parties
         return make_plan(options, self.task, self.pool_size, known, nonce, self.encoder.sha256)

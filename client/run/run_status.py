@@ -1,4 +1,4 @@
-"""How far the runs in a folder are, from what they keep of themselves."""
+"""Progress of the runs in a folder, read from their state files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ class RunStatus:
 
 
 def run_statuses(folder: Path) -> list[RunStatus]:
-    """The run in `folder`, or those in it where rounds or dependencies made several, in their order.
+    """Return the run in `folder`, or those in it where rounds or dependencies made several, in order.
 
     Raises:
         OstrakaError: data.missing where there is none, run.mismatch for one that cannot be read.

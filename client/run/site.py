@@ -26,7 +26,7 @@ P = TypeVar("P", bound=Peer)
 
 
 def load_query_site(folder: Path) -> SiteConfig:
-    """The configuration of a querying site; raises `config.invalid` for another role's folder."""
+    """Return the configuration of a querying site; raise `config.invalid` for another role's folder."""
     site = load_site(folder)
     if site.role != "query":
         raise OstrakaError(
@@ -37,13 +37,13 @@ def load_query_site(folder: Path) -> SiteConfig:
 
 
 def load_site_task(folder: Path, file: Path | None = None) -> Task:
-    """The task in `file`, or in the site folder's task.toml."""
+    """Return the task in `file`, or in the site folder's task.toml."""
     return load_task(file or folder / TASK_FILE)
 
 
 @contextmanager
 def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[GuardianPeer]:
-    """The guardian over mTLS; calls under way end when the block is left."""
+    """Connect to the guardian over mTLS; calls under way end when the block is left."""
     credentials = Credentials.of(site)
     credentials.check_valid(clock)
     connect = partial(open_channel, credentials, expected=guardian_of(site), clock=clock)
@@ -53,7 +53,7 @@ def connect_guardian(site: SiteConfig, clock: Clock, retry: Retry) -> Iterator[G
 
 @contextmanager
 def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry) -> Iterator[Peers]:
-    """The guardian and the parties `sites` over mTLS; calls under way end when the block is left."""
+    """Connect to the guardian and the parties `sites` over mTLS; calls under way end with the block."""
     with ExitStack() as stack:
         connected = connect_parties(site, sites, PartyPeer, clock, retry, threads=len(sites) + len(HEADS))
         parties, pool = stack.enter_context(connected)
@@ -69,7 +69,7 @@ def connect(site: SiteConfig, sites: tuple[str, ...], clock: Clock, retry: Retry
 def connect_parties(
     site: SiteConfig, sites: Collection[str], kind: type[P], clock: Clock, retry: Retry, *, threads: int
 ) -> Iterator[tuple[dict[str, P], ThreadPoolExecutor]]:
-    """The parties `sites` over mTLS, and a pool to call them by; calls under way end with the block."""
+    """Connect to the parties `sites` over mTLS, with a pool for calls; those under way end with the block."""
     credentials = Credentials.of(site)
     parties = {
         name: kind(

@@ -1,4 +1,4 @@
-"""Whether a querying site's records are the task's."""
+"""Check of a querying site's records against its task."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -79,7 +79,7 @@ def query_status(folder: Path, run: Path | None = None, *, clock: Clock | None =
 
 
 def as_json(status: QueryStatus) -> dict[str, Any]:
-    """The status in JSON's types."""
+    """Return the status in JSON's types."""
     runs = [asdict(run) | {"stopped": run.stopped and run.stopped.model_dump()} for run in status.runs]
     return asdict(status) | {"runs": runs}
 

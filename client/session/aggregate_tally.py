@@ -17,7 +17,7 @@ class AggregateTally:
         self._meter = meter
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
-        """The answers to a frozen batch; total is ring values (queries, width)."""
+        """Return the answers to a frozen batch; total is ring values (queries, width)."""
         plan, (rows, width) = self._session.plan, total.shape
         sent = Sum(Ring(plan.ring_bits).to_bytes(total), rows, width, queries.scores)
         with self._meter.measure("guardian", "release") as traffic:

@@ -15,7 +15,7 @@ Answer: TypeAlias = int | tuple[int | None, ...] | None
 
 
 def read_answers(answers: Sequence[guardian_pb2.Answer], size: int, plan: Plan) -> list[Answer]:
-    """A batch's answers by query; raises `message.invalid` where they fit no batch of `size` of the plan."""
+    """Return batch answers by query; raise `message.invalid` if they fit no batch of `size` of the plan."""
     read = _label_answer if plan.multi_label else _class_answer
     try:
         if len(answers) != size:
@@ -57,7 +57,7 @@ def label_matrix(answers: Sequence[Answer], labels: int) -> NDArray[np.int64]:
 
 
 def of_task(answer: Answer, plan: Plan, labels: int) -> Answer:
-    """An answer of the plan's labels as one of all `labels` of the task, None where it did not ask."""
+    """Return an answer of the plan's labels as one of all `labels` of the task, None for those not asked."""
     if not plan.labels or not isinstance(answer, tuple):
         return answer
     given = dict(zip(plan.labels, answer, strict=True))

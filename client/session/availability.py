@@ -1,4 +1,4 @@
-"""Which parties to schedule: those that answer, with the others tried again now and then."""
+"""Availability of parties: those that answer are scheduled, others are tried again now and then."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
@@ -65,7 +65,7 @@ class Availability:
         self._failures[site] = _Failure(error, self._batch)
 
     def unavailable(self) -> list[str]:
-        """The parties to leave out of the next batch; raises `quorum.lost` when too few are left.
+        """Return the parties to leave out of the next batch; raise `quorum.lost` when too few are left.
 
         Every party is probed before the first batch, one that failed every few batches, and all that failed
         when the others are fewer than the quorum.
@@ -103,7 +103,7 @@ class Availability:
 
 
 def quorum_lost(left: int, quorum: int, failures: Mapping[str, OstrakaError]) -> OstrakaError:
-    """The error for too few parties, with what each of the others said."""
+    """Return the error for too few parties, with what each of the others said."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in failures.items())
     return OstrakaError(
         ErrorCode.QUORUM_LOST,

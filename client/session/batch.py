@@ -42,11 +42,11 @@ class Queries:
     clusters: Clusters | None = None
 
     def __len__(self) -> int:
-        """Number of queries."""
+        """Return the number of queries."""
         return len(self.features) if self.clusters is None else self.clusters.count
 
     def take(self, rows: Sequence[int]) -> "Queries":
-        """The queries at these rows, in that order; clusters are all asked at once."""
+        """Return the queries at these rows, in that order; clusters are all asked at once."""
         if self.clusters is not None:
             return Queries(self.features, self.scores, self.clusters.arranged(rows))
         at = list(rows)

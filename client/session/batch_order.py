@@ -1,4 +1,4 @@
-"""Which queries a batch asks, and in which order: drawn anew for every batch."""
+"""Random selection and order of the queries in each batch."""
 
 from collections.abc import Callable, Sequence
 

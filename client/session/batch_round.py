@@ -21,14 +21,14 @@ class Voting(Protocol[Asked_contra]):
     """Has the parties vote: on queries that they see, or on encrypted ones."""
 
     def collect(self, ticket: Ticketed, queries: Asked_contra) -> Votes:
-        """This side's shares of the ballots of every party of the ticket, or why it gave none."""
+        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
 
 
 class Tally(Protocol[Asked_contra, Answers_co]):
     """Has a sum become answers: by sending it, or blindly."""
 
     def answers(self, batch_id: int, total: RingArray, queries: Asked_contra) -> Answers_co:
-        """The answers to a frozen batch for the one sum over its set, ring values (queries, width)."""
+        """Return the answers to a frozen batch for the one sum over its set: ring values (queries, width)."""
 
 
 class BatchRound(Generic[Q, A]):

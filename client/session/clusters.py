@@ -15,7 +15,7 @@ class Clusters:
     of: NDArray[np.int32] = field(repr=False)
 
     def arranged(self, order: Sequence[int]) -> "Clusters":
-        """The same clusters, all of them, numbered by their place in `order`."""
+        """Return the same clusters, all of them, numbered by their place in `order`."""
         places = np.empty(self.count, np.int32)
         places[list(order)] = np.arange(self.count)
         return Clusters(self.count, places[self.of])

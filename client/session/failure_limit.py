@@ -1,4 +1,4 @@
-"""How many batches in a row may die before a run gives up."""
+"""Limit on consecutive dead batches before a run stops."""
 
 from collections.abc import Hashable
 
@@ -19,17 +19,17 @@ class Deaths:
         self.clear()
 
     def clear(self) -> None:
-        """A batch was released."""
+        """Begin the count anew, as a batch was released."""
         self._count = self._excused = 0
         self._asked: Hashable = None
         self._died: Hashable = None
 
     def asked(self, voters: Hashable) -> None:
-        """These vote in the batch that is asked now."""
+        """Note the voters of the batch that is asked now."""
         self._asked = voters
 
     def count(self) -> None:
-        """The batch died."""
+        """Count a batch that died."""
         if self._count and self._asked != self._died and self._excused < self._cohorts:
             self._count = 0
             self._excused += 1

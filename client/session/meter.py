@@ -1,4 +1,4 @@
-"""How long each step of a run took and how many bytes it moved, and how far the current batch is."""
+"""Time and bytes of each step of a run, and progress within the current batch."""
 
 import threading
 import time
@@ -60,10 +60,10 @@ class Watch(Protocol):
     """Is told of steps and batches as they end, from any thread."""
 
     def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
-        """A step was done, or failed."""
+        """Note a step that was done, or that failed."""
 
     def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
-        """A batch was released, or was not; so many parties were left out."""
+        """Note a batch that was released, or was not, and how many parties were left out."""
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Meter:
             self.watch.batch(plan, queries, released=released, left_out=left_out)
 
     def begin(self, step: str, total: int) -> None:
-        """A bar begins anew for a batch."""
+        """Begin a bar anew for a batch."""
         with self._lock:
             self._show(Progress(step, 0, total))
 

@@ -1,4 +1,4 @@
-"""What a querying party counts: batches and queries by kind of session, and the steps of a batch."""
+"""Metrics of a querying party: batches and queries by kind of session, and the steps of a batch."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -41,14 +41,14 @@ class QueryMetrics:
         )
 
     def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
-        """A step was done, or failed, in so many seconds."""
+        """Record a step that was done, or that failed, in `seconds`."""
         self._seconds.labels(peer, name).observe(seconds)
         self._bytes.labels(peer, name, "out").inc(traffic.sent)
         if (peer, name) not in SIZES_TELL:
             self._bytes.labels(peer, name, "in").inc(traffic.received)
 
     def batch(self, plan: Plan, queries: int, *, released: bool, left_out: int) -> None:
-        """A batch with a ticket was released, or was not."""
+        """Record a batch with a ticket that was released, or was not."""
         outcome = "released" if released else "failed"
         kind = plan.mechanism.kind, plan.encoding, plan.tally, outcome
         self._batches.labels(*kind).inc()

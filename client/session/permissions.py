@@ -1,4 +1,4 @@
-"""Whether what the guardian signed permits what was asked: grants and tickets."""
+"""Checks of grants and tickets that the guardian signed against what was asked."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,7 +27,7 @@ class Permissions:
     clock: Clock
 
     def grant(self, signed: common_pb2.Signed, plan_bytes: bytes) -> common_pb2.Grant:
-        """The grant for a plan; raises `grant.invalid` or `identity.*` where it is none of that."""
+        """Return the grant for a plan; raise `grant.invalid` or `identity.*` where it is not such a grant."""
         grant = self._read(signed, GRANT_CONTEXT, ErrorCode.GRANT_INVALID, common_pb2.Grant())
         plan = Plan.parse(plan_bytes)
         sites = [participant.site for participant in grant.participants]
@@ -69,7 +69,7 @@ class Permissions:
     def ticket(
         self, signed: common_pb2.Signed, grant: common_pb2.Grant, *, batch_id: int, size: int, quorum: int
     ) -> common_pb2.Ticket:
-        """The ticket of a batch, in which `quorum` parties vote on every query at least.
+        """Return the ticket of a batch, in which at least `quorum` parties vote on every query.
 
         Raises `ticket.invalid` or `identity.*` where it is none of that.
         """

@@ -18,7 +18,7 @@ class PlainVoting:
         self._meter = meter
 
     def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
-        """This side's shares of the ballots of every party of the ticket, or why it gave none."""
+        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
         session, plan = self._session, self._session.plan
         width, ring = plan.mechanism.width(plan.classes), Ring(plan.ring_bits)
         asked = VoteBatch(

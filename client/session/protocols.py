@@ -1,4 +1,4 @@
-"""What a plan's two switches choose: how parties vote, and how their votes are tallied."""
+"""The protocols that a plan selects: how parties vote, and how votes are tallied."""
 
 import secrets
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What became of a batch that failed or was left open: asked of the guardian, and kept."""
+"""Recovery of batches that failed or were left open: their state is asked of the guardian and stored."""
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session.answers import Answer, answered_mask, read_answers
@@ -20,7 +20,7 @@ NEVER_RELEASED = frozenset(
 
 
 def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) -> list[Answer] | None:
-    """The answers of a batch, to be kept; or None, and its queries are pending again.
+    """Return the answers of a batch, to be kept; or None, and its queries are pending again.
 
     Answers of a blind tally cannot be had twice, because the guardian never knew them. A batch that was
     charged all the same, or may have been, is kept as lost with what it cost.
@@ -43,7 +43,7 @@ def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) ->
 
 
 def released(guardian: GuardianPeer, session_id: str, batch_id: int) -> list[guardian_pb2.Answer] | None:
-    """The answers stored for a batch, or None: it was not released, and never will be."""
+    """Return the answers stored for a batch, or None: it was not released, and never will be."""
     try:
         return guardian.settle(session_id, batch_id)
     except OstrakaError as error:

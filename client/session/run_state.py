@@ -1,4 +1,4 @@
-"""What a run knows durably: its plan, its batches, and the answers that came."""
+"""Durable state of a run: its plan, its batches, and the answers received."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -131,11 +131,11 @@ class RunState(_Value):
         return tuple(party.site for party in self.parties if party.together == Ttac.together)
 
     def parsed_plan(self) -> Plan:
-        """The plan; raises `plan.invalid` where the file was changed by hand."""
+        """Return the plan; raise `plan.invalid` where the file was changed by hand."""
         return Plan.parse(self.plan_bytes)
 
     def answers(self) -> dict[int, Answer]:
-        """The answer, None for an abstention, to every query of a released batch, by row of the pool.
+        """Return the answer, None for an abstention, to every query of a released batch, by pool row.
 
         Of several labels it has all of the task's, None where the plan did not ask. Where clusters are the
         queries, their answers are those of all their records.
@@ -146,7 +146,7 @@ class RunState(_Value):
         return {row: found[cluster] for row, cluster in enumerate(self.clusters) if cluster in found}
 
     def by_query(self) -> dict[int, Answer]:
-        """The same by query, which is a row of the pool or a cluster, in rising order."""
+        """Return the same by query, which is a row of the pool or a cluster, in rising order."""
         plan, labels = self.parsed_plan(), len(self.classes)
         found = {
             query: of_task(answer, plan, labels)
@@ -157,7 +157,7 @@ class RunState(_Value):
         return {query: found[query] for query in sorted(found)}
 
     def by_student(self) -> dict[int, int]:
-        """The student's own class index for every query without an answer that it is confident of."""
+        """Return the student's own class index for each unanswered query that it is confident of."""
         if self.student is None:
             return {}
         own = {query: self.student.labels[query] for query, given in self.answers().items() if given is None}
@@ -168,7 +168,7 @@ class RunState(_Value):
         return sum(len(batch.queries) for batch in self.batches if batch.status == "lost")
 
     def pending(self) -> list[int]:
-        """Queries that the plan asks and that no batch has settled."""
+        """Return the queries that the plan asks and that no batch has settled."""
         settled = self.by_query()
         return [query for query in range(self.parsed_plan().queries) if query not in settled]
 
@@ -183,7 +183,7 @@ class RunStore:
 
     @classmethod
     def create(cls, folder: Path, state: RunState) -> Self:
-        """A new run's store, durable before this returns."""
+        """Create the store of a new run, durable before this returns."""
         store = cls(folder, state)
         store._save()
         return store
@@ -194,7 +194,7 @@ class RunStore:
         return self._state
 
     def batch(self, batch_id: int) -> Batch:
-        """A batch as last saved."""
+        """Return a batch as last saved."""
         return next(batch for batch in self._state.batches if batch.id == batch_id)
 
     def granted(self, session_id: str, parties: Iterable[Party], enforce: str, bound: str) -> None:
@@ -202,7 +202,7 @@ class RunStore:
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
 
     def begin(self, queries: Iterable[int]) -> Batch:
-        """A new open batch of these rows under an id never used before, durable before this returns."""
+        """Open a new batch of these rows under an id never used before, durable before this returns."""
         batch = Batch(id=len(self._state.batches) + 1, queries=tuple(queries))
         self._update(batches=(*self._state.batches, batch), stopped=None)
         return batch
@@ -251,7 +251,7 @@ class RunStore:
 
 
 def load_state(folder: Path) -> RunState:
-    """The state of a run; raises `data.missing` where there is none, `run.mismatch` if it is damaged."""
+    """Return the state of a run; raise `data.missing` if there is none, `run.mismatch` if it is damaged."""
     path = folder / STATE_FILE
     try:
         return RunState.model_validate_json(path.read_text(encoding="utf-8"))

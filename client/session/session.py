@@ -91,7 +91,7 @@ class Session:
         on_progress: Callable[[RunState], None],
         switches: Switches,
     ) -> "Session":
-        """The session of a run's plan, new or the one that the same plan opened before.
+        """Open the session of a run's plan, new or the one that the same plan opened before.
 
         Batches left open by an interruption are settled.
         """
@@ -181,7 +181,7 @@ class Session:
         self._meter.batch(self._granted.plan, len(batch.queries), released=released, left_out=left_out)
 
     def _open_batch(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
-        """The batch's signed ticket, or None where a smaller batch is to be asked."""
+        """Return the batch's signed ticket, or None where a smaller batch is to be asked."""
         size, self._fits = len(batch.queries), None
         try:
             with self._meter.watching("guardian", "ticket"):

@@ -1,4 +1,4 @@
-"""What every scheduled party answers a batch with, asked all at once and added up in memory."""
+"""Votes of all scheduled parties on a batch, collected concurrently and summed in memory."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
@@ -21,7 +21,7 @@ class Votes:
     failures: Mapping[str, OstrakaError]
 
     def total(self, frozen: Iterable[str]) -> RingArray:
-        """The sum of the shares of exactly the frozen parties."""
+        """Return the sum of the shares of exactly the frozen parties."""
         return add([self.shares[site] for site in frozen])
 
 

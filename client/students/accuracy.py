@@ -1,4 +1,4 @@
-"""How good a student is, on the whole and label by label."""
+"""Accuracy metrics of a student, overall and per label."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

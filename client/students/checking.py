@@ -1,4 +1,4 @@
-"""What no student can learn from, refused before it starts."""
+"""Checks of training data that no student can learn from."""
 
 import math
 
@@ -17,7 +17,7 @@ def check_records(
     shape: Shape,
     outputs: int,
 ) -> None:
-    """Raises unless records of this shape and labels of as many classes, or labels, can be learned from.
+    """Raise unless records of this shape and labels of as many classes, or labels, can be learned from.
 
     `data.too_few` where all labels say the same, `data.shape`, `data.nan`, `data.label_range`.
     """
@@ -35,7 +35,7 @@ def check_records(
 
 
 def other_shape(found: Shape, expected: Shape) -> OstrakaError:
-    """The refusal of records of another shape."""
+    """Return the error that refuses records of another shape."""
     return OstrakaError(
         ErrorCode.DATA_SHAPE,
         f"Records are of shape {found} and the student's of {expected}: prepare them by the same task.",

@@ -32,7 +32,7 @@ TRUSTED = ("sklearn.neural_network._stochastic_optimizers.AdamOptimizer",)
 
 
 def save_student(student: Any, path: Path) -> None:
-    """Writes a fitted student, whole or not at all; raises `config.invalid` where it cannot be."""
+    """Write a fitted student, whole or not at all; raise `config.invalid` where it cannot be written."""
     content = _network(student) if isinstance(student, Neural) else _skops(student)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def save_student(student: Any, path: Path) -> None:
 
 
 def load_student(path: Path) -> Any:
-    """The student in a file, with `predict_proba` and `classes_`.
+    """Return the student in a file, with `predict_proba` and `classes_`.
 
     Raises `data.missing` where there is no such file, `model.invalid` where it holds no student.
     """
@@ -58,7 +58,7 @@ def load_student(path: Path) -> Any:
 
 
 def parse_student(content: bytes, path: Path) -> Any:
-    """The student in a file's content; raises `model.invalid`, naming `path`."""
+    """Return the student in a file's content; raise `model.invalid`, naming `path`."""
     if content.startswith(_ZIP):
         return _parsed_skops(content, path)
     try:
@@ -68,7 +68,7 @@ def parse_student(content: bytes, path: Path) -> Any:
 
 
 def unusable(path: Path, problem: str) -> OstrakaError:
-    """The refusal of a file that holds no student."""
+    """Return the error that refuses a file that holds no student."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"The student {path} cannot be used, {problem}: train it with `ostraka query retrain`.",
@@ -116,7 +116,7 @@ def _parsed_network(content: bytes) -> Neural:
 
 
 def _restored(tensors: dict[str, torch.Tensor], shape: Shape, outputs: int, kind: Kind) -> nn.Module:
-    """The network of a file; what the file's header claims takes no memory before the weights fit it."""
+    """Return the network of a file; its header's claims take no memory before the weights fit them."""
     weights = {name.removeprefix(_NET): value for name, value in tensors.items() if name.startswith(_NET)}
     if not all(value.dtype in _KINDS and value.isfinite().all() for value in weights.values()):
         raise ValueError("a weight is no number, or of another precision")
@@ -137,7 +137,7 @@ def _untrained(header: dict[str, Any]) -> Neural:
 
 
 def _metadata(content: bytes) -> dict[str, str]:
-    """The free text of a safetensors file's header: its length in 8 bytes, then JSON."""
+    """Return the free text of a safetensors file's header: its length in 8 bytes, then JSON."""
     length = int.from_bytes(content[:8], "little")
     header: dict[str, dict[str, str]] = json.loads(content[8 : 8 + length])
     return header["__metadata__"]

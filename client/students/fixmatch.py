@@ -35,7 +35,7 @@ class FixMatch(Neural):
         threshold: float = 0.95,
         weight: float = 1.0,
     ) -> None:
-        """Takes the parameters."""
+        """Take the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)
         self.threshold = threshold
         self.weight = weight

@@ -1,4 +1,4 @@
-"""How often a mechanism's noise is known to change a label, for students that smooth labels by it."""
+"""Known error rate of a mechanism's labels, for students that smooth labels by it."""
 
 import math
 

@@ -41,7 +41,7 @@ class MixMatch(Neural):
         weight: float = 1.0,
         ramp: float = 0.25,
     ) -> None:
-        """Takes the parameters."""
+        """Take the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)
         self.guesses = guesses
         self.temperature = temperature

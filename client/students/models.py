@@ -20,7 +20,7 @@ ITERATIONS = 2000
 def train(
     kind: str, X: NDArray[np.float32], y: NDArray[np.int64], *, standardize: bool, seed: int = 0
 ) -> Any:
-    """A fitted scikit-learn classifier of class indices, or of labels, each by a model of its own.
+    """Fit a scikit-learn classifier of class indices, or of labels, each by a model of its own.
 
     Args:
         kind: "logistic_regression" or "mlp".
@@ -52,7 +52,7 @@ def tells_apart(y: NDArray[np.int64]) -> bool:
 
 
 def train_constant(X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """What says of every record what all of these say, `X` and `y` as `train` takes them."""
+    """Return a model that says of each record what all of these say, `X` and `y` as `train` takes them."""
     return _fit_label(None, X, y) if y.ndim == 1 else _fit_labels(None, X, y)
 
 
@@ -72,7 +72,7 @@ def probabilities(student: Any, X: NDArray[np.float32], classes: int) -> NDArray
 
 
 def _fit_labels(model: Any, X: NDArray[np.float32], y: NDArray[np.int64]) -> Any:
-    """A multi-output classifier whose models each know the records on which their label is known."""
+    """Fit a multi-output classifier whose models each know the records on which their label is known."""
     from sklearn.multioutput import MultiOutputClassifier
 
     fitted = MultiOutputClassifier(model)
@@ -97,7 +97,7 @@ def _varies(y: NDArray[np.int64]) -> bool:
 
 
 def _probability(model: Any, X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The probability of 1 that a model of one label gives, (N,)."""
+    """Return the probability of 1 that a model of one label gives, (N,)."""
     probabilities = np.asarray(model.predict_proba(X), np.float64)
     positive: NDArray[np.float64] = probabilities[:, model.classes_ == 1].sum(axis=1)
     return positive

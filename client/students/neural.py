@@ -56,7 +56,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         learning: Learning | None = None,
         seed: int = 0,
     ) -> None:
-        """Takes the parameters; nothing is checked before `fit`."""
+        """Take the parameters; nothing is checked before `fit`."""
         self.shape = shape
         self.classes = classes
         self.network = network
@@ -65,7 +65,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """What the algorithm makes small."""
+        """Return the objective that the algorithm minimises."""
 
     def fit(
         self,
@@ -141,7 +141,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
     def take(
         self, net: nn.Module, scaling: Scaling, *, multi_label: bool, outputs: int, history: History
     ) -> Self:
-        """Makes a trained network, on the CPU in evaluation mode, this student's own."""
+        """Adopt a trained network, on the CPU in evaluation mode, as this student's own."""
         self.net_ = net
         self.scaling_ = scaling
         self.multi_label_ = multi_label
@@ -164,14 +164,14 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         return probabilities(logits, multi_label=self.multi_label_).double().numpy()
 
     def predict(self, X: Features) -> NDArray[np.int64]:
-        """The likeliest classes, int64 (N,), or labels, 1 or 0, (N, k)."""
+        """Return the likeliest classes, int64 (N,), or labels, 1 or 0, (N, k)."""
         likely = self.predict_proba(X)
         if self.multi_label_:
             return (likely >= POSITIVE).astype(np.int64)
         return np.asarray(likely.argmax(axis=1), np.int64)
 
     def score(self, X: Features, y: NDArray[np.int64]) -> float:
-        """The accuracy of prepared features' labels; of several labels, that of each in the mean."""
+        """Return the accuracy of prepared features' labels; for several labels, the mean of each label's."""
         return float((self.predict(X) == y).mean())
 
     def _outputs(self, labelled: Labelled) -> int:

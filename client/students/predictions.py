@@ -1,4 +1,4 @@
-"""What a student believes of a pool, as Interactive's check is told it."""
+"""A student's class probabilities on a pool, as Interactive's check takes them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class Beliefs:
     scores: NDArray[np.uint32]
 
     def confident(self, confidence: float) -> tuple[int | None, ...]:
-        """The likeliest class of each query if its probability exceeds `confidence`, else None."""
+        """Return the likeliest class of each query if its probability exceeds `confidence`, else None."""
         sure = self.scores.max(axis=1) > confidence * UNITS
         likeliest = self.scores.argmax(axis=1)
         return tuple(int(label) if known else None for label, known in zip(likeliest, sure, strict=True))
 
 
 def read_beliefs(path: Path, features: NDArray[np.float32], classes: int) -> Beliefs:
-    """The beliefs of the student saved at `path` about prepared features (queries, columns).
+    """Return the beliefs of the student saved at `path` about prepared features (queries, columns).
 
     Raises `data.missing` where there is no such file, and `model.invalid` where it holds anything but a
     classifier of these features and classes made of trusted types.

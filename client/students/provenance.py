@@ -1,4 +1,4 @@
-"""What was told of a student beside the labels that it learned from."""
+"""Provenance of a student: what was recorded besides the labels that it learned from."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ TOLD = {"student", "model", "labelled", "released", "measured_on", "measured", "
 
 
 def read_student(run: Path, pool_sha256: str) -> dict[str, Any] | None:
-    """What was written of the student of a run, None where there is none.
+    """Return what was written of the student of a run, None where there is none.
 
     Raises `run.mismatch` where it cannot be read, or tells of a student of another pool.
     """

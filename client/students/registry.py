@@ -29,7 +29,7 @@ STUDENTS: Mapping[str, type[Neural]] = {
 def make_student(
     name: str, *, shape: Shape | None = None, classes: int | None = None, **options: Any
 ) -> Neural:
-    """A student that has learnt nothing yet.
+    """Make a student that has learnt nothing yet.
 
     Args:
         name: of its algorithm, one of `STUDENTS`.
@@ -48,7 +48,7 @@ def make_student(
 
 
 def student_class(name: str) -> type[Neural]:
-    """The class of a student by name; raises `config.invalid` where there is none."""
+    """Return the class of a student by name; raise `config.invalid` where there is none."""
     if name not in STUDENTS:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"There is no student {name}: choose one of {', '.join(STUDENTS)}."

@@ -1,4 +1,4 @@
-"""What runs released of a pool, as a student learns from it."""
+"""Labels that runs released for a pool, as a student learns from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ class Given:
 
 
 def read_released(task: Task, run: Path, pool: Path) -> Released:
-    """What the run, or the runs, in a folder released of a pool, and what a student said itself.
+    """Return what the run, or the runs, in a folder released of a pool, and what a student said itself.
 
     Raises `data.*` and `task.mismatch` for a pool that does not fit the task, `run.mismatch` where it is not
     the run's, the run was made by another task, or has labels of queries that its pool has not;
@@ -84,7 +84,7 @@ def read_released(task: Task, run: Path, pool: Path) -> Released:
 
 
 def read_given(task: Task, run: Path, features: Features) -> list[Given]:
-    """The labels of a pool that a folder holds, by run; raises `run.mismatch` as `read_released`."""
+    """Return the labels of a pool that a folder holds, by run; raise `run.mismatch` as `read_released`."""
     if not is_rounds(run):
         return [_read_run(task, run, features)]
     rounds = load_rounds(run)
@@ -94,7 +94,7 @@ def read_given(task: Task, run: Path, features: Features) -> list[Given]:
 
 
 def _read_round(task: Task, folder: Path, one: Round, features: Features) -> Given:
-    """What a round about some rows of a pool gave."""
+    """Return what a round about some rows of a pool gave."""
     given = _read_run(task, folder, features[list(one.rows)])
     answers = {one.rows[query]: answer for query, answer in given.answers.items()}
     return Given(answers, {one.rows[query]: label for query, label in given.own.items()}, given.error)
@@ -138,7 +138,7 @@ def _error(state: RunState) -> float:
 
 
 def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
-    """Raises `run.mismatch` unless a run's pool has these features."""
+    """Raise `run.mismatch` unless a run's pool has these features."""
     if size != len(features):
         raise _mismatch(run, f"labelled a pool of {size} records and this one has {len(features)}")
     if sha256 != pool_digest(features):
@@ -146,7 +146,7 @@ def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:
 
 
 def _check_labels(run: Path, state: RunState, answers: Known, task: Task) -> None:
-    """Raises `run.mismatch` unless a run's labels are of this task and of queries that there are."""
+    """Raise `run.mismatch` unless a run's labels are of this task and of queries that exist."""
     if state.parsed_plan().task_digest != task.digest:
         raise _mismatch(run, "was made by another task")
     if not answers.keys() <= set(range(state.pool_size)):

@@ -108,7 +108,7 @@ def train_on_all(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Trained:
-    """The student of all labels, measured; raises `config.invalid` where there are none."""
+    """Train the student on all labels and measure it; raise `config.invalid` where there are none."""
     if own is None and released is None:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -167,12 +167,12 @@ def keep(trained: Trained, before: Metrics | None, choice: Choice, path: Path) -
 
 
 def as_json(result: StudentResult) -> dict[str, Any]:
-    """The result in JSON's types."""
+    """Return the result in JSON's types."""
     return asdict(result) | {"path": str(result.path)}
 
 
 def read_labelled(task: Task, path: Path) -> Records:
-    """Prepared features and labels of a file."""
+    """Read the prepared features and labels of a file."""
     data = task.load(path)
     return task.prepare(data.X), data.labels()
 
@@ -185,7 +185,7 @@ def _path(out: Path | None, run: Path | None, choice: Choice) -> Path:
 
 @contextmanager
 def _held_if_run(folder: Path | None) -> Iterator[None]:
-    """A run's folder locked against other processes; nothing where there is none, which reading it tells."""
+    """Lock a run's folder against other processes; without one do nothing, which reading it reports."""
     if folder is None or not folder.is_dir():
         yield
         return
@@ -194,7 +194,7 @@ def _held_if_run(folder: Path | None) -> Iterator[None]:
 
 
 def _released(task: Task, run: Path | None, pool: Path | None) -> Released | None:
-    """What a run labelled of its pool; None without a run."""
+    """Return what a run labelled of its pool; None without a run."""
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")
     return None if run is None or pool is None else read_released(task, run, pool)

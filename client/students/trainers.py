@@ -1,4 +1,4 @@
-"""How the student that was chosen is trained on own and on released labels."""
+"""Training of the chosen student on own and on released labels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class Choice:
     clusterer: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises `config.invalid` for options of networks where none is trained, and the converse."""
+        """Raise `config.invalid` for options of networks where none is trained, and the converse."""
         if self.student != SUPERVISED and self.model not in (None, NETWORK):
             raise _config(f"the student {self.student} is a network, not {self.model}; leave out --model")
         if self.student != CLUSTERING and (self.clusters or self.clusterer):
@@ -89,7 +89,7 @@ def trainer(
     seed: int,
     progress: Progress = lambda name, done, total: None,
 ) -> Trainer:
-    """What trains the chosen student on own records, if any, and the released ones, if any."""
+    """Return what trains the chosen student on own records, if any, and the released ones, if any."""
     if choice.network:
         return partial(_network, choice, task, released, seed, progress)
     fit = partial(train, choice.kind, standardize=task.input.preprocessing == "none", seed=seed)
@@ -97,7 +97,7 @@ def trainer(
 
 
 def check_choice(choice: Choice, task: Task) -> None:
-    """Raises `config.invalid` for a student, a parameter or a device that there is not."""
+    """Raise `config.invalid` for a student, a parameter or a device that does not exist."""
     if choice.network:
         _student(choice, task, seed=0).learning.place  # noqa: B018 - it says whether there is such a device
     elif choice.kind not in KINDS:
@@ -134,7 +134,7 @@ def _network(
 
 
 def _student(choice: Choice, task: Task, *, seed: int) -> Any:
-    """The network that was chosen, before it has learned."""
+    """Return the network that was chosen, before it has learned."""
     from ostraka.client.students.registry import make_student
 
     return make_student(
@@ -143,7 +143,7 @@ def _student(choice: Choice, task: Task, *, seed: int) -> Any:
 
 
 def _options(choice: Choice) -> dict[str, Any]:
-    """What the student is made with beyond its task."""
+    """Return the options that the student is made with beyond its task."""
     from ostraka.client.students.registry import student_class
 
     learning = replace(student_class(choice.student).default_learning, device=choice.device)

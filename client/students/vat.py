@@ -41,7 +41,7 @@ class Vat(Neural):
         certainty: float = 0.5,
         ramp: float = 0.25,
     ) -> None:
-        """Takes the parameters."""
+        """Take the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)
         self.radius = radius
         self.iterations = iterations

@@ -27,7 +27,7 @@ def finish(
 
 
 def unfinished(failures: Mapping[str, OstrakaError]) -> OstrakaError:
-    """The error for parties that did not store their teachers, with what each said."""
+    """Return the error for parties that did not store their teachers, with what each said."""
     reasons = "; ".join(f"{site}: [{error.code}] {error.message}" for site, error in sorted(failures.items()))
     return OstrakaError(
         ErrorCode.PARTY_UNREACHABLE,

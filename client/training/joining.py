@@ -36,7 +36,7 @@ class TrainingOptions:
     quorum: int | None = None
 
     def mechanism(self, model: str, parameters: int) -> Ttac | DpTtac:
-        """The mechanism for a network with so many parameters; raises `plan.invalid`."""
+        """Return the mechanism for a network with this many parameters; may raise `plan.invalid`."""
         recipe = Recipe(
             model=model,
             parameters=parameters,
@@ -58,7 +58,7 @@ class TrainingOptions:
         encoder: SiteEncoder,
         nonce: bytes,
     ) -> Plan:
-        """The plan whose queries are all rounds but the last; raises `plan.invalid`."""
+        """Return the plan whose queries are all rounds but the last; may raise `plan.invalid`."""
         if self.rounds < 2:
             raise invalid_plan("teachers learn together from two rounds on; ask for more")
         return Plan(
@@ -86,7 +86,7 @@ def open_training(
     encoder: SiteEncoder,
     nonce: bytes,
 ) -> TrainingStore:
-    """The training in `folder`, resumed if there is one, else new under `nonce`.
+    """Open the training in `folder`, resumed if there is one, else new under `nonce`.
 
     A new one starts at the untrained parameters of site `own`, behind the public network `encoder`.
 
@@ -119,7 +119,7 @@ def open_training(
 
 
 def _join(parties: Mapping[str, TrainingPeer], pool: Executor, kind: str, task: Task) -> dict[str, Joined]:
-    """What each party is about to train; raises unless it is the same everywhere."""
+    """Return what each party is about to train; raise unless it is the same everywhere."""
     sites = sorted(parties)
     joined = dict(zip(sites, pool.map(lambda site: _ask(site, parties[site], kind), sites), strict=True))
     first = joined[sites[0]]

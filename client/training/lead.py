@@ -67,7 +67,7 @@ class Lead:
         store: TrainingStore,
         told: Told,
     ) -> "Lead":
-        """The session of a training's plan, new or the one that the same plan opened before."""
+        """Open the session of a training's plan, new or the one that the same plan opened before."""
         plan_bytes = store.plan_bytes
         signed = guardian.open_session(plan_bytes)
         grant = permissions.grant(signed, plan_bytes)
@@ -201,7 +201,7 @@ class Lead:
 
 
 def _records(participant: common_pb2.Participant) -> int:
-    """Records whose gradients are in its updates, each as often as teachers have it."""
+    """Count the records whose gradients are in its updates, each as often as teachers have it."""
     return sum(
         copies * records
         for cohort in participant.cohorts

@@ -59,7 +59,7 @@ class Cost:
 
     @classmethod
     def of(cls, told: guardian_pb2.PartyCost) -> Self:
-        """What the guardian says that a plan costs a party."""
+        """Return what a plan costs a party, as the guardian says."""
         paid, whole = (
             budget_rdp(epsilon, told.delta, told.order) for epsilon in (told.epsilon, told.budget_epsilon)
         )
@@ -97,7 +97,7 @@ class TrainingReport:
     stopped: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values, with the `notion` of its epsilons; None where it has none."""
+        """Return the report as JSON values, with the `notion` of its epsilons; None where it has none."""
         return asdict(self) | {"notion": None if self.guarantee == "none" else NOTIONS["record"]}
 
 
@@ -149,7 +149,7 @@ def lead(
 
 
 def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tuple[Cost, ...]:
-    """What a plan cost the parties that took rounds, by site, from how many each took."""
+    """Return the cost of a plan to the parties that took rounds, by site, from how many each took."""
     costs = [
         Cost.of(one)
         for rounds in set(taken.values())
@@ -160,7 +160,7 @@ def _costs(guardian: GuardianPeer, plan: Plan, taken: Mapping[str, int]) -> tupl
 
 
 def _encoder(site: SiteConfig) -> SiteEncoder:
-    """The public network that this party trains behind, as all parties do."""
+    """Return the public network that this party trains behind, as all parties do."""
     name = load_section(site.folder, "training", TrainingTable).encoder
     return SiteEncoder(load_encoder(name)) if name else SiteEncoder()
 

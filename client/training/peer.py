@@ -57,7 +57,7 @@ class Work:
         return hashlib.sha256(self.data).digest()
 
     def messages(self, counted: int | None) -> Iterator[training_pb2.TrainRequest]:
-        """The stream to a party whose last update that counted was of batch `counted`."""
+        """Yield the stream to a party whose last update that counted was of batch `counted`."""
         header = training_pb2.TrainHeader(
             plan=self.plan,
             grant=self.grant,
@@ -74,7 +74,7 @@ class TrainingPeer(Peer):
     """Calls to one party whose teachers learn."""
 
     def join(self, kind: str) -> Joined:
-        """What the party is about to train by mechanism `kind`."""
+        """Return what the party is about to train by mechanism `kind`."""
         stub = TrainingStub(self._open())
         request = training_pb2.JoinRequest(kind=kind)
         first, *rest = self._retry.call(lambda: list(stub.Join(request, timeout=JOIN_S)))
@@ -88,7 +88,7 @@ class TrainingPeer(Peer):
         return Joined(first.header.model, first.header.task_digest, untrained)
 
     def train(self, work: Work, counted: int | None) -> bytes:
-        """The seed whose expansion is this side's share of the party's update; it stays in memory."""
+        """Return the seed that expands to this side's share of the party's update; it stays in memory."""
         stub = TrainingStub(self._open())
         reply: party_pb2.VoteReplyHeader = self._retry.call(
             lambda: stub.Train(work.messages(counted), timeout=ROUND_S)
@@ -96,6 +96,6 @@ class TrainingPeer(Peer):
         return self._require_seed(reply, 1, len(work.average.theta))
 
     def finish(self, work: Work, counted: int | None) -> None:
-        """Returns when the party has stored its teachers."""
+        """Ask the party to finish, and return when it has stored its teachers."""
         stub = TrainingStub(self._open())
         self._retry.call(lambda: stub.Finish(work.messages(counted), timeout=ROUND_S))

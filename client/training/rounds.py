@@ -35,7 +35,7 @@ class Learning:
         self._pool = pool
 
     def collect(self, ticket: Ticketed, queries: Average) -> Votes:
-        """This side's shares of the updates of every party of the ticket, or why it gave none."""
+        """Return this side's shares of the updates of all parties of the ticket, or why one gave none."""
         session = self._session
         work = Work(session.plan_bytes, session.signed, queries, ticket.signed)
         ring, width = Ring(session.plan.ring_bits), len(queries.theta)
@@ -56,7 +56,7 @@ class Summing:
         self._session = session
 
     def answers(self, batch_id: int, total: RingArray, queries: Average) -> NDArray[np.int64]:
-        """The sum that a round releases, (d,) in steps of 2^-16."""
+        """Return the sum that a round releases, (d,) in steps of 2^-16."""
         ring, (rows, width) = Ring(self._session.plan.ring_bits), total.shape
         sent = Sum(ring.to_bytes(total), rows, width)
         released = self._guardian.release_update(self._session.grant.session_id, batch_id, sent)
@@ -64,7 +64,7 @@ class Summing:
 
 
 def read_update(data: bytes, width: int) -> NDArray[np.int64]:
-    """A released sum, (width,); raises `message.invalid` for another size."""
+    """Read a released sum, (width,); raise `message.invalid` for another size."""
     if len(data) != width * STEP_BYTES:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID,

@@ -1,4 +1,4 @@
-"""What a lead party knows durably of a training: its plan, the average, and which round is under way."""
+"""Durable state of a joint training at its lead: plan, average, and the round in progress."""
 
 from pathlib import Path
 from typing import Self
@@ -59,7 +59,7 @@ class Progress(BaseModel):
     finished: tuple[str, ...] = ()
 
     def changed(self, **values: object) -> Self:
-        """The same with other values."""
+        """Return a copy with these values changed."""
         return self.model_copy(update=values)
 
 
@@ -74,14 +74,14 @@ class TrainingStore:
 
     @classmethod
     def create(cls, folder: Path, progress: Progress, average: Average) -> Self:
-        """A new training in `folder`, which exists."""
+        """Create a new training in `folder`, which exists."""
         store = cls(folder, progress, average)
         store.keep(progress)
         return store
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """The training in `folder`, None where there is none; raises `run.mismatch` for a damaged one."""
+        """Load the training in `folder`, None where there is none; raise `run.mismatch` if it is damaged."""
         path = folder / FILE
         if not path.exists():
             return None

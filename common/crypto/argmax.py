@@ -1,4 +1,4 @@
-"""Which of several secret words is the largest."""
+"""Argmax circuit: the index of the largest of several secret words."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def argmax(gates: Gates, words: Wires) -> Wires:
 
 
 def index(one_hot: Wires) -> Wires:
-    """The place of the only 1 among k wires, as a word; no ANDs.
+    """Return the place of the only 1 among k wires, as a word; no ANDs.
 
     A bit of the place is 1 where one of the places that have it is chosen, and at most one is.
 

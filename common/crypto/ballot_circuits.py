@@ -1,4 +1,4 @@
-"""From shares of a teacher's logits to shares of its ballot, as in `ostraka.common.sharing.ballots`."""
+"""Circuits from shares of a teacher's logits to shares of its ballot (`ostraka.common.sharing.ballots`)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class BallotCircuit:
 
 
 def ballot_circuit(mechanism: AnyMechanism, classes: int, weight: int, bits: int) -> BallotCircuit:
-    """The circuit of one teacher's ballot; of equal logits the first class wins, and a logit of 0 is a yes.
+    """Build the circuit of one teacher's ballot; of equal logits the first class wins, and a 0 is a yes.
 
     Args:
         mechanism: how votes are counted.

@@ -78,7 +78,7 @@ class Received:
 
 
 def random_scalar(random: Callable[[int], bytes] = secrets.token_bytes) -> bytes:
-    """A uniform number modulo the order of the subgroup, 32 bytes (from 64 random ones)."""
+    """Draw a uniform number modulo the order of the subgroup, 32 bytes (from 64 random ones)."""
     return crypto_core_ed25519_scalar_reduce(random(_WIDE_SCALAR_BYTES))
 
 
@@ -88,7 +88,7 @@ def receive(
     context: bytes,
     random: Callable[[int], bytes] = secrets.token_bytes,
 ) -> Received:
-    """The receiver's step.
+    """Run the receiver's step.
 
     Both candidates for every point are computed and one is selected by a mask, so that nothing branches on
     a choice.

@@ -18,7 +18,7 @@ _ONE = np.uint64(1)
 
 
 def from_bytes(data: bytes, *shape: int) -> Blocks:
-    """The blocks of `shape` + (2,), uint64, little endian, that `data` holds, read-only.
+    """Return the blocks of `shape` + (2,), uint64, little endian, that `data` holds, read-only.
 
     Raises:
         OstrakaError: `message.invalid` for any other length.
@@ -39,7 +39,7 @@ def to_bytes(blocks: Blocks) -> bytes:
 
 
 def colours(blocks: Blocks) -> NDArray[np.uint64]:
-    """The least significant bit of every block, 0 or 1, uint64, without the last axis."""
+    """Return the least significant bit of every block, 0 or 1, uint64, without the last axis."""
     return blocks[..., 0] & _ONE
 
 
@@ -55,7 +55,7 @@ def spread(bits: NDArray[Any]) -> Blocks:
 
 
 def delta_of(block: Blocks) -> Blocks:
-    """The block (2,) with its colour set: the difference of the two labels of every wire (free XOR).
+    """Return the block (2,) with its colour set: the difference of the two labels of every wire (free XOR).
 
     Kolesnikov and Schneider 2008; the colour tells the evaluator which row to use, never which bit.
     """
@@ -65,5 +65,5 @@ def delta_of(block: Blocks) -> Blocks:
 
 
 def active(false_labels: Blocks, bits: NDArray[Any], delta: Blocks) -> Blocks:
-    """The labels that stand for `bits` (0 or 1) on wires whose labels of 0 are `false_labels`."""
+    """Return the labels that stand for `bits` (0 or 1) on wires whose labels of 0 are `false_labels`."""
     return false_labels ^ (spread(bits) & delta)

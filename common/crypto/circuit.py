@@ -1,4 +1,4 @@
-"""What two parties compute on secret words."""
+"""Circuits on secret words, computed by two parties."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class Circuit:
         return 0 if self.opening == "shares" else (self.outputs + 7) // 8
 
     def in_the_clear(self, words: NDArray[Any], garbler_words: NDArray[Any]) -> NDArray[np.bool_]:
-        """The outputs (instances, outputs) for words (instances, words) and (instances, garbler_words)."""
+        """Compute outputs (instances, outputs) of words (instances, words) and (instances, garbler_words)."""
         theirs = plain_word(words, self.word_bits)
         own = plain_word(garbler_words, self.word_bits)
         return self.build(PlainGates(), theirs, own)[..., 0].astype(np.bool_)

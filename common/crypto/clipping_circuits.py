@@ -29,7 +29,7 @@ class Scaling:
 
 
 def scaling(mechanism: Tau | L1, labels: int, weight: int) -> Scaling:
-    """The exact F of `ostraka.common.sharing.ballots`, with as few functions as one of two ways needs.
+    """Return the exact F of `ostraka.common.sharing.ballots`, by the one of two ways with fewer functions.
 
     Either one function for each step of F, which is "m or more", or one for each bit of F(1) - F(m).
     """
@@ -40,7 +40,7 @@ def scaling(mechanism: Tau | L1, labels: int, weight: int) -> Scaling:
 
 
 def scaled(gates: Gates, yeses: Wires, how: Scaling) -> Wires:
-    """A label's yes, and it AND each function of the number of yeses: (instances, labels * (1 + r), label).
+    """Return each yes, and it AND each function of the number of yeses: (instances, labels * (1 + r), label).
 
     Args:
         gates: how to compute.

@@ -27,7 +27,7 @@ class ColumnHash:
         self._constant = self._tags(np.zeros(column_bytes, np.uint8))
 
     def __call__(self, column: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The hash of a column of bits, 32 bytes, uint8."""
+        """Return the hash of a column of bits, 32 bytes, uint8."""
         return self._tags(column) ^ self._constant
 
     def _tags(self, column: NDArray[np.uint8]) -> NDArray[np.uint8]:

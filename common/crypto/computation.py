@@ -1,4 +1,4 @@
-"""What two parties compute together, and how large its messages are."""
+"""Description of a two-party computation, and the sizes of its messages."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

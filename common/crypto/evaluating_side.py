@@ -66,15 +66,15 @@ class Evaluation:
         self._once_words = Once("set of words")
 
     def point(self) -> bytes:
-        """The base transfers' point for the garbler."""
+        """Return the base transfers' point for the garbler."""
         return self._base.point
 
     def context(self, points: bytes) -> bytes:
-        """What everything after these base transfers is bound to (`Garbling.context`)."""
+        """Return what everything after these base transfers is bound to (`Garbling.context`)."""
         return derive(self._binding, "transfers", self._base.point, points)
 
     def extension(self, points: bytes) -> bytes:
-        """The transfer of labels for the garbler's points.
+        """Return the transfer of labels for the garbler's points.
 
         Raises:
             OstrakaError: `message.invalid` or `crypto.refused` for points that are none, or not the first.
@@ -95,7 +95,7 @@ class Evaluation:
         self._tables.append(part)
 
     def correction(self, words: NDArray[np.uint64]) -> bytes:
-        """What the garbler must add to its words so that they fit the evaluator's, (instances, words).
+        """Return what the garbler must add to its words so that they fit the evaluator's, (instances, words).
 
         Uniform and independent of the words; raises `crypto.refused` for other words than before, since the
         difference of two corrections is that of the words.
@@ -127,19 +127,19 @@ class Evaluation:
         self._colours = labels[colours:]
 
     def shares(self) -> list[Shares]:
-        """The evaluator's shares of the outputs in Z_2^32, (instances, outputs) for each circuit."""
+        """Return the evaluator's shares of the outputs in Z_2^32, (instances, outputs) for each circuit."""
         return self._computation.by_circuit(outputs.shares for outputs in self._evaluated())
 
     def bits(self) -> NDArray[np.bool_]:
-        """The outputs (instances, outputs), where they open."""
+        """Return the outputs (instances, outputs), where they open."""
         return opened_bits(self._output_labels(), self._colours)
 
     def returned(self) -> bytes:
-        """The labels of the outputs, from which the garbler learns them too, where they open to both."""
+        """Return the outputs' labels, from which the garbler learns them too, where they open to both."""
         return to_bytes(self._output_labels()) if self._circuit.opening == "both" else b""
 
     def _chosen_words(self) -> NDArray[np.uint64]:
-        """The uniform words by whose bits the transfers choose, (instances, words)."""
+        """Return the uniform words by whose bits the transfers choose, (instances, words)."""
         transfers = self._computation.transfers
         bits = np.unpackbits(self._choices, count=transfers, bitorder="little").astype(np.uint64)
         return join(bits.reshape(-1, self._circuit.words, self._circuit.word_bits).transpose(2, 0, 1))

@@ -30,7 +30,7 @@ class Garbler:
         self._tables: list[Blocks] = []
 
     def and_(self, a: Wires, b: Wires) -> Wires:
-        """The labels of 0 of a AND b; two half-gates, one that the garbler knows a bit of and one not."""
+        """Return the labels of 0 of a AND b; two half-gates, the garbler knows a bit of only one of them."""
         labels = np.empty((2, 2, a.size // 2, 2), np.uint64)
         labels[0, 0] = a.reshape(-1, 2)
         labels[1, 0] = b.reshape(-1, 2)
@@ -48,11 +48,11 @@ class Garbler:
         return label.reshape(a.shape)
 
     def not_(self, a: Wires) -> Wires:
-        """The labels of 0 of NOT a, which are the labels of 1 of a."""
+        """Return the labels of 0 of NOT a, which are the labels of 1 of a."""
         return (a.reshape(-1, 2) ^ self._repeated(a.size // 2)).reshape(a.shape)
 
     def tables(self) -> bytes:
-        """The tables of all AND gates so far, in the order of the calls."""
+        """Return the tables of all AND gates so far, in the order of the calls."""
         return b"".join(rows.data for rows in self._tables)
 
     def _repeated(self, count: int) -> Blocks:
@@ -76,7 +76,7 @@ class Evaluator:
         self._used = 0
 
     def and_(self, a: Wires, b: Wires) -> Wires:
-        """The label of a AND b."""
+        """Return the label of a AND b."""
         labels = np.stack([a.reshape(-1, 2), b.reshape(-1, 2)])
         rows = self._next_rows(a.size // 2)
         hashes = self.hash(labels, self.hash.tweaks(a.size).reshape(2, -1))
@@ -88,7 +88,7 @@ class Evaluator:
         return label.reshape(a.shape)
 
     def not_(self, a: Wires) -> Wires:
-        """The label itself: the garbler turned its meaning around."""
+        """Return the label itself: the garbler inverted its meaning."""
         return a
 
     def _next_rows(self, count: int) -> Blocks:

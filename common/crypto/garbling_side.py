@@ -62,7 +62,7 @@ class Garbling:
         return self._context
 
     def points(self, point: bytes) -> bytes:
-        """The base transfers' points for the evaluator's point; delta's bits are the choices.
+        """Return the base transfers' points for the evaluator's point; delta's bits are the choices.
 
         Raises:
             OstrakaError: `message.invalid` or `crypto.refused` for no valid point.
@@ -90,12 +90,12 @@ class Garbling:
             self._columns = ot_extension.accept(extension, rows, self._keys, self._delta_bits, self._context)
 
     def tables(self) -> Iterator[bytes]:
-        """The garbled tables, part after part, made as they are asked for."""
+        """Yield the garbled tables, part after part, made as they are requested."""
         self._accepted()
         return (self._garble(part) for part in self._computation.parts())
 
     def labels(self, correction: bytes, own: NDArray[np.uint64]) -> bytes:
-        """The labels of the garbler's words, after the evaluator's correction is added to the first of them.
+        """Return the labels of the garbler's words, the evaluator's correction added to the first of them.
 
         Behind them the colours of the outputs, where they open: not before the evaluator's words are fixed.
 
@@ -118,12 +118,12 @@ class Garbling:
         return labels if self._circuit.opening == "shares" else labels + colour_table(self._output_labels())
 
     def shares(self) -> list[Shares]:
-        """The garbler's shares of the outputs in Z_2^32, (instances, outputs) for each circuit."""
+        """Return the garbler's shares of the outputs in Z_2^32, (instances, outputs) for each circuit."""
         self._finish()
         return self._computation.by_circuit(self._shares[part.number] for part in self._computation.parts())
 
     def opened(self, returned: bytes) -> NDArray[np.bool_]:
-        """The output bits (instances, outputs) for which the evaluator returned its labels.
+        """Return the output bits (instances, outputs) for which the evaluator returned its labels.
 
         Raises:
             OstrakaError: `message.invalid` for another size, `crypto.refused` for a label that is none of its
@@ -145,7 +145,7 @@ class Garbling:
                 self._garble(part)
 
     def _output_labels(self) -> Wires:
-        """The labels of 0 of the outputs, (instances, outputs, 2)."""
+        """Return the labels of 0 of the outputs, (instances, outputs, 2)."""
         self._finish()
         return np.concatenate([self._outputs[part.number] for part in self._computation.parts()])
 
@@ -162,7 +162,7 @@ class Garbling:
         return garbler.tables()
 
     def _own_labels(self, part: Part) -> Blocks:
-        """The labels of 0 of the garbler's words, (word_bits, instances, garbler_words, 2)."""
+        """Return the labels of 0 of the garbler's words, (word_bits, instances, garbler_words, 2)."""
         stream = Stream(self._seed, f"labels of part {part.number}")
         return stream.blocks(self._circuit.word_bits, part.instances, self._circuit.garbler_words)
 

@@ -1,4 +1,4 @@
-"""What a circuit is written against: AND and NOT on arrays of wires, and `^`, which is XOR.
+"""The gate interface of circuits: AND and NOT on arrays of wires, and `^`, which is XOR.
 
 Wires are uint64 arrays. The last axis is the label: 2 long when a circuit is garbled or evaluated, 1 long
 when it is computed in the clear. A word is (bits, instances, ..., label), least significant bit first.

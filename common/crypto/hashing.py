@@ -25,13 +25,13 @@ class TweakedHash:
         self._next_tweak = 0
 
     def tweaks(self, count: int) -> NDArray[np.uint64]:
-        """The next `count` tweaks, each used once."""
+        """Return the next `count` tweaks, each used once."""
         first = self._next_tweak
         self._next_tweak += count
         return np.arange(first, self._next_tweak, dtype=np.uint64)
 
     def __call__(self, blocks: Blocks, tweaks: NDArray[np.uint64]) -> Blocks:
-        """The hashes of blocks (..., 2) under tweaks, whose shape broadcasts to (...).
+        """Return the hashes of blocks (..., 2) under tweaks, whose shape broadcasts to (...).
 
         Both labels of a wire are hashed under one tweak, by the garbler alone.
         """
@@ -52,7 +52,7 @@ class Permutation:
         self._cipher = Cipher(algorithms.AES128(key), mode).encryptor()
 
     def __call__(self, blocks: Blocks) -> Blocks:
-        """The encrypted blocks, of the same shape."""
+        """Return the encrypted blocks, of the same shape."""
         plain = np.ascontiguousarray(blocks)
         room = np.empty(plain.nbytes + BLOCK_BYTES, np.uint8)
         self._cipher.update_into(plain.reshape(-1).view(np.uint8).data, room.data)

@@ -35,7 +35,7 @@ class QueryKeys(Protocol):
     """The querying party's side: its secret key never leaves."""
 
     def public(self, context: bytes) -> bytes:
-        """What an answering party needs to evaluate and to hide, bound to `context`, 32 bytes.
+        """Return what an answering party needs to evaluate and to hide, bound to `context`, 32 bytes.
 
         That is what both have agreed on before (`two_party.Garbling.context`).
         """
@@ -88,7 +88,7 @@ class Scheme(Protocol):
         ...
 
     def evaluator(self, public: bytes, context: bytes) -> Evaluator:
-        """What evaluates under the `public` keys of a querying party, made for the same `context`.
+        """Return what evaluates under a querying party's `public` keys, made for the same `context`.
 
         Raises `message.invalid` or `crypto.refused` for keys that are none.
         """
@@ -108,7 +108,7 @@ class Scheme(Protocol):
 
 
 def scheme_of(head: Head) -> Scheme:
-    """The scheme under which heads of this kind run.
+    """Return the scheme under which heads of this kind run.
 
     Raises `config.invalid` where the library that heads with squares need is of another version than the one
     they are written for.
@@ -123,7 +123,7 @@ def scheme_of(head: Head) -> Scheme:
 
 
 def checked_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Queries (queries, features) that can be encrypted, in double precision.
+    """Return queries (queries, features) that can be encrypted, in double precision.
 
     Raises:
         OstrakaError: `data.shape` for no queries, no features, or more than QUERIES; `data.nan` for a value

@@ -1,4 +1,4 @@
-"""Which label set a teacher votes for, computed on its logits (000, appendix I.2)."""
+"""Circuits for the label set that a teacher votes for, computed on its logits (000, appendix I.2)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from ostraka.common.sharing.label_sets import bits_of, count_sets, index_of
 
 
 def keep_highest(gates: Gates, logits: Wires, most: int) -> Wires:
-    """The `most` highest of the logits that are not negative, the lower label of equal ones.
+    """Keep the `most` highest of the logits that are not negative, the lower label of equal ones.
 
     Few labels are ranked, many are searched for the highest `most` times: whichever takes fewer ANDs.
 
@@ -53,7 +53,7 @@ def label_set(gates: Gates, labels: Wires, max_positives: int | None) -> Wires:
 
 
 def _by_search(gates: Gates, logits: Wires, most: int) -> Wires:
-    """Looks for the highest `most` times; what was found turns negative, so that it is not found again."""
+    """Look for the highest `most` times; what was found turns negative, so that it is not found again."""
     left = logits.copy()
     kept = np.zeros(logits.shape[1:], np.uint64)
     for _ in range(most):
@@ -64,7 +64,7 @@ def _by_search(gates: Gates, logits: Wires, most: int) -> Wires:
 
 
 def _by_rank(gates: Gates, logits: Wires, most: int) -> Wires:
-    """Compares all pairs, and keeps a label that is not negative and has fewer than `most` ahead of it."""
+    """Compare all pairs, and keep a label that is not negative and has fewer than `most` ahead of it."""
     count = logits.shape[2]
     first, second = np.triu_indices(count, 1)
     second_wins = greater_signed(gates, logits[:, :, second], logits[:, :, first]).swapaxes(0, 1)
@@ -77,7 +77,7 @@ def _by_rank(gates: Gates, logits: Wires, most: int) -> Wires:
 
 
 def _products(gates: Gates, labels: Wires, sets: NDArray[np.bool_]) -> Wires:
-    """The product of every set's labels, each the product of a smaller set and one label more.
+    """Return the product of every set's labels, each the product of a smaller set and one more label.
 
     That of no labels, which would be 1, is left at 0.
     """

@@ -1,4 +1,4 @@
-"""How the messages of a computation are laid out."""
+"""Layout of the messages of a two-party computation."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ _WORD = np.dtype("<u4")
 
 
 def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:
-    """The bytes of `pieces`, however they are cut, in pieces of `sizes`, which have as many bytes in all."""
+    """Yield the bytes of `pieces`, however they are cut, in pieces of `sizes`, of as many bytes in all."""
     waiting = iter(pieces)
     held = b""
     for size in sizes:
@@ -28,7 +28,7 @@ def cut(pieces: Sequence[bytes], sizes: Sequence[int]) -> Iterator[bytes]:
 
 
 def wires_of(rows: Blocks, circuit: Circuit) -> Wires:
-    """The evaluator's words, (word_bits, instances, words, 2), from labels in the order of their transfer.
+    """Return the evaluator's words, (word_bits, instances, words, 2), from labels in their transfer's order.
 
     They are transferred instance by instance, word by word, from the least significant bit.
     """
@@ -42,7 +42,7 @@ def garbler_bytes(circuit: Circuit) -> int:
 
 
 def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
-    """A correction (instances, words), uint64; raises `message.invalid` where it is none of the circuit."""
+    """Read a correction (instances, words), uint64; raise `message.invalid` if it is none of the circuit."""
     words = np.frombuffer(data, _WORD).astype(np.uint64).reshape(-1, circuit.words)
     if (words > mask_of(circuit)).any():
         raise OstrakaError(
@@ -53,7 +53,7 @@ def words_of(data: bytes, circuit: Circuit) -> NDArray[np.uint64]:
 
 
 def words_bytes(words: NDArray[np.uint64]) -> bytes:
-    """A correction as `words_of` reads it."""
+    """Write a correction as `words_of` reads it."""
     return words.astype(_WORD).tobytes()
 
 
@@ -63,7 +63,7 @@ def mask_of(circuit: Circuit) -> np.uint64:
 
 
 def check_size(what: str, data: bytes, size: int) -> None:
-    """Raises `message.invalid` where a message has another size than its computation's."""
+    """Raise `message.invalid` where a message has another size than its computation's."""
     if len(data) != size:
         raise OstrakaError(
             ErrorCode.MESSAGE_INVALID, f"The {what} has {size} bytes, not {len(data)}: send it whole."
@@ -71,5 +71,5 @@ def check_size(what: str, data: bytes, size: int) -> None:
 
 
 def out_of_order(missing: str) -> OstrakaError:
-    """The error of a step before the one it needs."""
+    """Return the error of a step before the one it needs."""
     return OstrakaError(ErrorCode.BATCH_OUT_OF_ORDER, f"This step comes after {missing}: do that first.")

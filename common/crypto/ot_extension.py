@@ -64,7 +64,7 @@ class Receiver:
     choices: NDArray[np.uint8] = field(repr=False)
 
     def extend(self) -> tuple[bytes, NDArray[np.uint8]]:
-        """The message for the sender, and the columns (128, bytes) whose rows are the chosen labels."""
+        """Return the message for the sender, and the columns (128, bytes) whose rows are chosen labels."""
         size = len(self.choices)
         columns = np.empty((TRANSFERS, size), np.uint8)
         message = np.empty(TRANSFERS * size + _CLAIM_BYTES, np.uint8)
@@ -88,7 +88,7 @@ def random_choices(rows: int, random: Callable[[int], bytes] = secrets.token_byt
 def accept(
     message: bytes, rows: int, keys: NDArray[np.uint8], delta: NDArray[np.uint8], context: bytes
 ) -> NDArray[np.uint8]:
-    """The sender's step: the columns (128, bytes) whose rows are the labels of 0.
+    """Take the sender's step: return the columns (128, bytes) whose rows are the labels of 0.
 
     A sender that refused a message takes no other: each try would tell the receiver something of delta.
 
@@ -126,13 +126,13 @@ def accept(
 
 
 def labels(columns: NDArray[np.uint8], start: int, stop: int) -> Blocks:
-    """The labels of rows `start` to `stop`: (stop - start, 2)."""
+    """Return the labels of rows `start` to `stop`: (stop - start, 2)."""
     before = start % 8
     return rows_of(columns[:, start // 8 : -(-stop // 8)])[before : before + stop - start]
 
 
 def _parts(message: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The masked columns (128, bytes), and the hashes of the choices and of the columns, (129, 32)."""
+    """Return the masked columns (128, bytes), and the hashes of the choices and the columns, (129, 32)."""
     sent, claims = message[:-_CLAIM_BYTES], message[-_CLAIM_BYTES:]
     return sent.reshape(TRANSFERS, -1), claims.reshape(1 + TRANSFERS, HASH_BYTES)
 
@@ -143,6 +143,6 @@ def _column_hash(context: bytes, sent: NDArray[np.uint8]) -> ColumnHash:
 
 
 def _expand(key: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """A key's stream: AES-256 in counter mode from 0; a key is used for one column only."""
+    """Return a key's stream: AES-256 in counter mode from 0; a key is used for one column only."""
     stream = Cipher(algorithms.AES256(key.tobytes()), modes.CTR(bytes(BLOCK_BYTES))).encryptor()
     return np.frombuffer(stream.update(bytes(size)), np.uint8)

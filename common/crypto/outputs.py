@@ -1,4 +1,4 @@
-"""What becomes of output wires: additive shares, bits that the evaluator learns, or bits that both learn.
+"""Outputs of circuits: additive shares, bits that the evaluator learns, or bits that both learn.
 
 Own derivation of the shares, from the colour's two cases: `garbled_shares`.
 """
@@ -17,7 +17,7 @@ _HIGH_HALF = np.uint64(32)
 
 
 def garbled_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
-    """The garbler's shares of output bits in Z_2^32, of the shape of `wires` without labels, and a table.
+    """Return the garbler's shares of output bits in Z_2^32, shaped as `wires` without labels, and a table.
 
     Let p be the colour of the label of 0, and h0 and h1 the hashes of the labels of colours 0 and 1. The
     evaluator's share is h0, or h1 plus the table's entry; the label of colour 0 stands for the bit p. So the
@@ -34,19 +34,19 @@ def garbled_shares(garbler: Garbler, wires: Wires) -> tuple[Shares, bytes]:
 
 
 def evaluated_shares(evaluator: Evaluator, wires: Wires, table: bytes) -> Shares:
-    """The evaluator's shares; with the garbler's they sum to the bits modulo 2^32."""
+    """Return the evaluator's shares; with the garbler's they sum to the bits modulo 2^32."""
     tweaks = evaluator.hash.tweaks(wires.size // 2).reshape(wires.shape[:-1])
     entries = np.frombuffer(table, _SHARE).reshape(wires.shape[:-1])
     return _short(evaluator.hash(wires, tweaks)) + colours(wires).astype(np.uint32) * entries
 
 
 def colour_table(wires: Wires) -> bytes:
-    """The colours of the garbler's output wires (instances, outputs, 2), packed a row to whole bytes."""
+    """Pack the colours of the garbler's output wires (instances, outputs, 2), each row to whole bytes."""
     return np.packbits(colours(wires).astype(np.uint8), axis=1, bitorder="little").tobytes()
 
 
 def opened_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
-    """The bits (instances, outputs) of the evaluator's output wires, by the garbler's `colour_table`."""
+    """Read the bits (instances, outputs) of the evaluator's output wires, by the garbler's `colour_table`."""
     instances, outputs = wires.shape[:2]
     packed = np.frombuffer(table, np.uint8).reshape(instances, -1)
     false_colours = np.unpackbits(packed, axis=1, count=outputs, bitorder="little")
@@ -54,7 +54,7 @@ def opened_bits(wires: Wires, table: bytes) -> NDArray[np.bool_]:
 
 
 def returned_bits(garbler: Garbler, wires: Wires, returned: bytes) -> NDArray[np.bool_]:
-    """The bits (instances, outputs) that the evaluator's labels of the garbler's output wires stand for.
+    """Read the bits (instances, outputs) that the evaluator's labels of the garbler's output wires stand for.
 
     The evaluator holds one label of each wire and cannot make the other (authenticity, Zahur, Rosulek and
     Evans 2015), so a bit cannot be turned.

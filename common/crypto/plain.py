@@ -36,7 +36,7 @@ def split(values: NDArray[Any], bits: int) -> NDArray[np.uint64]:
 
 
 def join(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The unsigned integers whose bits (bits, ...) these are, uint64."""
+    """Return the unsigned integers whose bits (bits, ...) these are, uint64."""
     places = np.arange(len(bits), dtype=np.uint64).reshape(len(bits), *(1,) * (bits.ndim - 1))
     values: NDArray[np.uint64] = np.bitwise_or.reduce(bits << places, axis=0)
     return values
@@ -48,5 +48,5 @@ def plain_word(values: NDArray[Any], bits: int) -> Wires:
 
 
 def plain_values(word: Wires) -> NDArray[np.uint64]:
-    """The unsigned integers that a word of plain wires (bits, ..., 1) holds, uint64."""
+    """Return the unsigned integers that a word of plain wires (bits, ..., 1) holds, uint64."""
     return join(word[..., 0])

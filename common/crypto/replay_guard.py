@@ -1,4 +1,4 @@
-"""What may be answered for one content only."""
+"""Replay guard: each step is answered for one content only."""
 
 import threading
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""What a seed stands for: a stream of random bytes, blocks or ring words for each purpose."""
+"""Expansion of a seed into random bytes, blocks or ring words, separated by purpose."""
 
 from typing import Any
 
@@ -28,15 +28,15 @@ class Stream:
         self._cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(BLOCK_BYTES))).encryptor()
 
     def octets(self, count: int) -> bytes:
-        """The next `count` bytes."""
+        """Return the next `count` bytes."""
         return self._cipher.update(bytes(count))
 
     def blocks(self, *shape: int) -> Blocks:
-        """The next blocks, of `shape` + (2,), uint64."""
+        """Return the next blocks, of `shape` + (2,), uint64."""
         return from_bytes(self.octets(_product(shape) * BLOCK_BYTES), *shape)
 
     def ring(self, bits: int, *shape: int) -> NDArray[np.uint64]:
-        """The next uniform values modulo 2^bits, of `shape`, uint64; `bits` is at most 64.
+        """Return the next uniform values modulo 2^bits, of `shape`, uint64; `bits` is at most 64.
 
         Each takes 4 bytes of the stream, or 8 where `bits` is above 32.
         """

@@ -1,4 +1,4 @@
-"""What the guardian and the querying party compute on their halves of a histogram, 32-bit sums of ballots.
+"""Circuits of a blind tally on two halves of a histogram, 32-bit sums of ballots.
 
 The guardian adds noise to its half, and public offsets to what a check compares, before they become inputs
 (`ostraka.guardian.blind.circuit_inputs`), so the circuits are the same whatever a mechanism's parameters are.
@@ -20,7 +20,7 @@ HALVED_BITS = SUM_BITS - 1
 
 
 def check_of(mechanism: AnyMechanism, classes: int) -> Circuit | None:
-    """The circuit of a mechanism's check of each query, or of each label of one; None without a check."""
+    """Return the circuit of a mechanism's check per query, or per label of one; None without a check."""
     match mechanism:
         case Confident():
             return check_circuit(classes)
@@ -31,7 +31,7 @@ def check_of(mechanism: AnyMechanism, classes: int) -> Circuit | None:
 
 
 def answers_of(mechanism: AnyMechanism, classes: int) -> Circuit:
-    """The circuit of a mechanism's answers, one for each query or for each label of one.
+    """Return the circuit of a mechanism's answers, one for each query or for each label of one.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
@@ -46,7 +46,7 @@ def answers_of(mechanism: AnyMechanism, classes: int) -> Circuit:
 
 
 def querying_words(sums: NDArray[np.uint32], circuit: Circuit) -> NDArray[np.uint64]:
-    """The querying party's words (instances, words) of its halves (queries, width) of the histogram.
+    """Return the querying party's words (instances, words) of its halves (queries, width) of the histogram.
 
     An instance is a query, or a query and a label, query by query.
     """
@@ -55,7 +55,7 @@ def querying_words(sums: NDArray[np.uint32], circuit: Circuit) -> NDArray[np.uin
 
 
 def labels_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The answers (instances,) that the output bits (instances, outputs) of `answers_of` say."""
+    """Return the answers (instances,) that the output bits (instances, outputs) of `answers_of` say."""
     labels: NDArray[np.int64] = (bits.astype(np.int64) << np.arange(bits.shape[1])).sum(axis=1)
     return labels
 
@@ -82,7 +82,7 @@ def label_check_circuit() -> Circuit:
 
 
 def argmax_circuit(columns: int) -> Circuit:
-    """The place of the largest sum in two's complement, the lowest of equal ones, lowest bit first.
+    """Build the circuit for the place of the largest two's complement sum, lowest of equals, low bit first.
 
     It opens to the evaluator alone. `ostraka.common.crypto.argmax` tells the ANDs, to which come 31 a column.
     """
@@ -115,7 +115,7 @@ def _some_reach(gates: Gates, theirs: Wires, own: Wires) -> Wires:
 
 
 def _reach(gates: Gates, sums: Wires, needed: Wires) -> Wires:
-    """The carry out of sums + not needed + c, with c = 1 (reach) unless `needed` has its top bit (exceed)."""
+    """Return the carry of sums + not needed + c, c = 1 (reach) unless `needed` has its top bit (exceed)."""
     reached = gates.not_(needed[-1])
     for x, y in zip(sums, gates.not_(needed), strict=True):
         reached = reached ^ gates.and_(x ^ reached, y ^ reached)

@@ -1,4 +1,4 @@
-"""What ties a computation to where it belongs, so that its messages mean nothing anywhere else."""
+"""Transcript binding: messages of one computation are meaningless in any other."""
 
 import hashlib
 

@@ -11,7 +11,7 @@ from ostraka.common.crypto.gates import Gates, Wires
 
 
 def add(gates: Gates, a: Wires, b: Wires) -> Wires:
-    """The sum modulo 2^w of words of equal shape; w - 1 ANDs (Kolesnikov, Sadeghi and Schneider 2009)."""
+    """Add words of equal shape modulo 2^w; w - 1 ANDs (Kolesnikov, Sadeghi and Schneider 2009)."""
     total: Wires = a ^ b
     for place, carry in enumerate(_carries(gates, a[:-1], b[:-1]), start=1):
         total[place] ^= carry
@@ -19,12 +19,12 @@ def add(gates: Gates, a: Wires, b: Wires) -> Wires:
 
 
 def subtract(gates: Gates, a: Wires, b: Wires) -> Wires:
-    """The difference a - b modulo 2^w; w - 1 ANDs."""
+    """Return the difference a - b modulo 2^w; w - 1 ANDs."""
     return gates.not_(add(gates, gates.not_(a), b))
 
 
 def negate(gates: Gates, a: Wires) -> Wires:
-    """The word -a modulo 2^w; w - 2 ANDs. Bits above the lowest 1 are inverted."""
+    """Return the word -a modulo 2^w; w - 2 ANDs. Bits above the lowest 1 are inverted."""
     negative = a.copy()
     seen = a[0]
     for place in range(1, len(a)):
@@ -50,12 +50,12 @@ def equal(gates: Gates, a: Wires, b: Wires) -> Wires:
 
 
 def select(gates: Gates, choice: Wires, yes: Wires, no: Wires) -> Wires:
-    """The word `yes` where the wire `choice` is 1, else the word `no`; w ANDs."""
+    """Select the word `yes` where the wire `choice` is 1, else the word `no`; w ANDs."""
     return no ^ keep(gates, choice, yes ^ no)
 
 
 def keep(gates: Gates, choice: Wires, word: Wires) -> Wires:
-    """The word where the wire `choice` is 1, else zero; w ANDs."""
+    """Return the word where the wire `choice` is 1, else zero; w ANDs."""
     return gates.and_(np.broadcast_to(choice, word.shape), word)
 
 
@@ -93,7 +93,7 @@ def popcount(gates: Gates, wires: Wires) -> Wires:
 
 
 def lookup(gates: Gates, table: Sequence[int], bits: int, index: Wires) -> Wires:
-    """The entry, a word of `bits` bits, of a public table at a secret index.
+    """Look up the entry, a word of `bits` bits, of a public table at a secret index.
 
     Every bit of the result is a polynomial over GF(2) in the bits of the index (its algebraic normal form);
     products are shared among bits and sums are free. For t entries at most t - 1 - ceil(log2 t) ANDs.
@@ -117,7 +117,7 @@ def lookup(gates: Gates, table: Sequence[int], bits: int, index: Wires) -> Wires
 
 
 def _carries(gates: Gates, a: Wires, b: Wires) -> list[Wires]:
-    """The carry out of every bit of a + b; one AND a bit: the majority is c ^ (x ^ c)(y ^ c)."""
+    """Return the carry out of every bit of a + b; one AND a bit: the majority is c ^ (x ^ c)(y ^ c)."""
     carries: list[Wires] = []
     for x, y in zip(a, b, strict=True):
         if carries:
@@ -134,7 +134,7 @@ def _sign_inverted(gates: Gates, word: Wires) -> Wires:
 
 
 def _column_sum(gates: Gates, column: Wires) -> tuple[Wires, Wires]:
-    """The sum bit of wires of one weight, and their carries, which weigh twice as much."""
+    """Return the sum bit of wires of one weight, and their carries, which weigh twice as much."""
     carries = [column[:0]]
     while len(column) > 2:
         triples = len(column) // 3
@@ -158,7 +158,7 @@ def _monomials(gates: Gates, index: Wires, entries: int) -> Wires:
 
 
 def _normal_form(table: Sequence[int]) -> list[int]:
-    """The coefficients over GF(2), one bit of each for each bit of the entries (Moebius inversion).
+    """Return the coefficients over GF(2), one bit of each for each bit of the entries (Moebius inversion).
 
     The coefficient of term s depends on entries at s and below only; those of terms beyond the table are
     left out, which fixes what an index beyond the table gives.

@@ -24,7 +24,7 @@ def load(
     consent: bool = False,
     ignored: Collection[str] = (),
 ) -> Dataset:
-    """The records of one .npz (X, y), .csv or .parquet file; unlabelled where there is no y or label column.
+    """Load the records of one .npz (X, y), .csv or .parquet file; unlabelled without a y or label column.
 
     An .npz whose y has two axes, (records, labels), is multi-label whatever is asked for. Its array
     `consent`, where there is one, holds a consent level for every record.
@@ -74,7 +74,7 @@ def load_splits(
 
 
 def save(dataset: Dataset, path: Path | str) -> None:
-    """Writes an .npz that `load` reads back the same."""
+    """Write an .npz that `load` reads back the same."""
     npz.write(dataset, Path(path))
 
 

@@ -32,7 +32,7 @@ def index_labels(
 
 
 def require_in_range(y: NDArray[np.integer[Any]], classes: int | None, source: str) -> None:
-    """Raises `data.label_range` naming the first of the class indices y (N,) outside 0..classes-1."""
+    """Raise `data.label_range` naming the first of the class indices y (N,) outside 0..classes-1."""
     outside = (y < 0) if classes is None else (y < 0) | (y >= classes)
     if outside.any():
         row = int(np.argmax(outside))

@@ -16,7 +16,7 @@ Level = Annotated[str, Field(pattern=f"^{LEVEL}$")]
 
 
 def consent_levels(values: NDArray[Any], records: int, source: str) -> tuple[str, ...]:
-    """The level of each record, from an array (N,) of words or whole numbers.
+    """Return the level of each record, from an array (N,) of words or whole numbers.
 
     Raises `data.shape` for another number of levels than `records`, `data.missing` naming the first record
     without one, and `data.unreadable` for what is no level's name.

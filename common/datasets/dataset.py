@@ -34,7 +34,7 @@ class Dataset:
     consent: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
-        """Number of records."""
+        """Return the number of records."""
         return len(self.X)
 
     @property
@@ -43,7 +43,7 @@ class Dataset:
         return self.y is not None and self.y.ndim == 2
 
     def take(self, rows: NDArray[np.integer[Any]] | slice) -> Self:
-        """The records at these rows, in that order."""
+        """Return the records at these rows, in that order."""
         y = None if self.y is None else self.y[rows]
         consent = None if self.consent is None else tuple(np.array(self.consent)[rows].tolist())
         return type(self)(self.columns, self.X[rows], y, self.classes, self.shape, consent)
@@ -67,7 +67,7 @@ def from_arrays(
     consent: NDArray[Any] | None = None,
     source: str = "the data",
 ) -> Dataset:
-    """A dataset from arrays as they come; records of more than one axis are flattened and keep their shape.
+    """Make a dataset from arrays as they come; records of several axes are flattened and keep their shape.
 
     Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. Raises
     `data.shape`, `data.nan`, `data.label_range`, `data.not_numeric`, and for consent `data.missing` and
@@ -87,7 +87,7 @@ def from_arrays(
 
 
 def require_finite(X: NDArray[np.float32], columns: tuple[str, ...], source: str) -> None:
-    """Raises `data.nan` naming the first row and column of X (N, F) that is not a finite number."""
+    """Raise `data.nan` naming the first row and column of X (N, F) that is not a finite number."""
     finite = np.isfinite(X)
     if finite.all():
         return

@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def default_names(labels: int) -> tuple[str, ...]:
-    """What labels without names are called: label0, label1, ..."""
+    """Return the names of labels without names: label0, label1, ..."""
     return tuple(f"label{index}" for index in range(labels))
 
 

@@ -52,7 +52,7 @@ def dataset_of(
     labels: tuple[str, ...] | None = None,
     ignored: Collection[str] = (),
 ) -> Dataset:
-    """The dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
+    """Return the dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
 
     A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
     The `ignored` ones of them are 0.
@@ -74,7 +74,7 @@ def dataset_of(
 
 
 def write(dataset: Dataset, path: Path) -> None:
-    """Writes X in its records' own shape, columns, and y, classes and consent where there are any."""
+    """Write X in its records' own shape, columns, and y, classes and consent where there are any."""
     arrays: dict[str, Any] = {"columns": np.array(dataset.columns)}
     arrays["X"] = dataset.X.reshape(len(dataset), *(dataset.shape or (-1,)))
     if dataset.y is not None:

@@ -20,7 +20,7 @@ FLOAT_BYTES = 4
 
 
 def read_table(path: Path) -> pa.Table:
-    """The file's table; raises `data.unreadable` where it cannot be parsed."""
+    """Read the file's table; raise `data.unreadable` where it cannot be parsed."""
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -50,7 +50,7 @@ def dataset_of(
     consent: bool = False,
     ignored: Collection[str] = (),
 ) -> Dataset:
-    """The dataset in a table, without labels where it has no column `label`, or none of several.
+    """Return the dataset in a table, without labels where it has no column `label`, or none of several.
 
     A column `consent` holds consent levels where `consent` is asked for, else it is one like any other.
     Labels that are `ignored` are 0, and need no column.

@@ -130,7 +130,7 @@ class CertificateAuthority:
         return [] if self.folder is None else read_issued(self.folder)
 
     def revoked(self) -> frozenset[int]:
-        """Serial numbers that its list revokes."""
+        """Return the serial numbers that its list revokes."""
         before = self._crl()
         return read_crl(before, _pem(self.certificate)).serials if before else frozenset()
 
@@ -153,7 +153,7 @@ class CertificateAuthority:
     def _certify(
         self, identity: Identity, tls: PublicKey, signing: PublicKey, clock: Clock, days: float
     ) -> tuple[bytes, bytes, bytes]:
-        """The site's two certificates and the CA's, recorded before anybody has them."""
+        """Return the site's two certificates and the CA's, recorded before anybody has them."""
         issued = [
             site_certificate(identity, key, usage, self.certificate, self.key, clock, days)
             for key, usage in ((tls, TLS_USAGE), (signing, SIGNING_USAGE))

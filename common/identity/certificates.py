@@ -1,4 +1,4 @@
-"""What the federation's certificates consist of, and how people compare them."""
+"""Contents of the federation's certificates, and fingerprints for people to compare."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -25,7 +25,7 @@ def time_of(clock: Clock) -> datetime:
 
 
 def name_of(federation: str, common: str) -> x509.Name:
-    """A subject: the federation as organisation, and a common name."""
+    """Return a subject: the federation as organisation, and a common name."""
     parts = ((NameOID.ORGANIZATION_NAME, federation), (NameOID.COMMON_NAME, common))
     return x509.Name([x509.NameAttribute(oid, value) for oid, value in parts])
 
@@ -33,7 +33,7 @@ def name_of(federation: str, common: str) -> x509.Name:
 def ca_certificate(
     key: ec.EllipticCurvePrivateKey, federation: str, clock: Clock, days: float
 ) -> x509.Certificate:
-    """A CA's own certificate, valid for `days` from now."""
+    """Make a CA's own certificate, valid for `days` from now."""
     name = name_of(federation, "Ostraka CA")
     builder = _builder(name, key.public_key(), name, key.public_key(), clock, days)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -49,7 +49,7 @@ def site_certificate(
     clock: Clock,
     days: float,
 ) -> x509.Certificate:
-    """A certificate that says that `key` is `identity`'s, for `usage`, for `days` from now."""
+    """Make a certificate that says that `key` is `identity`'s, for `usage`, for `days` from now."""
     subject = name_of(identity.federation, identity.site)
     names = [x509.UniformResourceIdentifier(identity.uri), x509.DNSName(identity.server_name)]
     return (
@@ -63,7 +63,7 @@ def site_certificate(
 
 
 def as_fingerprint(digest: bytes) -> str:
-    """A SHA-256 digest as people read it to each other: SHA256:AB:CD:..."""
+    """Return a SHA-256 digest as people read it to each other: SHA256:AB:CD:..."""
     return "SHA256:" + digest.hex(":").upper()
 
 

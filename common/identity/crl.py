@@ -45,7 +45,7 @@ def make_crl(
     serials: Collection[int],
     clock: Clock,
 ) -> bytes:
-    """The list after `before` (PEM; empty: none), with `serials` revoked as well, from now on."""
+    """Make the list after `before` (PEM; empty: none), with `serials` revoked as well, from now on."""
     old = x509.load_pem_x509_crl(before) if before else None
     now = time_of(clock)
     builder = (

@@ -1,4 +1,4 @@
-"""Who somebody is: federation, site and role, as written into every certificate."""
+"""Identities: federation, site and role, as written into every certificate."""
 
 import re
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class Identity:
 
 
 def identity_of(certificate: x509.Certificate | x509.CertificateSigningRequest) -> Identity:
-    """The identity in the URI SAN of a certificate, or of a request for one.
+    """Return the identity in the URI SAN of a certificate, or of a request for one.
 
     Raises:
         OstrakaError: identity.invalid where there is not exactly one.

@@ -1,4 +1,4 @@
-"""What a CA issued: one line a certificate, in `issued.jsonl` of its folder."""
+"""Log of certificates issued by a CA: one line each, in `issued.jsonl` of its folder."""
 
 import json
 import os
@@ -103,7 +103,7 @@ def read_issued(folder: Path) -> list[Issued]:
 
 
 def _whole(path: Path) -> bytes:
-    """A record's lines, each with its end; without the last where a crash cut it short."""
+    """Return a record's lines, each with its end; without the last where a crash cut it short."""
     *lines, last = path.read_bytes().split(b"\n")
     try:
         _Line.model_validate_json(last)

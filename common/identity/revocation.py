@@ -1,4 +1,4 @@
-"""Which certificates of a federation are revoked, as of the newest list that this site has."""
+"""Revoked certificates of a federation, from the newest list that this site has."""
 
 import threading
 import time
@@ -117,7 +117,7 @@ class Revocations:
                 ) from error
 
     def _keep(self, pem: bytes) -> None:
-        """A list that cannot be written is in force all the same, and is fetched again after a restart."""
+        """Write a list; one that cannot be written is in force too, and fetched again after a restart."""
         path = self._paths[-1]
         try:
             replace_durably(path, pem)

@@ -1,4 +1,4 @@
-"""What reading somebody else's certificate, request or revocation list may raise."""
+"""Errors of parsing somebody else's certificate, request or revocation list."""
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm

@@ -1,4 +1,4 @@
-"""Whether a certificate was issued by the federation's CA and is valid now."""
+"""Validity of certificates: issued by the federation's CA, and not expired."""
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature

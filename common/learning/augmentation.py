@@ -14,10 +14,10 @@ class Augmentation(Protocol):
     """Draws views of scaled flat rows (n, F) in which a person would still see the same class."""
 
     def weak(self, x: Tensor, random: torch.Generator) -> Tensor:
-        """Views close to the records, (n, F)."""
+        """Return views close to the records, (n, F)."""
 
     def strong(self, x: Tensor, random: torch.Generator) -> Tensor:
-        """Views far from the records, (n, F)."""
+        """Return views far from the records, (n, F)."""
 
 
 def augmentation(shape: Shape) -> Augmentation:

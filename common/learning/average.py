@@ -10,7 +10,7 @@ class Average:
     """A network whose weights follow another's, each step a little."""
 
     def __init__(self, net: nn.Module, decay: float) -> None:
-        """Starts as the network is; `decay` is the part of the average that a step keeps at last."""
+        """Start as the network is; `decay` is the part of the average that a step keeps in the end."""
         self.net = copy.deepcopy(net)
         """The average."""
         self._decay = decay
@@ -19,7 +19,7 @@ class Average:
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
-        """Moves towards the network after a step, counted from 0: in the first ones it keeps less."""
+        """Move towards the network after a step, counted from 0: keep less in the first ones."""
         decay = min(self._decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(self._own, self._owned, 1 - decay)
         for own, count in self._counts:

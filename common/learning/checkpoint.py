@@ -29,12 +29,12 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path | None, training: str) -> None:
-        """Takes the file, and the training's fingerprint."""
+        """Take the file, and the training's fingerprint."""
         self._path = path
         self._training = training
 
     def save(self, state: State) -> None:
-        """Keeps the training as it stands; raises `config.invalid` where it cannot be written."""
+        """Save the training as it stands; raise `config.invalid` where it cannot be written."""
         if self._path is None:
             return
         tensors = {
@@ -60,13 +60,13 @@ class Checkpoint:
             return None
 
     def remove(self) -> None:
-        """Removes the file of a training that is done."""
+        """Remove the file of a training that is done."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replaces a checkpoint's file, and makes its folder; raises `config.invalid` where it cannot be."""
+    """Replace a checkpoint's file, and make its folder; raise `config.invalid` where it cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_durably(path, content)

@@ -1,4 +1,4 @@
-"""What networks learn from: records with labels that may be wrong, on one scale."""
+"""Training data of networks: records with labels that may be wrong, on one scale."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -30,7 +30,7 @@ class Labelled:
     error: NDArray[np.float32] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Raises `data.shape` where the arrays do not belong together."""
+        """Raise `data.shape` where the arrays do not belong together."""
         shapes = {len(self.X), len(self.y)} | (set() if self.error is None else {len(self.error)})
         if len(shapes) > 1 or (self.error is not None and self.error.shape != self.y.shape):
             raise OstrakaError(
@@ -48,7 +48,7 @@ class Labelled:
         return self.y.ndim == 2
 
     def rows(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "Labelled":
-        """Some of the records, by index or by mask."""
+        """Return some of the records, by index or by mask."""
         return Labelled(self.X[rows], self.y[rows], None if self.error is None else self.error[rows])
 
     def targets(self, classes: int) -> NDArray[np.float32]:
@@ -68,7 +68,7 @@ class Labelled:
 
 
 def joined(first: Labelled, second: Labelled) -> Labelled:
-    """The records of both, in this order."""
+    """Return the records of both, in this order."""
     error = None
     if first.error is not None or second.error is not None:
         error = np.concatenate([_error(first), _error(second)])
@@ -95,7 +95,7 @@ class Scaling:
 
     @classmethod
     def of(cls, X: NDArray[np.float32], shape: Shape) -> Self:
-        """The scaling that suits records (N, F) of this shape."""
+        """Return the scaling that suits records (N, F) of this shape."""
         axis = 0 if pictured(shape) is None else None
         mean, deviation = X.mean(axis, dtype=np.float64), X.std(axis, dtype=np.float64)
         varies = deviation > _CONSTANT * np.abs(mean)

@@ -1,4 +1,4 @@
-"""When a network has learnt what it can, and which of its states is kept."""
+"""Early stopping, and the choice of the weights that are kept."""
 
 import copy
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Watch:
     """Looks at a network on validation records; without any it only takes notes."""
 
     def __init__(self, validation: Labelled | None, patience: int, device: torch.device) -> None:
-        """Takes scaled records that are not learned from."""
+        """Take scaled records that are not learned from."""
         known = validation is not None and len(validation) > 0
         self._validation = Validation(validation, device) if validation is not None and known else None
         self._patience = patience
@@ -37,7 +37,7 @@ class Watch:
         return self._waited >= self._patience
 
     def look(self, net: nn.Module, step: int) -> float | None:
-        """The error on the validation records after a step; None where there are none."""
+        """Return the error on the validation records after a step; None where there are none."""
         if self._validation is None:
             return None
         mistakes = self._validation.mistakes(net)
@@ -48,14 +48,14 @@ class Watch:
         return float(mistakes.mean())
 
     def keep(self, net: nn.Module) -> int:
-        """Gives the network its best weights where it ended worse; the step at which it had those it has."""
+        """Give the network its best weights where it ended worse; return the step at which it had them."""
         if self._waited:
             net.load_state_dict(dict(self._best))
             return self._best_step
         return self.looks[-1].step
 
     def state(self) -> tuple[dict[str, Any], dict[str, Part]]:
-        """The notes, and the tensors of the network at its best."""
+        """Return the notes, and the tensors of the network at its best."""
         looks = [asdict(look) for look in self.looks]
         notes = {"waited": self._waited, "best_step": self._best_step, "looks": looks}
         if self._best_mistakes is None:
@@ -64,7 +64,7 @@ class Watch:
         return notes, {"best": self._best, "best_mistakes": mistakes}
 
     def resume(self, notes: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
-        """Takes up what `state` gave."""
+        """Resume from what `state` returned."""
         self.looks = [Look(**look) for look in notes["looks"]]
         self._waited, self._best_step = notes["waited"], notes["best_step"]
         if "best" in parts:

@@ -30,7 +30,7 @@ class FixMatch:
     weight: float = 1.0
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
-        """The loss of the labelled records and the weighted one of the guesses."""
+        """Return the loss of the labelled records plus the weighted one of the guesses."""
         x, targets = labelled
         with torch.no_grad():
             guessed = self._guess(net(self.views.weak(unlabeled, step.random)))

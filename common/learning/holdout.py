@@ -1,4 +1,4 @@
-"""Whether a network got worse on records that it does not learn from."""
+"""Loss on held-out records, for early stopping."""
 
 import math
 
@@ -18,7 +18,7 @@ class Validation:
     """A network's mistakes on the same records, again and again."""
 
     def __init__(self, labelled: Labelled, device: torch.device) -> None:
-        """Takes scaled records."""
+        """Take scaled records."""
         self._X = torch.from_numpy(labelled.X).to(device)
         self._y = labelled.y
         self._weights = balance(labelled.y) if labelled.multi_label else None

@@ -62,7 +62,7 @@ class Images:
 
 
 def _moved(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
-    """Turned, sheared, scaled and shifted at once; what comes from outside has the nearest edge's colour."""
+    """Turn, shear, scale and shift at once; what comes from outside has the nearest edge's colour."""
     if not len(images):
         return images
     turn, shear, tall, wide, down, right = _uniform(images, 6, random).unbind(1)
@@ -84,7 +84,7 @@ def _lit(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
 
 
 def _covered(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
-    """A rectangle of each image has the mean colour, 0."""
+    """Give a rectangle of each image the mean colour, 0."""
     height, width = images.shape[2:]
     places = (_uniform(images, 3, random) + 1) / 2
     half = extent.cutout * places[:, 2:] / 2
@@ -95,7 +95,7 @@ def _covered(images: Tensor, extent: Extent, random: torch.Generator) -> Tensor:
 
 
 def _line(pixels: int, images: Tensor) -> Tensor:
-    """The middles of pixels along a side of length 1."""
+    """Return the middles of pixels along a side of length 1."""
     return (torch.arange(pixels, device=images.device) + 0.5) / pixels
 
 

@@ -1,4 +1,4 @@
-"""How long, how fast and on what a network learns, and what came of it."""
+"""Hyperparameters of network training, and its result."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -38,7 +38,7 @@ class Learning:
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
     def __post_init__(self) -> None:
-        """Raises `config.invalid` for what no network can learn by."""
+        """Raise `config.invalid` for settings by which no network can learn."""
         whole = (self.steps, self.unlabeled_ratio, self.evaluations, self.patience)
         if min(whole) < 1 or self.batch_size < 2 or self.learning_rate <= 0 or not 0 <= self.ema < 1:
             raise OstrakaError(

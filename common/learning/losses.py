@@ -1,4 +1,4 @@
-"""What a network's logits lack of soft targets."""
+"""Cross-entropy between logits and soft targets."""
 
 import torch
 from torch import Tensor

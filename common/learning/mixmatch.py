@@ -41,7 +41,7 @@ class MixMatch:
     ramp: float = 0.25
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
-        """The loss of the mixtures."""
+        """Return the loss of the mixtures."""
         x, targets = labelled
         views = [self.views.weak(unlabeled, step.random) for _ in range(self.guesses)]
         weak = self.views.weak(x, step.random)

@@ -18,12 +18,12 @@ class AsImages(nn.Module):
     """Turns flat rows into images (n, channels, height, width), laid out as convolutions are fastest."""
 
     def __init__(self, axes: Axes) -> None:
-        """Takes where the channels are."""
+        """Take the axes, which say where the channels are."""
         super().__init__()
         self._axes = axes
 
     def forward(self, X: Tensor) -> Tensor:
-        """The same values, channels first."""
+        """Return the same values, channels first."""
         channels, height, width, last = self._axes
         if last:
             return X.reshape(-1, height, width, channels).movedim(-1, 1)
@@ -32,7 +32,7 @@ class AsImages(nn.Module):
 
 
 def network(shape: Shape, outputs: int, kind: Kind = "auto", *, seed: int = 0) -> nn.Module:
-    """A network of scaled flat rows (n, F) to logits (n, outputs), its first weights drawn from `seed`.
+    """Make a network from scaled flat rows (n, F) to logits (n, outputs), its first weights from `seed`.
 
     Args:
         shape: of one record: (F,), (height, width) or three axes with the channels first or last.
@@ -83,7 +83,7 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
 def _convolution(
     before: int, after: int, side: int, *, stride: int = 1, pooled: bool = False
 ) -> tuple[nn.Module, ...]:
-    """A convolution, normalised after it is pooled, when there is a quarter of it left."""
+    """Make a convolution, normalised after it is pooled, when there is a quarter of it left."""
     convolution = nn.Conv2d(before, after, side, stride=stride, padding=side // 2, bias=False)
     pool = (nn.MaxPool2d(2),) if pooled else ()
     return convolution, *pool, nn.BatchNorm2d(after), nn.ReLU()

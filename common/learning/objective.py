@@ -1,4 +1,4 @@
-"""What an algorithm makes small in every step."""
+"""Training objectives: the loss that an algorithm minimises in every step."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -25,7 +25,7 @@ class Objective(Protocol):
     """An algorithm; it holds nothing that changes between steps, so that a training can go on."""
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
-        """The loss of one step, a scalar.
+        """Return the loss of one step, a scalar.
 
         Args:
             net: the network, of scaled rows to logits.

@@ -11,11 +11,11 @@ class Scalars:
     """Event files in a folder; without one nothing is written."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Opens the folder; raises `config.invalid` where it cannot, or TensorBoard is not installed."""
+        """Open the folder; raise `config.invalid` where it cannot, or TensorBoard is not installed."""
         self._writer: Any = None if folder is None else _writer(folder)
 
     def add(self, look: Look) -> None:
-        """Writes a look's loss and error."""
+        """Write a look's loss and error."""
         if self._writer is None:
             return
         self._writer.add_scalar("loss", look.loss, look.step)
@@ -23,7 +23,7 @@ class Scalars:
             self._writer.add_scalar("validation_error", look.error, look.step)
 
     def close(self) -> None:
-        """Ends the files."""
+        """Close the files."""
         if self._writer is not None:
             self._writer.close()
 

@@ -1,4 +1,4 @@
-"""Which records are images, and how their values lie."""
+"""Shapes of records: images or tables, and the order of their axes."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Axes(NamedTuple):
 
 
 def image_axes(shape: Shape) -> Axes | None:
-    """The axes of images (height, width), (channels, height, width) or (height, width, channels), else None.
+    """Return the axes of (height, width), (channels, height, width) or (height, width, channels), else None.
 
     Channels are last where the last axis is the shortest of three.
     """
@@ -31,6 +31,6 @@ def image_axes(shape: Shape) -> Axes | None:
 
 
 def pictured(shape: Shape) -> Axes | None:
-    """The axes of records that are learned as images, of sides of `LEAST_SIDE` or more; None: a table."""
+    """Return the axes of records learned as images, of sides of `LEAST_SIDE` or more; None for a table."""
     axes = image_axes(shape)
     return axes if axes and min(axes.height, axes.width) >= LEAST_SIDE else None

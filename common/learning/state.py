@@ -24,13 +24,13 @@ class State:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Part:
-    """What an optimizer remembers of each parameter, named "row/name"."""
+    """Return what an optimizer remembers of each parameter, named "row/name"."""
     state = optimizer.state_dict()["state"]
     return {f"{row}/{name}": value for row, values in state.items() for name, value in values.items()}
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Part) -> None:
-    """Gives an optimizer what another one of the same parameters remembered."""
+    """Give an optimizer what another one of the same parameters remembered."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         row, _, rest = name.partition("/")

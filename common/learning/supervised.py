@@ -22,7 +22,7 @@ class Supervised:
     multi_label: bool = False
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
-        """The mean loss of the labelled records."""
+        """Return the mean loss of the labelled records."""
         x, targets = labelled
         logits = net(self.views.weak(x, step.random))
         return losses(logits, targets, multi_label=self.multi_label).mean()

@@ -40,7 +40,7 @@ class Course:
         learning: Learning,
         seed: int,
     ) -> None:
-        """Takes what `ostraka.common.learning.loop.learn` does."""
+        """Take what `ostraka.common.learning.loop.learn` takes."""
         device = learning.place
         self.done, self.total = 0, learning.steps
         self._pace = math.ceil(learning.steps / learning.evaluations)
@@ -88,7 +88,7 @@ class Course:
             self._require_number()
 
     def look(self) -> Look:
-        """Looks at the averaged network."""
+        """Look at the averaged network."""
         self._require_number()
         steps = self.done % self._pace or self._pace
         error = self._watch.look(self._average.net, self.done)
@@ -118,7 +118,7 @@ class Course:
         return State({"done": self.done, "watch": notes}, parts | watched)
 
     def resume(self, state: State) -> None:
-        """Puts the training where it stood."""
+        """Restore the training to where it stood."""
         self.done = state.notes["done"]
         self._net.load_state_dict(state.parts["net"])
         self._average.net.load_state_dict(state.parts["average"])

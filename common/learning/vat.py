@@ -44,7 +44,7 @@ class Vat:
     ramp: float = 0.25
 
     def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
-        """The loss of the labelled records and the weighted ones of the unlabeled."""
+        """Return the loss of the labelled records plus the weighted ones of the unlabeled."""
         x, targets = labelled
         rows = self.views.weak(torch.cat([x, unlabeled]), step.random)
         logits = net(rows)
@@ -68,7 +68,7 @@ class Vat:
             return probabilities(net(x), multi_label=self.multi_label)
 
     def perturbation(self, net: nn.Module, x: Tensor, said: Tensor, random: torch.Generator) -> Tensor:
-        """What changes `said` of each record of x (n, F) most, (n, F): power iteration on the divergence.
+        """Find what changes `said` of each record of x (n, F) most, (n, F), by power iteration on divergence.
 
         Each is of length `radius`. Parameters and statistics of the network stay as they are.
         """
@@ -108,6 +108,6 @@ def untracked(net: nn.Module) -> Iterator[None]:
 
 
 def _of_length(directions: Tensor, length: float) -> Tensor:
-    """The same directions (n, F), each with a root mean square of `length`; 0 stays 0."""
+    """Return the same directions (n, F), each with a root mean square of `length`; 0 stays 0."""
     scaled: Tensor = functional.normalize(directions, dim=1) * (length * directions.shape[1] ** 0.5)
     return scaled

@@ -11,7 +11,7 @@ CHECK = {"sigma1": "sigma", "threshold": "threshold"}
 
 
 def make_mechanism(kind: str, **parameters: float | None) -> AnyMechanism:
-    """The mechanism of this name with these parameters, in votes; None stands for one that was not given.
+    """Make the mechanism of this name with these parameters, in votes; None stands for one not given.
 
     A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
     name, and for a missing or a needless parameter.

@@ -10,7 +10,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def mechanism_of(message: common_pb2.Mechanism) -> AnyMechanism:
-    """The mechanism that a message names; raises `plan.invalid`."""
+    """Return the mechanism that a message names; may raise `plan.invalid`."""
     kind = message.WhichOneof("kind")
     if kind is None:
         raise invalid_plan(f"it names no mechanism; choose one of {', '.join(MECHANISMS)}")
@@ -18,7 +18,7 @@ def mechanism_of(message: common_pb2.Mechanism) -> AnyMechanism:
 
 
 def _fields(message: Message) -> dict[str, Any]:
-    """A message's fields by name; an optional one that is not set is left out."""
+    """Return a message's fields by name; an optional one that is not set is left out."""
     fields = {}
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and not message.HasField(field.name):
@@ -29,7 +29,7 @@ def _fields(message: Message) -> dict[str, Any]:
 
 
 def mechanism_message(mechanism: AnyMechanism) -> common_pb2.Mechanism:
-    """The message that `mechanism_of` reads back the same."""
+    """Return the message that `mechanism_of` reads back the same."""
     parameters = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
     message = common_pb2.Mechanism()
     chosen = getattr(message, mechanism.kind)

@@ -6,7 +6,7 @@ from ostraka.common.mechanism import L1, AnyMechanism, Powerset, Tau
 
 
 def narrowed(mechanism: AnyMechanism, labels: int) -> AnyMechanism:
-    """The mechanism for so many labels: a radius, or a number of positives, that clips nothing is lowered.
+    """Fit the mechanism to this many labels: lower a radius, or a number of positives, that clips nothing.
 
     Ballots of `labels` labels are counted alike by both: their norm is never above the lower radius.
     """

@@ -38,7 +38,7 @@ class RandRes(Parameters):
         return float(self._truth(classes))
 
     def truth_steps(self, classes: int) -> int:
-        """The same in steps of 2^-64, rounded down: never above Equation 6, never 1."""
+        """Return `truth` in steps of 2^-64, rounded down: never above Equation 6, never 1."""
         return int(_EXACT.multiply(Decimal(2**TRUTH_BITS), _EXACT.multiply(self._truth(classes), _DOWN)))
 
     def check_classes(self, classes: int) -> None:

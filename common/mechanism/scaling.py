@@ -10,7 +10,7 @@ _DIVIDED = frozenset({"gamma"})
 
 
 def scaled(mechanism: AnyMechanism, factor: float) -> AnyMechanism:
-    """The mechanism with noise and thresholds `factor` times as large (003, Appendix B).
+    """Return the mechanism with noise and thresholds `factor` times as large (003, Appendix B).
 
     What bounds one ballot (tau, tau1, max_positives) and what a student must believe stay as they are, and so
     does what counts records, or sums updates. Raises `plan.invalid` for a factor that is
@@ -24,7 +24,7 @@ def scaled(mechanism: AnyMechanism, factor: float) -> AnyMechanism:
 
 
 def _scaled(parameters: dict[str, Any], factor: float) -> dict[str, Any]:
-    """The parameters, and those of a check among them, scaled by their names."""
+    """Return the parameters, and those of a check among them, scaled by their names."""
     changed = dict(parameters)
     for name, value in parameters.items():
         if name in _MULTIPLIED:

@@ -12,7 +12,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def invalid_plan(problem: str) -> OstrakaError:
-    """The error for a plan that cannot be run, in one sentence."""
+    """Return the error for a plan that cannot be run, in one sentence."""
     return OstrakaError(ErrorCode.PLAN_INVALID, f"The plan is invalid: {problem}.")
 
 

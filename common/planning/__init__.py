@@ -1,1 +1,1 @@
-"""What labelling would cost at worst, before anything is spent; nothing here depends on a vote."""
+"""Worst-case cost planning, before anything is spent; nothing here depends on a vote."""

@@ -27,11 +27,11 @@ class Candidate:
         return self.mechanism.answers(self.classes)
 
     def cost(self, order: float) -> WorstCase:
-        """What a batch costs at worst at a Renyi order."""
+        """Return the worst-case cost of a batch at a Renyi order."""
         return worst_case(self.mechanism, order, self.sensitivity, classes=self.classes)
 
     def rdp(self, order: float, queries: int, *, answered: bool = True) -> float:
-        """The worst-case rdp of one batch of `queries`, all of them answered or none.
+        """Return the worst-case rdp of one batch of `queries`, all of them answered or none.
 
         Without a check every query is answered.
         """
@@ -44,7 +44,7 @@ class Candidate:
 
 
 def fits(cost: WorstCase, answers: int, available: int) -> int | None:
-    """The largest batch whose worst cost is within `available` ledger amounts, `answers` given to each query.
+    """Return the largest batch whose worst cost fits `available` ledger amounts, `answers` for each query.
 
     None where a batch costs the same whatever its size, and is paid for.
     """
@@ -56,7 +56,7 @@ def fits(cost: WorstCase, answers: int, available: int) -> int | None:
 
 
 def propose_order(candidate: Candidate, epsilon: float, delta: float) -> float:
-    """The order among ORDERS at which a budget pays for the most answered queries of `candidate`.
+    """Return the order among ORDERS at which a budget pays for the most answered queries of `candidate`.
 
     Raises `budget.too_small` where no order leaves anything to spend, and ValueError for an epsilon that is
     not positive or a delta outside (0, 1).
@@ -73,6 +73,6 @@ def propose_order(candidate: Candidate, epsilon: float, delta: float) -> float:
 
 
 def _each(candidate: Candidate, order: float) -> float:
-    """What one more answered query costs; the batch itself where that is nothing."""
+    """Return the cost of one more answered query; that of the batch itself where it is nothing."""
     cost = candidate.cost(order)
     return cost.check + min(candidate.answers * cost.answer, cost.most) or cost.batch

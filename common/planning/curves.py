@@ -44,11 +44,11 @@ def worst_case_curve(
     answered: bool = True,
     main: bool = True,
 ) -> Curve:
-    """The worst case of one batch of each number of `queries`, at the one `order` of a budget."""
+    """Return the worst case of one batch of each number of `queries`, at the one `order` of a budget."""
     costs = [candidate.rdp(order, count, answered=answered) for count in queries.tolist()]
     return Curve(name, queries, epsilons(np.array(costs), order, delta), main)
 
 
 def epsilons(rdp: NDArray[np.float64], order: float, delta: float) -> NDArray[np.float64]:
-    """The epsilon of each rdp at `order`."""
+    """Return the epsilon of each rdp at `order`."""
     return np.array([epsilon(cost, order, delta) for cost in rdp.tolist()])

@@ -1,4 +1,4 @@
-"""What a unit can change in one query."""
+"""Influence of a unit on one query."""
 
 from __future__ import annotations
 

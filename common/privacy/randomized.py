@@ -1,4 +1,4 @@
-"""What randomised labels cost."""
+"""Cost of randomised labels."""
 
 import math
 

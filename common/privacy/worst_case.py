@@ -1,4 +1,4 @@
-"""What a batch costs at worst: a function of its plan and of how many answers it gave."""
+"""Worst-case cost of a batch: a function of its plan and of the number of answers."""
 
 import math
 from dataclasses import dataclass, replace

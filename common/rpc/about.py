@@ -1,4 +1,4 @@
-"""What every server says of itself to any member of its federation."""
+"""Build and protocol information that every server gives members of its federation."""
 
 from importlib.metadata import version
 
@@ -23,7 +23,7 @@ class About(site_pb2_grpc.SiteServicer):
     def About(  # noqa: N802
         self, request: site_pb2.AboutRequest, context: grpc.ServicerContext
     ) -> site_pb2.AboutReply:
-        """What is public of this server."""
+        """Return what is public about this server."""
         reply = site_pb2.AboutReply(
             version=version("ostraka"), protocol=str(PROTOCOL_VERSION), time_unix_ms=self._now_ms()
         )

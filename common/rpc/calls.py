@@ -102,7 +102,7 @@ class Calls:
 
 
 def peer_certificate(context: grpc.ServicerContext) -> x509.Certificate | None:
-    """The certificate of a caller, which TLS verified; None without TLS."""
+    """Return the certificate of a caller, which TLS verified; None without TLS."""
     pems: Any = context.auth_context().get("x509_pem_cert")
     return _parsed(bytes(pems[0])) if pems else None
 

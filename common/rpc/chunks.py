@@ -10,7 +10,7 @@ CHUNK_BYTES = 1 << 20
 
 
 def split(data: bytes, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """`data` in chunks of `size` bytes, the last one possibly shorter."""
+    """Yield `data` in chunks of `size` bytes, the last one possibly shorter."""
     view = memoryview(data)
     for start in range(0, len(data), size):
         yield Chunk(data=bytes(view[start : start + size]))

@@ -1,4 +1,4 @@
-"""What a failed call means."""
+"""Translation of failed calls into errors."""
 
 import grpc
 
@@ -9,7 +9,7 @@ from ostraka.common.rpc.watcher import Target, target_of
 
 
 def call_error(exc: grpc.RpcError) -> OstrakaError:
-    """The error behind a failed call: what the server reported, or why it could not be reached.
+    """Return the error behind a failed call: what the server reported, or why it could not be reached.
 
     Args:
         exc: from a call on a channel of `open_channel`. Where the server could not be reached, its

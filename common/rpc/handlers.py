@@ -1,4 +1,4 @@
-"""What interceptors need to put something before a call's handler."""
+"""Wrapping of a call's handler by interceptors."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -10,13 +10,13 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 def behaviour_of(handler: Handler) -> Behaviour:
-    """What a handler does with a request, or a stream of them."""
+    """Return what a handler does with a request, or a stream of them."""
     behaviours = (handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream)
     return next(behaviour for behaviour in behaviours if behaviour is not None)
 
 
 def maker_of(handler: Handler) -> "Callable[..., Handler]":
-    """What makes a handler of the same kind from another behaviour."""
+    """Return what makes a handler of the same kind from another behaviour."""
     if handler.request_streaming:
         if handler.response_streaming:
             return grpc.stream_stream_rpc_method_handler

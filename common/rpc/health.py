@@ -1,4 +1,4 @@
-"""Whether a server serves, said at once whatever else it does."""
+"""Health service of a server, answered at once under any load."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Health(health.HealthServicer):
             self.set(name, health_pb2.HealthCheckResponse.SERVING)
 
     def List(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """The state of every service."""
+        """Return the state of every service."""
         asked = {name: health_pb2.HealthCheckRequest(service=name) for name in self._names}
         states = {name: self.Check(one, context) for name, one in asked.items()}
         return health_pb2.HealthListResponse(statuses=states)  # type: ignore[attr-defined, unused-ignore]

@@ -98,7 +98,7 @@ class Gate(grpc.ServerInterceptor):
 
 
 def _only(messages: Iterator[Any]) -> Any:
-    """The message of a call that has one."""
+    """Return the message of a call that has one."""
     for message in messages:
         return message
     raise OstrakaError(ErrorCode.MESSAGE_INVALID, "The call ended before its message came; send it again.")
@@ -113,7 +113,7 @@ def _abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
 
 
 def _public(error: Exception) -> OstrakaError:
-    """What the caller may know of an error."""
+    """Return what the caller may know of an error."""
     if isinstance(error, OstrakaError):
         return error
     if isinstance(error, ValidationError):

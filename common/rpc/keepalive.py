@@ -1,4 +1,4 @@
-"""How both ends notice that a connection leads nowhere although nobody refuses it, as behind a cut cable."""
+"""Keepalive settings by which both ends detect a dead connection, such as a cut cable."""
 
 EVERY_S = 15.0
 """Both ends ask so often whether the other one is there; a caller only while it waits for a reply."""
@@ -7,12 +7,12 @@ ANSWER_S = 15.0
 
 
 def calling() -> list[tuple[str, int]]:
-    """A channel's options."""
+    """Return a channel's options."""
     return _asking()
 
 
 def serving() -> list[tuple[str, int]]:
-    """A server's options: it asks its callers too, and lets them ask twice as often as ours do."""
+    """Return a server's options: it pings its callers too, and lets them ping twice as often as ours do."""
     return [
         *_asking(),
         ("grpc.keepalive_permit_without_calls", 1),

@@ -1,4 +1,4 @@
-"""What one site may hold of a server, so that whoever never ends its calls leaves threads for all others."""
+"""Per-site limits on a server's threads, so that calls that never end leave some for other sites."""
 
 import threading
 import time
@@ -94,7 +94,7 @@ class Waits:
         self._watched = False
 
     def messages(self, requests: Iterator[Any], context: grpc.ServicerContext, site: str) -> Iterator[Any]:
-        """The messages of a call of `site`, each of which must come in time."""
+        """Yield the messages of a call of `site`, each of which must come in time."""
         allowed = self._limits.first_s
         while True:
             self._begin(context, allowed, site)

@@ -95,11 +95,11 @@ class _Call:
     bytes_out: int = 0
 
     def read(self, request: Any) -> Any:
-        """The request, or the stream of it, seen as it is read."""
+        """Return the request, or the stream of it, observed as it is read."""
         return map(self._came, request) if isinstance(request, Iterator) else self._came(request)
 
     def sent(self, reply: Any) -> Any:
-        """A reply on its way out."""
+        """Count the bytes of a reply on its way out, and return it."""
         self.bytes_out += reply.ByteSize() if isinstance(reply, Message) else 0
         return reply
 
@@ -113,7 +113,7 @@ class _Call:
 
 
 def _refusal(context: Any) -> str:
-    """The code that a call was refused with, as its caller reads it; "cancelled" where nobody waits."""
+    """Return the code a call was refused with, as its caller reads it; "cancelled" where nobody waits."""
     code = refused_with(context)
     if code is not None:
         return str(code)
@@ -121,4 +121,4 @@ def _refusal(context: Any) -> str:
 
 
 def _ignore(**_: Any) -> None:
-    """Takes attributes of no span."""
+    """Ignore attributes where there is no span."""

@@ -1,4 +1,4 @@
-"""Who calls: the identity in the peer's certificate."""
+"""Caller identity from the peer's certificate."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ OPEN_SERVICES = ("/grpc.health.", "/grpc.reflection.", "/ostraka.v1.Site/")
 
 
 def peer_identity(context: grpc.ServicerContext) -> Identity:
-    """The identity of the caller; without TLS the one it claims.
+    """Return the identity of the caller; without TLS the one it claims.
 
     Raises:
         OstrakaError: identity.invalid where there is none.

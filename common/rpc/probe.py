@@ -1,4 +1,4 @@
-"""Why a server cannot be reached: a TLS handshake of our own, because gRPC says UNAVAILABLE to everything."""
+"""Diagnosis of unreachable servers by a TLS handshake, because gRPC reports UNAVAILABLE for every cause."""
 
 import socket
 import ssl

@@ -14,7 +14,7 @@ Deserializer: TypeAlias = Callable[[bytes], Any]
 
 
 def limited(method: str, deserialize: Deserializer | None) -> Deserializer:
-    """What reads the requests of `method`: messages, or the OstrakaError that they are refused with.
+    """Return what reads the requests of `method`: messages, or the OstrakaError that they are refused with.
 
     gRPC reads requests outside any handler, where an error that is raised reaches nobody. So a refusal is
     handed on, and `admitted` raises it.
@@ -40,7 +40,7 @@ def limited(method: str, deserialize: Deserializer | None) -> Deserializer:
 
 
 def admitted(request: Any) -> Any:
-    """A request, or the stream of them, as `limited` read it; raises what the first one is refused with."""
+    """Return a request, or the stream of them, as `limited` read it; raise the refusal of the first one."""
     if isinstance(request, OstrakaError):
         raise request
     return request if isinstance(request, Message) else map(admitted, request)
@@ -48,7 +48,7 @@ def admitted(request: Any) -> Any:
 
 @cache
 def _most_bytes(method: str) -> int:
-    """The limit of a served method; health and reflection have the common one."""
+    """Return the limit of a served method; health and reflection have the common one."""
     try:
         found = descriptor_pool.Default().FindMethodByName(method.strip("/").replace("/", "."))
     except KeyError:

@@ -15,7 +15,7 @@ DETAILS_KEY = "grpc-status-details-bin"
 
 
 def to_status(error: OstrakaError) -> grpc.Status:
-    """The status whose details carry the error's code and details as google.rpc.ErrorInfo.
+    """Return the status whose details carry the error's code and details as google.rpc.ErrorInfo.
 
     A sentence that is too long for what its caller named in it loses its middle; the advice at its end stays.
     """
@@ -28,7 +28,7 @@ def to_status(error: OstrakaError) -> grpc.Status:
 
 
 def from_call(call: grpc.Call) -> OstrakaError | None:
-    """The error that the other end reported, or None where it reported none in this form."""
+    """Return the error that the other end reported, or None where it reported none in this form."""
     try:
         status = rpc_status.from_call(call)
     except ValueError:
@@ -37,7 +37,7 @@ def from_call(call: grpc.Call) -> OstrakaError | None:
 
 
 def refused_with(context: grpc.ServicerContext) -> ErrorCode | None:
-    """The code that a server refused a call with; None where it has not refused it in this form."""
+    """Return the code that a server refused a call with; None where it has not refused it in this form."""
     for key, value in context.trailing_metadata() or ():  # type: ignore[attr-defined, unused-ignore]
         if key == DETAILS_KEY:
             error = _error(status_pb2.Status.FromString(value))

@@ -19,18 +19,18 @@ class StepId:
 
     @classmethod
     def of(cls, header: common_pb2.StepHeader) -> "StepId":
-        """What a header names."""
+        """Return the step that a header names."""
         return cls(header.session_id, header.batch_id, header.stage)
 
     def header(self, size: int, sha256: bytes = b"") -> common_pb2.StepHeader:
-        """The header of a message of `size` bytes; replies have no digest."""
+        """Return the header of a message of `size` bytes; replies have no digest."""
         return common_pb2.StepHeader(
             session_id=self.session_id, batch_id=self.batch_id, stage=self.stage, bytes=size, sha256=sha256
         )
 
 
 def request_messages(step: StepId, *parts: bytes) -> Iterator[common_pb2.Step]:
-    """The stream that carries `parts`, one after the other, to a server, with the digest of all."""
+    """Yield the stream that carries `parts`, one after the other, to a server, with the digest of all."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -41,7 +41,7 @@ def request_messages(step: StepId, *parts: bytes) -> Iterator[common_pb2.Step]:
 
 
 def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[common_pb2.Step]:
-    """The stream that carries `size` bytes back, sent part by part as they are made."""
+    """Yield the stream that carries `size` bytes back, sent part by part as they are made."""
     yield common_pb2.Step(header=step.header(size))
     for part in parts:
         for chunk in split(part):
@@ -49,7 +49,7 @@ def reply_messages(step: StepId, size: int, parts: Iterable[bytes]) -> Iterator[
 
 
 def read_header(messages: Iterator[common_pb2.Step]) -> common_pb2.StepHeader:
-    """The header that a stream begins with; raises `message.invalid` where it does not."""
+    """Return the header that a stream begins with; raise `message.invalid` where it does not."""
     first = next(messages, common_pb2.Step())
     if first.WhichOneof("part") != "header":
         raise _invalid("A step begins with its header")
@@ -57,7 +57,7 @@ def read_header(messages: Iterator[common_pb2.Step]) -> common_pb2.StepHeader:
 
 
 def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.Step], *, most: int) -> bytes:
-    """What a client's stream carries after its header.
+    """Return what a client's stream carries after its header.
 
     Raises `message.too_large` for more than `most` bytes, announced or sent, and `message.invalid` for others
     than the header announces.
@@ -71,7 +71,7 @@ def read_request(header: common_pb2.StepHeader, messages: Iterator[common_pb2.St
 
 
 def read_reply(messages: Iterator[common_pb2.Step], step: StepId, size: int) -> Iterator[bytes]:
-    """What a server's stream carries, as it arrives.
+    """Yield what a server's stream carries, as it arrives.
 
     Raises `message.invalid` for another step's reply, or for more or fewer than `size` bytes.
     """

@@ -53,7 +53,7 @@ def ballots(
 
 
 def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.int64]:
-    """Counts the votes of a party's teachers.
+    """Count the votes of a party's teachers.
 
     Args:
         votes: class indices, shape (teachers, queries).
@@ -83,7 +83,7 @@ def positives(scores: Scores) -> NDArray[np.int64]:
 
 
 def clipped(scores: Scores, tau: float, weight: int = VOTE) -> NDArray[np.float64]:
-    """Sums of ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 3.2).
+    """Sum ballots scaled to an L2 norm of at most `tau`, multiples of 2^-16 vote (000, section 3.2).
 
     A ballot of m yeses has norm sqrt(m), so each counts min(1, tau/sqrt(m)) vote, rounded toward zero. That
     times `weight` is rounded toward zero again, so that no ballot weighs more than `weight` says.
@@ -92,7 +92,7 @@ def clipped(scores: Scores, tau: float, weight: int = VOTE) -> NDArray[np.float6
 
 
 def l1_clipped(scores: Scores, tau1: float, weight: int = VOTE) -> NDArray[np.float64]:
-    """Sums of ballots scaled to an L1 norm of at most `tau1`, as `clipped`: m yeses count min(1, tau1/m)."""
+    """Sum ballots scaled to an L1 norm of at most `tau1`, as `clipped`: m yeses count min(1, tau1/m)."""
     return _scaled(scores, lambda yeses: tau1 / yeses, weight)
 
 

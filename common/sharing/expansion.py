@@ -17,7 +17,7 @@ def fresh_seed(random: Callable[[int], bytes] = secrets.token_bytes) -> bytes:
 
 
 def expand(seed: bytes, rows: int, width: int, ring: Ring) -> RingArray:
-    """The seed's expansion as uniform ring values of shape (rows, width): AES-256 in counter mode from 0.
+    """Expand the seed to uniform ring values of shape (rows, width): AES-256 in counter mode from 0.
 
     A seed is used once, so the counter needs no nonce. Both ends get the same values on any machine.
     """

@@ -20,7 +20,7 @@ def count_sets(labels: int, max_positives: int | None = None) -> int:
 
 
 def index_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The places, below 2^62, of label sets (..., k) given as bits."""
+    """Return the places, below 2^62, of label sets (..., k) given as bits."""
     labels = bits.shape[-1]
     sizes = bits.sum(axis=-1)
     left = sizes[..., None] - np.cumsum(bits, axis=-1) + bits
@@ -31,7 +31,7 @@ def index_of(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def bits_of(index: NDArray[np.integer[Any]], labels: int) -> NDArray[np.bool_]:
-    """The label sets at these places (...), below 2^62, as bits (..., labels)."""
+    """Return the label sets at these places (...), below 2^62, as bits (..., labels)."""
     places = np.asarray(index, dtype=np.int64)
     ends = _up_to(labels)
     left = np.searchsorted(ends, places, side="right")
@@ -55,7 +55,7 @@ def _up_to(labels: int) -> NDArray[np.int64]:
 
 @lru_cache
 def _beginning(labels: int) -> NDArray[np.int64]:
-    """Sets [label, left] of `left` labels that begin with `label`; no more than 2^62."""
+    """Count the sets [label, left] of `left` labels that begin with `label`; no more than 2^62."""
     table = np.zeros((labels, labels + 1), dtype=np.int64)
     for label in range(labels):
         for left in range(1, labels + 1):

@@ -51,7 +51,7 @@ class Ring:
         return self._own(values).astype(self.dtype.newbyteorder("<"), copy=False).tobytes()
 
     def from_bytes(self, data: bytes, rows: int, width: int) -> RingArray:
-        """Reads what `to_bytes` wrote as (rows, width); raises `message.invalid` on any other length."""
+        """Read what `to_bytes` wrote as (rows, width); raise `message.invalid` on any other length."""
         expected = rows * width * self.dtype.itemsize
         if len(data) != expected:
             raise OstrakaError(

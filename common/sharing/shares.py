@@ -12,7 +12,7 @@ from ostraka.common.sharing.ring import Ring, RingArray
 
 
 def split(ballots: NDArray[np.number[Any]], seed: bytes, ring: Ring) -> RingArray:
-    """The guardian's share of ballots in votes, shape (queries, width): their encoding minus the expansion.
+    """Return the guardian's share of ballots in votes, (queries, width): their encoding minus the expansion.
 
     The querying party's share is `expand(seed, queries, width, ring)`.
     """
@@ -21,7 +21,7 @@ def split(ballots: NDArray[np.number[Any]], seed: bytes, ring: Ring) -> RingArra
 
 
 def add(shares: Sequence[RingArray]) -> RingArray:
-    """The sum of shares in their ring; raises ValueError where there are none or they differ in kind."""
+    """Add shares in their ring; raise ValueError where there are none or they differ in kind."""
     if not shares:
         raise ValueError("there are no shares to add")
     total = shares[0].copy()

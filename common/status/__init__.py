@@ -1,1 +1,1 @@
-"""What a site's status command says of certificates and of the servers that it calls."""
+"""Certificates and servers in a site's status command."""

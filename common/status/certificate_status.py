@@ -1,4 +1,4 @@
-"""How long a site's own certificates are good, and which revocation list it has."""
+"""Expiry of a site's own certificates, and the revocation list that it has."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Certificates:
 
 
 def certificates_of(credentials: Credentials, clock: Clock) -> Certificates:
-    """What a site's credentials say of themselves."""
+    """Return what a site's credentials say about themselves."""
     return Certificates(
         credentials.identity.uri,
         int(credentials.expires_unix_s),

@@ -1,4 +1,4 @@
-"""What stands in the way of something, as an error says it."""
+"""Obstacles found by status commands, as errors describe them."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,7 +15,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: OstrakaError) -> Self:
-        """What an error says."""
+        """Return the problem that an error describes."""
         return cls(error.code.value, error.message)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Which servers of the federation a site can reach, in which version."""
+"""Reachability and versions of the federation's servers."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +58,7 @@ def parties(site: SiteConfig, own: Credentials, clock: Clock) -> list[Server]:
 def standing(
     site: SiteConfig, own: Credentials, servers: Sequence[Server], clock: Clock
 ) -> guardian_pb2.StandingReply | Problem:
-    """What the first of the guardian's replicas that answered says of this site, else why none says it."""
+    """Return what the first guardian replica that answered says of this site, else why none says it."""
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
     answered = next((server for server in servers if server.problem is None), servers[0])
     if answered.problem is not None:

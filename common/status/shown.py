@@ -29,7 +29,7 @@ def certificates(own: Certificates) -> Iterable[RenderableType]:
 
 
 def servers(title: str, found: Iterable[Server]) -> RenderableType:
-    """A table with a row for every server."""
+    """Return a table with a row for every server."""
     table = Table("site", "address", "state", "version", "clock ahead", "list", title=title)
     for server in found:
         state = Text("answers", style="green") if server.problem is None else Text(str(server.problem), "red")
@@ -46,5 +46,5 @@ def bar(part: float, whole: float) -> RenderableType:
 
 
 def moment(unix_s: float) -> str:
-    """A time for people, in UTC."""
+    """Return a time for people, in UTC."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,4 +1,4 @@
-"""What a process tells of itself: logs, progress bars, metrics, traces; never votes, shares or seeds."""
+"""Telemetry of a process: logs, progress bars, metrics, traces; never votes, shares or seeds."""
 
 from ostraka.common.telemetry.logs import configure_logging
 from ostraka.common.telemetry.progress import progress

@@ -1,4 +1,4 @@
-"""What may be told of a call: which are counted and traced, whose sizes, and which ids it is about."""
+"""Metrics and trace attributes of calls: which are counted, their sizes, and the ids they concern."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ def told_name(method: str) -> str | None:
 
 
 def ids_of(message: Any) -> dict[str, Any]:
-    """The session and batch that a request is about, as it says itself; empty where it says none.
+    """Return the session and batch that a request says it is about; empty where it names none.
 
     Nothing has been checked by then, so an id that could be none is left out.
     """

@@ -1,4 +1,4 @@
-"""What logs and traces are about, kept while work moves between threads."""
+"""Context of logs and traces, kept while work moves between threads."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -55,7 +55,7 @@ def explain(_logger: Any, _method: str, event: Event) -> Event:
 
 
 def exception_summary(error: BaseException) -> list[str]:
-    """An exception and its causes, oldest last: type and place, and the message of Ostraka's own alone."""
+    """Summarize an exception and its causes, oldest last: type and place, and only Ostraka's own messages."""
     chain: list[BaseException] = []
     following: BaseException | None = error
     while following is not None and following not in chain:
@@ -92,7 +92,7 @@ def _renderer() -> Processor:
 
 
 def for_terminal(event: Event) -> Event:
-    """An event as a terminal may show it: one line, its exceptions below, all of it printable.
+    """Return an event as a terminal may show it: one line, its exceptions below, all of it printable.
 
     Callers choose some of what is logged, and a terminal obeys what it is sent.
     """
@@ -108,7 +108,7 @@ def _shown(value: Any) -> Any:
 
 
 def _unfailing(level: int) -> type[Any]:
-    """A logger of events of `level` and above that loses what cannot be written."""
+    """Return a logger class for events of `level` and above that loses what cannot be written."""
 
     class Unfailing(structlog.make_filtering_bound_logger(level)):  # type: ignore[misc]
         def _proxy_to_logger(self, *args: Any, **event: Any) -> Any:
@@ -135,7 +135,7 @@ class _ToStderr(logging.Handler):
 
 
 def redacted_arguments(args: Any) -> Any:
-    """The arguments of a record of `logging`, each redacted."""
+    """Return the arguments of a record of `logging`, each redacted."""
     if isinstance(args, tuple):
         return tuple(redacted(one) for one in args)
     return redacted(args) if args else args

@@ -1,4 +1,4 @@
-"""What of a logged value may be read: plain values pass, everything else is named by its type alone.
+"""Redaction of logged values: plain values pass, everything else is named by its type alone.
 
 Votes, shares, seeds and keys travel as bytes, arrays, tensors, messages and objects. None of these types is
 ever written out, wherever in a value it is, so no caller has to remember which of them is secret.
@@ -46,7 +46,7 @@ def _key(key: Any) -> str:
 
 
 def _named(value: Any) -> str:
-    """The type of a value, and how large it is where that is known without reading it."""
+    """Return the type of a value, and its size where that is known without reading it."""
     size: Any = getattr(value, "shape", None)
     if isinstance(value, bytes | bytearray | memoryview):
         size = len(value)

@@ -37,7 +37,7 @@ class TelemetrySection(BaseModel):
 
 
 def new_registry() -> CollectorRegistry:
-    """A registry that tells of this process (CPU seconds, memory, open files) and of nothing else yet."""
+    """Return a registry that covers this process (CPU seconds, memory, open files) and nothing else yet."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     return registry
@@ -83,7 +83,7 @@ class Fresh(Generic[T]):
         self._value: T | None = None
 
     def value(self) -> T | None:
-        """What was read, at most `FRESH_S` ago."""
+        """Return what was read, at most `FRESH_S` ago."""
         with self._lock:
             if self._at is None or self._timer() - self._at >= FRESH_S:
                 try:
@@ -104,7 +104,7 @@ class Scraped:
         self._make = make
 
     def collect(self) -> Iterable[Metric]:
-        """The metrics, as the registry asks for them."""
+        """Return the metrics, as the registry asks for them."""
         return self._make()
 
     def describe(self) -> Iterable[Metric]:

@@ -30,11 +30,11 @@ class RpcMetrics:
         )
 
     def began(self, method: str) -> None:
-        """A call of `method` (Service/Method) begins."""
+        """Note that a call of `method` (Service/Method) begins."""
         self._under_way.labels(method).inc()
 
     def ended(self, method: str, code: str, seconds: float, received: int, sent: int) -> None:
-        """It was answered with `code`, "ok" or an error's."""
+        """Note that a call was answered with `code`, "ok" or an error's."""
         self._under_way.labels(method).dec()
         self._calls.labels(method, code).inc()
         self._seconds.labels(method).observe(seconds)

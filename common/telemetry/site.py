@@ -1,4 +1,4 @@
-"""What every process of a site tells of itself: its version, its certificates, its revocation list."""
+"""Metrics of every process of a site: its version, its certificates, its revocation list."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -33,6 +33,6 @@ class Lines:
 
 
 def _raw(stream: Any) -> io.RawIOBase | None:
-    """The file below a stream of the system's; None for what stands in for one, as under progress bars."""
+    """Return the file below a system stream; None for what stands in for one, as under progress bars."""
     raw = getattr(getattr(stream, "buffer", None), "raw", None) if type(stream) is io.TextIOWrapper else None
     return raw if isinstance(raw, io.RawIOBase) else None

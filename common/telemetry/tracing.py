@@ -66,7 +66,7 @@ def traced() -> bool:
 def span(
     name: str, kind: Kind = "internal", came: Pairs | None = None, **attributes: str | int
 ) -> Iterator[Callable[..., None]]:
-    """A span over the block, which gets what sets further attributes; it notes an error by its code or type.
+    """Hold a span over the block and yield what sets further attributes; note an error by its code or type.
 
     Args:
         name: of the span.
@@ -97,7 +97,7 @@ def span(
 
 
 def begin_span(name: str, kind: Kind = "internal", came: Pairs | None = None) -> Span:
-    """A span that the caller ends; call it only while `traced`."""
+    """Begin a span that the caller ends; call it only while `traced`."""
     from opentelemetry import propagate, trace
 
     carrier = {key: value for key, value in came or () if isinstance(value, str)}
@@ -137,11 +137,11 @@ def _fail(begun: Span, code: str) -> None:
 
 
 def _ignore(**_: str | int) -> None:
-    """Takes attributes of no span."""
+    """Take attributes of no span."""
 
 
 def _otlp() -> SpanExporter:
-    """What the environment says; over HTTP unless it says gRPC."""
+    """Return the exporter that the environment names; over HTTP unless it names gRPC."""
     kind = "grpc" if os.environ.get(PROTOCOL) == "grpc" else "http"
     try:
         module: Any = import_module(f"opentelemetry.exporter.otlp.proto.{kind}.trace_exporter")

@@ -1,1 +1,1 @@
-"""What the one-shot services of docker-compose.yml run."""
+"""One-shot services of docker-compose.yml."""

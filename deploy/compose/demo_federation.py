@@ -30,7 +30,7 @@ URL_FILE = "database.url"
 
 
 def addressed(site: SiteConfig) -> SiteConfig:
-    """The configuration with the addresses of containers: a service is reached at its name."""
+    """Return the configuration with the addresses of containers: a service is reached at its name."""
     ports = {hospital: GUARDIAN_PORT + number for number, hospital in enumerate(HOSPITALS, start=1)}
     update: dict[str, Any] = {}
     if site.role in ("guardian", "party"):
@@ -43,7 +43,7 @@ def addressed(site: SiteConfig) -> SiteConfig:
 
 
 def site_tables(site: str, role: str) -> Tables:
-    """The tables of a site's site.toml: those of a simulation, metrics, and the guardian's database.
+    """Return the tables of a site's site.toml: a simulation's, metrics, and the guardian's database.
 
     A server's metrics are served in the network that it shares with Prometheus alone. The querying party's
     are in all of its networks: `docker compose run` gives a container no name in any of them. They tell
@@ -59,5 +59,5 @@ def site_tables(site: str, role: str) -> Tables:
 
 
 def database_url(password: str) -> str:
-    """The URL of the ledger's database, whose user is named as the database is."""
+    """Return the URL of the ledger's database, whose user has the same name as the database."""
     return f"postgresql+psycopg://{DATABASE}:{password}@{DATABASE_HOST}/{DATABASE}"

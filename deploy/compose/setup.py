@@ -97,7 +97,7 @@ def deal_out(split: Split, sites: Path) -> None:
 
 
 def asks(split: Split) -> Mapping[str, Dataset]:
-    """The querying party's files: what it learns and is measured on, and its pools, plain and encrypted."""
+    """Return the querying party's files: its training and test data, and its pools, plain and encrypted."""
     plain = len(split.pool) - ENCRYPTED
     return {
         "labelled": split.labelled,

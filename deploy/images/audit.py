@@ -49,12 +49,12 @@ def audit(lock: Path) -> Audit:
 
 
 def public(text: str) -> str:
-    """A lock file's text with the versions that PyPI knows builds for one device by."""
+    """Return a lock file's text with the versions by which PyPI knows builds for one device."""
     return re.sub(r"^(\S+==[^+\s]+)\+\S+", r"\1", text, flags=re.M)
 
 
 def read(answer: str) -> Audit:
-    """What pip-audit's JSON says."""
+    """Return what pip-audit's JSON says."""
     packages = json.loads(answer)["dependencies"]
     known = [package for package in packages if "skip_reason" not in package]
     findings = tuple(

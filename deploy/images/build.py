@@ -28,7 +28,7 @@ _CONTEXT = (
 
 
 def tag(role: str, device: str = "cpu") -> str:
-    """The image's name, such as `ostraka-party:0.1.0`, or `ostraka-party:0.1.0-cuda`."""
+    """Return the image's name, such as `ostraka-party:0.1.0`, or `ostraka-party:0.1.0-cuda`."""
     return f"ostraka-{role}:{version()}" + ("" if device == "cpu" else f"-{device}")
 
 
@@ -69,7 +69,7 @@ def size(image: str) -> int:
 
 
 def _label(image: str) -> str | None:
-    """What an image that is there was built from."""
+    """Return what an existing image was built from."""
     shown = subprocess.run(
         ["docker", "image", "inspect", "--format", "{{json .Config.Labels}}", image],  # noqa: S607
         check=False,

@@ -40,7 +40,7 @@ def write(lock: str, wanted: list[str]) -> None:
 
 
 def _environment(lock: str) -> dict[str, str]:
-    """The settings of pip under which a lock file is resolved."""
+    """Return the settings of pip under which a lock file is resolved."""
     alone = {**os.environ, "PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": ""}
     if lock.endswith("-cuda.txt"):
         return {**alone, "PIP_FIND_LINKS": ""}

@@ -1,4 +1,4 @@
-"""Which of Ostraka's dependencies each role's image holds."""
+"""Dependencies of each role's image."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ LEFT_OUT = {
 
 
 def requirements(role: str) -> list[str]:
-    """What the image of `role` needs, as `pyproject.toml` states it: its dependencies without those left out.
+    """Return what the image of `role` needs by `pyproject.toml`: its dependencies without those left out.
 
     Raises:
         ValueError: a left-out name that is no dependency, so that the table above is kept.
@@ -33,12 +33,12 @@ def requirements(role: str) -> list[str]:
 
 
 def build_requirements() -> list[str]:
-    """What building Ostraka's own wheel needs."""
+    """Return what building Ostraka's own wheel needs."""
     return list(_pyproject()["build-system"]["requires"])
 
 
 def name(requirement: str) -> str:
-    """The distribution that a requirement such as `psycopg[binary]>=3.2` is about, in its normal spelling."""
+    """Return the distribution of a requirement such as `psycopg[binary]>=3.2`, in its normal spelling."""
     matched = re.match(r"[A-Za-z0-9._-]+", requirement)
     if matched is None:
         raise ValueError(f"'{requirement}' names no distribution.")

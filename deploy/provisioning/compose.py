@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> str:
-    """The compose file of a site's kit, for images `ostraka-ROLE:VERSION`, or `VERSION-cuda` with a GPU.
+    """Return the compose file of a site's kit: images `ostraka-ROLE:VERSION`, or `VERSION-cuda` with a GPU.
 
     Args:
         site: what the kit's site.toml says.
@@ -73,12 +73,12 @@ def compose_fragment(site: SiteConfig, version: str, *, gpu: bool = False) -> st
 
 
 def image_of(site: SiteConfig, version: str, *, gpu: bool) -> str:
-    """The image that a site's service runs."""
+    """Return the image that a site's service runs."""
     return f"ostraka-{IMAGES[site.role]}:{version}{'-cuda' if gpu else ''}"
 
 
 def bound_files(site: SiteConfig) -> tuple[str, ...]:
-    """What the container sees of the kit's folder: all that is sealed, and what the site puts there."""
+    """Return what the container sees of the kit's folder: all that is sealed, and what the site adds."""
     kit = ("site.toml", "ca.crt", "crl.pem", "compose.yml", "README.md", SEAL)
     return (*kit, "task.toml", "data") if site.role in ("party", "query") else kit
 

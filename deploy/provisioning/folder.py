@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to fill in the block, which is at `out` once the block ends well, else nowhere.
+    """Yield a folder to fill in the block, which is at `out` once the block ends well, else nowhere.
 
     Raises:
         OstrakaError: config.invalid where `out` holds something or its place cannot be written.

@@ -94,7 +94,7 @@ def _known(folder: Path, federation: FederationFile) -> CertificateAuthority:
 
 
 def _sites(federation: FederationFile) -> Iterator[SiteConfig]:
-    """What each site.toml says; folders are the kits' names."""
+    """Yield what each site.toml says; folders are the kits' names."""
     guardian = federation.guardian
     for identity in federation.identities:
         yield SiteConfig(

@@ -88,7 +88,7 @@ first start.
 
 
 def readme(site: SiteConfig, version: str, url_file: str | None = None, *, gpu: bool = False) -> str:
-    """The text for one site and role.
+    """Return the text for one site and role.
 
     Args:
         site: what the kit's site.toml says.

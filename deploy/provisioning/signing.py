@@ -1,4 +1,4 @@
-"""What the CA's keeper does: sign requests of sites, and revoke what was signed."""
+"""Operations of the CA's keeper: signing requests of sites, and revoking certificates."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def revoke_site(site: str, role: Role, ca: Path, clock: Clock) -> Revoked:
 
 
 def revocation_list(authority: CertificateAuthority, clock: Clock) -> bytes:
-    """The list in force (PEM) of a CA that was saved; an empty one is made where there is none yet."""
+    """Return the list in force (PEM) of a CA that was saved; an empty one is made where there is none yet."""
     assert authority.folder is not None  # noqa: S101
     path = authority.folder / CRL
     return path.read_bytes() if path.exists() else authority.revoke((), clock)

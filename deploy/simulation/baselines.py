@@ -1,4 +1,4 @@
-"""What a user would compare a student with: the parties' teachers, asked without any privacy."""
+"""Baselines for students: the parties' teachers, asked without any privacy."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -44,7 +44,7 @@ def level_epsilons(
 
 
 def with_consent(data: Dataset, shares: Mapping[str, float], random: np.random.Generator) -> Dataset:
-    """The records, each at a level at random, the levels' shares kept to within one record."""
+    """Return the records, each at a random level, the levels' shares kept to within one record."""
     bounds = np.round(np.cumsum(list(shares.values())) * len(data)).astype(int)
     levels = np.repeat(list(shares), np.diff(bounds, prepend=0))
     return replace(data, consent=tuple(random.permutation(levels).tolist()))

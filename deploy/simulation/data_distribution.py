@@ -1,4 +1,4 @@
-"""Who holds what: every party's records by class, as a report lists and draws them."""
+"""Distribution of records: every party's records by class, as a report lists and draws them."""
 
 from collections.abc import Sequence
 

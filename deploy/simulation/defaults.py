@@ -1,4 +1,4 @@
-"""What a simulation does where it is not told otherwise, by the kind of task and by mechanism."""
+"""Default settings of a simulation, by the kind of task and by mechanism."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,7 +54,7 @@ def default_parameters(mechanism: str, votes: int, *, together: bool = False) ->
 
 
 def default_check(mechanism: str, votes: int) -> Mapping[str, float]:
-    """The check of a mechanism that does badly without: votes spread over label sets, and most by few."""
+    """Return the check of a mechanism that does badly without: votes spread over label sets, most by few."""
     return {"sigma1": 12.0, "threshold": votes / 4} if mechanism == "powerset" else {}
 
 

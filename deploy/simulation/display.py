@@ -1,4 +1,4 @@
-"""What a simulation prints: its steps as they run, and at the end a table."""
+"""Terminal output of a simulation: its steps as they run, and a table at the end."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

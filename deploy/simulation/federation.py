@@ -40,7 +40,7 @@ class Federation:
         self._guardian: Child | None = None
 
     def site(self, name: str) -> Path:
-        """The folder of one site."""
+        """Return the folder of one site."""
         return self._folder / name
 
     def provision(self) -> None:
@@ -102,7 +102,7 @@ class Federation:
         return children
 
     def leading(self, *arguments: str) -> Job:
-        """The first party's command that leads the training."""
+        """Return the first party's command that leads the training."""
         settings = self._settings
         options = {
             "site": self.site(settings.sites[0]),

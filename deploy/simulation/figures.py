@@ -27,17 +27,17 @@ def compared(report: Report) -> Figure:
 
 
 def balanced_accuracies(report: Report) -> Figure:
-    """The same comparison, label by label, by balanced accuracy."""
+    """Plot the same comparison, label by label, by balanced accuracy."""
     return _by_label(report, "balanced_accuracy", "balanced accuracy")
 
 
 def average_precisions(report: Report) -> Figure:
-    """The same comparison, label by label, by average precision."""
+    """Plot the same comparison, label by label, by average precision."""
     return _by_label(report, "average_precision", "average precision")
 
 
 def areas(report: Report) -> Figure:
-    """The same comparison, label by label, by area under the ROC curve."""
+    """Plot the same comparison, label by label, by area under the ROC curve."""
     return _by_label(report, "auc", "AUC")
 
 
@@ -82,7 +82,7 @@ def _by_label(report: Report, metric: str, title: str) -> Figure:
 
 
 def _told(axes: Axes) -> Figure:
-    """The figure, with a legend above what it tells of."""
+    """Return the figure, with a legend above its plot."""
     figure = plots.figure_of(axes)
     figure.legend(ncols=3, loc="outside upper center", fontsize="small")
     return figure

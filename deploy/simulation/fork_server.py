@@ -148,7 +148,7 @@ class Ending:
 
 
 def _run(entry: str) -> int:
-    """The exit status of a "module:function"; what it leaves by is told as an interpreter does."""
+    """Run a "module:function" and return its exit status; report how it exits as an interpreter does."""
     module, _, function = entry.partition(":")
     try:
         getattr(import_module(module), function)()

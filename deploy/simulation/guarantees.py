@@ -1,4 +1,4 @@
-"""What every epsilon of a report means, in words."""
+"""Guarantees behind every epsilon of a report, in words."""
 
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,7 @@ DATA_DEPENDENT: dict[BOUND, str] = {
 def notions(
     bound: BOUND, guarantee: Guarantee
 ) -> dict[Literal["epsilon_worst_case", "epsilon_data_dependent"], str]:
-    """What each epsilon of the report means, in words."""
+    """Return what each epsilon of the report means, in words."""
     promise = promise_words(guarantee)
     if guarantee == "none":
         promise = f"if one record changed one vote: {promise}"
@@ -32,23 +32,23 @@ def notions(
 
 
 def promise_words(guarantee: Guarantee) -> str:
-    """What stands beside every epsilon."""
+    """Return what stands next to every epsilon."""
     return NO_GUARANTEE if guarantee == "none" else NOTIONS[guarantee]
 
 
 def notion(bound: BOUND) -> str:
-    """What epsilons by a bound are called: by worst_case the same as what every page calls worst-case."""
+    """Return the name of epsilons by a bound; by worst_case they equal what every page calls worst-case."""
     return "charged" if bound == "worst_case" else "data-dependent"
 
 
 def bound_words(bound: BOUND) -> str:
-    """A bound's name with the directions that it covers."""
+    """Return a bound's name with the directions that it covers."""
     directions = {"exact": "both directions", "theorem6": "one direction", "worst_case": "any votes"}
     return f"{bound}, {directions[bound]}"
 
 
 def guarantee_words(guarantee: Guarantee, mechanism: AnyMechanism) -> str:
-    """What the guarantee covers and what it does not, in sentences."""
+    """Return what the guarantee covers and what it does not, in sentences."""
     if guarantee == "none":
         return "No epsilon here protects a record: one can change every vote, and an epsilon counts one."
     if guarantee == "label":

@@ -20,12 +20,12 @@ SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall 
 
 
 def render(report: Report) -> str:
-    """The page, its plots inline as SVG images."""
+    """Return the page, its plots inline as SVG images."""
     return page(report, plots.draw)
 
 
 def page(report: Report, draw: Callable[[Plot, Report], str]) -> str:
-    """The page with plots as `draw` makes them, which is what takes long."""
+    """Return the page with plots as `draw` makes them, which is what takes long."""
 
     def drawn(told: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
         return ((draw(plot, report), caption) for plot, caption in told)
@@ -53,7 +53,7 @@ def page(report: Report, draw: Callable[[Plot, Report], str]) -> str:
 
 
 def data_dependent_heading(report: Report) -> str:
-    """The name of a column of epsilons that the policy's bound gave, with that bound."""
+    """Return the heading of a column of epsilons that the policy's bound gave, with that bound."""
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
 
 

@@ -1,4 +1,4 @@
-"""What a simulation's querying parties find before they ask."""
+"""Inputs of a simulation's querying parties."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""How teachers of all parties learned together, as a report tells it."""
+"""Joint training of all parties' teachers in a simulation's report."""
 
 from typing import Literal
 

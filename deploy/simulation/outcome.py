@@ -1,4 +1,4 @@
-"""What a simulation left, summed up in its report."""
+"""Results of a simulation, summed up in its report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def report_on(
     outcome: Outcome,
     seconds: dict[str, float],
 ) -> Report:
-    """The report of a simulation of records that were shared out as ``split``."""
+    """Return the report of a simulation of records that were shared out as ``split``."""
     asked = outcome.asked
     truth = np.concatenate([one.truth for one in asked])
     released = np.concatenate([one.released for one in asked])

@@ -1,4 +1,4 @@
-"""What the querying party of a simulation asks for."""
+"""The plan of a simulation's querying party."""
 
 from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.common.plan import NONCE_BYTES
@@ -7,7 +7,7 @@ from ostraka.deploy.simulation.settings import Settings
 
 
 def plan_options(settings: Settings) -> PlanOptions:
-    """The choices of the plan."""
+    """Return the choices of the plan."""
     return PlanOptions(
         mechanism=settings.plan_mechanism,
         quorum=settings.least_parties,

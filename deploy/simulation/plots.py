@@ -36,7 +36,7 @@ def draw(plot: Callable[[Report], Figure], report: Report) -> str:
 
 
 def accuracy(report: Report) -> Figure:
-    """The student's accuracy on test records before and after, beside the labels' own."""
+    """Plot the student's accuracy on test records before and after, next to the labels' own."""
     names = ["student before", "student after", "released labels"]
     plain = [report.student_accuracy_before, report.student_accuracy_after, report.label_accuracy]
     balanced = [
@@ -118,7 +118,7 @@ def epsilons(report: Report) -> Figure:
 
 
 def throughput(report: Report) -> Figure:
-    """Queries, answers and votes per second while labelling."""
+    """Plot queries, answers and votes per second while labelling."""
     axes = axes_of(4.6, 2)
     speeds = report.throughput
     names = ["queries", "answers", "votes"]
@@ -182,12 +182,12 @@ def slant(axes: Axes, names: Sequence[str]) -> None:
 
 
 def axes_of(width: float, height: float) -> Axes:
-    """The axes of a new figure of this size in inches."""
+    """Return the axes of a new figure of this size in inches."""
     return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
 def figure_of(axes: Axes) -> Figure:
-    """The figure whose axes these are."""
+    """Return the figure whose axes these are."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)  # noqa: S101 - `axes_of` made it
     return figure

@@ -1,4 +1,4 @@
-"""How good students are on test records, beside what a user would compare them with."""
+"""Accuracy of students on test records, next to baselines."""
 
 from collections.abc import Sequence
 
@@ -67,7 +67,7 @@ class Round(Value):
 
 
 def mean_metrics(metrics: Sequence[Metrics]) -> Metrics:
-    """The mean of the figures of at least one student, label by label."""
+    """Return the mean of the figures of at least one student, label by label."""
     if len(metrics) == 1:
         return metrics[0]
     each = zip(*(one.labels for one in metrics), strict=True)

@@ -21,7 +21,7 @@ from ostraka.deploy.simulation.querying_party import label_pool, retrain_on
 
 
 def ask_in_turn(scene: Scene) -> tuple[Asked, ...]:
-    """What the weakest parties were told by all others, the weakest first.
+    """Return what the weakest parties learned from all others, the weakest first.
 
     A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
     could ask no query, and what labelling and retraining raise.
@@ -34,7 +34,7 @@ def ask_in_turn(scene: Scene) -> tuple[Asked, ...]:
 
 
 def _querying_site(scene: Scene, party: str, row: int) -> Path:
-    """A querying site beside a party's own, with a certificate of its own and the party's records."""
+    """Make a querying site next to a party's own, with its own certificate and the party's records."""
     beside = scene.federation.site(QUERY)
     folder = beside.with_name(f"{party}-query")
     folder.mkdir(mode=0o700)

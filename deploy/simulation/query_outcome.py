@@ -1,4 +1,4 @@
-"""What one querying party of a simulation asked, was told, and made of it."""
+"""Result of one querying party of a simulation: its queries, answers and student."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ def asked_of(
     released: NDArray[np.int64],
     truth: NDArray[np.int64],
 ) -> Asked:
-    """What a run and a retraining on it came to."""
+    """Return the results of a run and of a retraining on it."""
     return Asked(
         site=site,
         labelled=students.labelled,

@@ -73,7 +73,7 @@ def _label_by_dependencies(scene: Scene, site: Path, pool: Path, options: PlanOp
 
 
 def retrain_on(scene: Scene, site: Path, pool: Path, labelling: LabelResult) -> StudentResult:
-    """The student of a querying site before and after what it was told, the same where that is nothing."""
+    """Return a querying site's student before and after its labelling; the same if that gave no label."""
     told = labelling.answered + labelling.by_student > 0
     with scene.watch.step("retrain the student"):
         return retrain(
@@ -97,7 +97,7 @@ def choice_of(settings: Settings) -> Choice:
 
 
 def _pool(site: Path, scene: Scene) -> tuple[Path, NDArray[np.int64]]:
-    """The file of queries, and for every record of the pool the query that stands for it."""
+    """Return the file of queries and, for every record of the pool, the query that represents it."""
     settings, split = scene.settings, scene.split
     if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
         return site / "pool.npz", np.arange(settings.queries)
@@ -109,7 +109,7 @@ def _pool(site: Path, scene: Scene) -> tuple[Path, NDArray[np.int64]]:
 
 
 def _first_student(site: Path, scene: Scene) -> Path | None:
-    """The student of the querying party's own labels, with which Interactive asks."""
+    """Return the student of the querying party's own labels, with which Interactive asks."""
     if scene.settings.mechanism != "interactive":
         return None
     with scene.watch.step("train the first student"):

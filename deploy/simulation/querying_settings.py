@@ -1,4 +1,4 @@
-"""Which settings of a simulation go with its way of asking."""
+"""Consistency of a simulation's settings with its way of querying."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING

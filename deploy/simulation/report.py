@@ -1,4 +1,4 @@
-"""What a simulation found, as it is written to report.json."""
+"""Report of a simulation, as written to report.json."""
 
 from typing import Literal
 

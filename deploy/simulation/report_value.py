@@ -1,4 +1,4 @@
-"""What the parts of a report have in common."""
+"""Base class of a report's parts."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -85,7 +85,7 @@ def _claim(folder: Path) -> None:
 def _prepare(
     federation: Federation, settings: Settings, split: Split, watch: Stopwatch
 ) -> tuple[Task, Together | None]:
-    """The task, and how teachers learned together if they did; afterwards all sites serve."""
+    """Start all sites; return the task, and how teachers learned together if they did."""
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)

@@ -88,5 +88,5 @@ def by_values(values: NDArray[np.float32], parties: int) -> Shards:
 
 
 def _equal_sizes(records: int, parties: int) -> NDArray[np.int64]:
-    """The sizes that `numpy.array_split` gives its parts."""
+    """Return the sizes that `numpy.array_split` gives its parts."""
     return records // parties + (np.arange(parties) < records % parties)

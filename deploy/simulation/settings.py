@@ -1,4 +1,4 @@
-"""What a simulation is asked to do: the command line's options, or a file of the same names."""
+"""Settings of a simulation: the command line's options, or a file of the same names."""
 
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
         return max(1, self.queries // (2 * self.label_rounds)) * self.label_rounds
 
     def asking(self, pool: int) -> "Settings":
-        """The same for a pool of so many records, which are all asked about where parties count records."""
+        """Return these settings for a pool of `pool` records, all asked about where parties count records."""
         counted = self.label_dp is not None and self.plan_mechanism.by_record
         return self.model_copy(update={"queries": pool}) if counted else self
 
@@ -175,7 +175,7 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
 
 
 def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
-    """Settings of a TOML file, overridden by the options that were ``given`` (not None).
+    """Load the settings of a TOML file, overridden by the options that were ``given`` (not None).
 
     What neither says is as the task and the encoding need it; the task's kind is read off the data where it
     is not said either.

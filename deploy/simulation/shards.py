@@ -1,4 +1,4 @@
-"""Which of the records every party of a simulation holds."""
+"""Shards: the records of every party of a simulation."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ _LISTED = 10
 
 
 def shard_rows(data: Dataset, settings: Settings, random: np.random.Generator) -> Shards:
-    """The rows of every party, in the order of the settings' sites, as the settings' split says.
+    """Return the rows of every party, in the order of the settings' sites, as the settings' split says.
 
     Raises:
         OstrakaError: `config.invalid` for a split by class of records with several labels, an unknown column,

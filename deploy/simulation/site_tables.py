@@ -1,4 +1,4 @@
-"""What the site.toml files of a simulation say beside names and addresses."""
+"""Tables of the site.toml files of a simulation, besides names and addresses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ Tables = Mapping[str, Mapping[str, Any]]
 
 
 def tables(role: str, settings: Settings) -> Tables:
-    """The tables of a site's role, by name."""
+    """Return the tables of a site's role, by name."""
     if role == Role.GUARDIAN:
         return _of_guardian(settings)
     return _of_party(settings) if role == Role.PARTY else {}
@@ -51,7 +51,7 @@ def _of_party(settings: Settings) -> Tables:
 
 
 def _allowed(settings: Settings) -> Mapping[str, Any]:
-    """The mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
+    """Return the mechanisms, which a policy must name for ttac because it leaves no formal guarantee."""
     return {"mechanisms": [settings.mechanism, settings.training]} if settings.training == "ttac" else {}
 
 
@@ -62,7 +62,7 @@ def _encodings(settings: Settings) -> Mapping[str, Any]:
 
 
 def _opt_in(settings: Settings) -> Mapping[str, Any]:
-    """What a party allows of its own labelled records."""
+    """Return what a party allows of its own labelled records."""
     match settings.mechanism:
         case "noise_cluster":
             return {"label_counts": settings.adjacency}

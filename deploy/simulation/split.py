@@ -1,4 +1,4 @@
-"""Who holds which records: a shard for every party; labelled records, a pool and test records to ask with."""
+"""Split of records: a shard for every party; labelled records, a pool and test records for querying."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,7 +74,7 @@ def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Da
 
 
 def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, Dataset]:
-    """The records that the querying party and the answering parties draw on."""
+    """Return the records that the querying party and the answering parties draw on."""
     if _has_test_records(settings.data):
         train, test = load_splits(settings.data, settings.label_columns)
         return test, train

@@ -1,4 +1,4 @@
-"""What a simulation is told of its students: how they learn, in how many rounds, and from which labels."""
+"""Student settings of a simulation: algorithm, rounds, and the labels learned from."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -88,7 +88,7 @@ class Learning(BaseModel):
 
 
 def suiting(label_dp: str | None) -> Mapping[str, Any]:
-    """Settings that go with labels as the only secret; none where `label_dp` is no such way."""
+    """Return settings that go with labels as the only secret; none where `label_dp` is no such way."""
     if label_dp is None or label_dp not in MECHANISM_OF:
         return {}
     return {"mechanism": MECHANISM_OF[label_dp], "adjacency": "label"}

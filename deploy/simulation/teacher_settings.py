@@ -1,4 +1,4 @@
-"""What a simulation is told of its teachers: which models they are, and whether they learn together."""
+"""Teacher settings of a simulation: models, and joint training."""
 
 from typing import Literal
 

@@ -1,1 +1,1 @@
-"""What an operator does with a kit: make keys, install certificates, check, and watch its health."""
+"""Site operations on a kit: make keys, install certificates, check, and watch its health."""

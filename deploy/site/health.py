@@ -1,4 +1,4 @@
-"""Whether this site's own server serves, for container healthchecks: started often, so it imports little."""
+"""Health probe of this site's own server, for containers: started often, so it imports little."""
 
 from pathlib import Path
 

@@ -125,7 +125,7 @@ def _wrong(found: Identity, expected: Identity) -> ErrorCode:
 
 
 def _newest_list(kit: Kit, pem: bytes) -> bytes:
-    """The newest of the CA's revocation lists in `pem` and in the kit; empty where there is none."""
+    """Return the newest of the CA's revocation lists in `pem` and in the kit; empty where there is none."""
     found = [CRL_BEGIN + pem.partition(CRL_BEGIN)[2]] if CRL_BEGIN in pem else []
     found += [path.read_bytes() for path in (kit.folder / CRL, kit.link / CRL) if path.exists()]
     return max(found, key=lambda one: read_crl(one, _pem(kit.ca)).number, default=b"")

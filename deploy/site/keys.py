@@ -79,7 +79,7 @@ def _requested(kit: Kit, keys: Path) -> str:
 
 
 def _check_anchor(folder: Path, expected: str) -> x509.Certificate:
-    """The CA's certificate of a kit, whose fingerprint is the `expected` one."""
+    """Return the CA's certificate of a kit, checking that its fingerprint is the `expected` one."""
     ca = read_anchor(folder)
     found = fingerprint(ca)
     if not same_fingerprint(found, expected):

@@ -116,7 +116,7 @@ class Kit:
 
 
 def read_anchor(folder: Path) -> x509.Certificate:
-    """The certificate of a kit's CA; raises config.invalid where it cannot be read."""
+    """Read the certificate of a kit's CA; raises config.invalid where it cannot be read."""
     path = folder / CA_CERT
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())

@@ -57,7 +57,7 @@ def preflight(
 
 
 def _waiting(place: Place) -> Iterator[Check]:
-    """Checks that wait for servers; they import nothing, which threads at once could deadlock over."""
+    """Yield checks that wait for servers; they import nothing, as imports by threads could deadlock."""
     if place.site.listen:
         yield partial(port_check.port, place.site)
     for peer in peer_check.peers(place):

@@ -1,4 +1,4 @@
-"""What a release cost: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
+"""Accounting of releases: Renyi divergences from votes. Pure NumPy; see docs/accounting.md."""
 
 from ostraka.common.privacy import Influence, InputError, epsilon
 from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp

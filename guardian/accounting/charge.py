@@ -1,4 +1,4 @@
-"""What a unit pays for one released batch."""
+"""Charge of a unit for one released batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much work `exact` does for a query, and where the worst case is charged instead."""
+"""Computing limit of `exact` per query, beyond which the worst case is charged."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What administrators may see and set: budgets, sessions, the audit log."""
+"""Administration of the guardian: budgets, sessions, the audit log."""

@@ -1,4 +1,4 @@
-"""What every part of the admin service works with."""
+"""Shared base of the admin service's parts."""
 
 from functools import cache
 
@@ -21,7 +21,7 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         self._clock = clock
 
     def _terms(self, session_id: str) -> Terms:
-        """The terms of a session, whichever replica of the guardian it is pinned to."""
+        """Return the terms of a session, whichever replica of the guardian it is pinned to."""
         return Terms.of(self._ledger.session(session_id))
 
     def _unguaranteed(self, party: str | None) -> set[UnitKey]:

@@ -1,4 +1,4 @@
-"""What a party agreed to, verified before an administrator may act on it."""
+"""Agreements of parties, verified before an administrator may act on them."""
 
 import math
 
@@ -12,7 +12,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def read_agreement(signed: common_pb2.Signed, credentials: Credentials, clock: Clock) -> common_pb2.Agreement:
-    """The agreement that a party of the guardian's federation signed about its own records.
+    """Return the agreement that a party of the guardian's federation signed about its own records.
 
     Whether it fits the unit as it stands (its number, the epsilon before) is for the ledger to check.
 

@@ -13,7 +13,7 @@ class Audit(AdminPart):
     """Hands out the audit log."""
 
     def Head(self, request: admin_pb2.HeadRequest, context: grpc.ServicerContext) -> common_pb2.AuditHead:
-        """The latest row's sequence and hash, signed."""
+        """Return the latest row's sequence and hash, signed."""
         return self._ledger.head()
 
     def ExportAudit(

@@ -111,7 +111,7 @@ class Budgets(AdminPart):
 
 
 def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:
-    """A budget as administrators see it, marked where it does not tell all."""
+    """Return a budget as administrators see it, marked where it does not tell everything."""
     return admin_pb2.Budget(
         party=budget.key.party,
         group=budget.key.group,

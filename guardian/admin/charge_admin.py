@@ -74,11 +74,11 @@ class ChargeRows(AdminPart):
             )
 
     def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
-        """What a unit had spent after each of its charges, in amounts."""
+        """Return what a unit had spent after each of its charges, in amounts."""
         return {_moment(event): event.spent for event in self._ledger.history(key)}
 
     def _spent_by(self, charge: RecordedCharge) -> int:
-        """What a unit had spent when a charge of nothing was made, in amounts."""
+        """Return what a unit had spent when a charge of zero was made, in amounts."""
         events = self._ledger.history(charge.unit)
         before = [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms]
         return before[-1] if before else 0

@@ -21,7 +21,7 @@ Reply = TypeVar("Reply")
 
 
 def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
-    """The reply of one admin call over mTLS, from the first replica of the guardian that can be reached.
+    """Return the reply of one admin call over mTLS, from the first guardian replica that can be reached.
 
     `call` reads the replies of a stream before it returns.
 

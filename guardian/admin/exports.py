@@ -1,4 +1,4 @@
-"""What the guardian knows as files for programs: the audit log as JSON lines, charges as CSV."""
+"""Exports for programs: the audit log as JSON lines, charges as CSV."""
 
 import csv
 import json

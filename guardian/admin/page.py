@@ -13,7 +13,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def render(report: Report) -> str:
-    """The page; whatever comes from outside is escaped."""
+    """Return the page; whatever comes from outside is escaped."""
     return templates.render(
         TEMPLATE,
         federation=report.federation,

@@ -24,7 +24,7 @@ class PolicyAdmin(AdminPart):
     def ShowPolicy(
         self, request: admin_pb2.ShowPolicyRequest, context: grpc.ServicerContext
     ) -> admin_pb2.PolicyReply:
-        """The policy in force."""
+        """Return the policy in force."""
         return self._in_force([])
 
     def ApplyPolicy(
@@ -42,7 +42,7 @@ class PolicyAdmin(AdminPart):
         return self._in_force(changes)
 
     def _current(self) -> Policy:
-        """The policy in force; the default one in place of what an earlier version took and this refuses."""
+        """Return the policy in force, or the default where an earlier version took one that this refuses."""
         try:
             return self._policies.current()
         except OstrakaError:
@@ -56,7 +56,7 @@ class PolicyAdmin(AdminPart):
 
 
 def to_toml(policy: Policy) -> str:
-    """A policy as the TOML that `parse_policy` reads back, keys that are not set left out."""
+    """Return a policy as the TOML that `parse_policy` reads back, keys that are not set left out."""
     values = policy.model_dump(mode="json", exclude_none=True)
     consent = values.pop("consent")
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
@@ -66,7 +66,7 @@ def to_toml(policy: Policy) -> str:
 
 
 def differences(before: Policy, after: Policy) -> Iterator[str]:
-    """What differs between two policies, one line a key, in the order of the policy's keys."""
+    """Yield what differs between two policies, one line per key, in the order of the policy's keys."""
     old, new = _flat(before), _flat(after)
     for key in dict.fromkeys([*old, *new]):
         if old.get(key) != new.get(key):

@@ -1,4 +1,4 @@
-"""What a data-protection officer files: budgets, who was charged what for whom, and what it was read from."""
+"""The data-protection report: budgets, charges by querying party, and the sources of its figures."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def read_report(
 
 
 def name_of(named: admin_pb2.Budget | admin_pb2.ChargeRow) -> UnitName:
-    """The unit of a budget or a charge."""
+    """Return the unit of a budget or a charge."""
     return named.party, named.group, named.adjacency
 
 

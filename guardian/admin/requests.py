@@ -11,7 +11,7 @@ SESSION_MAX = 64
 
 
 def unit_key(party: str, group: str, adjacency: str) -> UnitKey:
-    """The unit so named; raises `message.invalid`."""
+    """Return the unit so named; raises `message.invalid`."""
     if adjacency not in {"record", "label"}:
         raise invalid('The adjacency must be "record" or "label"')
     if not 0 < len(group) <= GROUP_MAX or not group.isprintable():
@@ -20,7 +20,7 @@ def unit_key(party: str, group: str, adjacency: str) -> UnitKey:
 
 
 def party_name(name: str) -> str:
-    """A party's site name; raises `message.invalid`."""
+    """Check and return a party's site name; raises `message.invalid`."""
     try:
         return check_name(name)
     except OstrakaError as exc:
@@ -36,38 +36,38 @@ def reason(text: str) -> str:
 
 
 def optional_reason(text: str) -> str:
-    """A reason as `reason` takes it, or none; raises `message.invalid`."""
+    """Check and return a reason as `reason` takes it, or none; raises `message.invalid`."""
     return reason(text) if text.strip() else ""
 
 
 def session_id(text: str) -> str:
-    """A session's id; raises `message.invalid`."""
+    """Check and return a session's id; raises `message.invalid`."""
     if not 0 < len(text) <= SESSION_MAX or not text.isprintable():
         raise invalid("A session's id is missing or none")
     return text
 
 
 def order(value: float) -> float | None:
-    """A Renyi order, None where the guardian is to propose one; raises `message.invalid`."""
+    """Return a Renyi order, None where the guardian is to propose one; raises `message.invalid`."""
     if value and not ORDERS[0] <= value <= ORDERS[-1]:
         raise invalid(f"The order must lie between {ORDERS[0]} and {ORDERS[-1]:g}")
     return value or None
 
 
 def delta(value: float) -> float | None:
-    """A delta, None where the policy's counts; raises `message.invalid`."""
+    """Return a delta, None where the policy's counts; raises `message.invalid`."""
     if value and not 0 < value < 1:
         raise invalid("The delta must lie between 0 and 1")
     return value or None
 
 
 def epsilon(value: float) -> float:
-    """An epsilon; raises `message.invalid`."""
+    """Check and return an epsilon; raises `message.invalid`."""
     if not 0 < value < float("inf"):
         raise invalid("The epsilon must be a finite number above 0")
     return value
 
 
 def invalid(problem: str) -> OstrakaError:
-    """The error of a request that cannot be acted on."""
+    """Return the error for a request that cannot be acted on."""
     return OstrakaError(ErrorCode.MESSAGE_INVALID, f"{problem}; correct the request.")

@@ -44,7 +44,7 @@ class Terms:
 
     @classmethod
     def of_receipts(cls, worst_case: int) -> Self:
-        """The terms of what a restored ledger had forgotten, and charged at its worst case, an amount.
+        """Return the terms of what a restored ledger had forgotten, charged at its worst case, an amount.
 
         Nothing but a round of ttac has a worst case of 0 (`ostraka.common.privacy.worst_case`).
         """
@@ -62,7 +62,7 @@ class Terms:
 
 
 def describe(mechanism: Mechanism) -> str:
-    """A mechanism's name and parameters in one line, those of its check or recipe last."""
+    """Return a mechanism's name and parameters in one line, those of its check or recipe last."""
     given = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
     given |= {f"check {name}": value for name, value in given.pop("check", {}).items()}
     given |= given.pop("recipe", {})

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 
 def day(unix_s: int) -> str:
-    """A date; empty for zero."""
+    """Return a date; empty for zero."""
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d}" if unix_s else ""
 
 
 def minute(unix_ms: int) -> str:
-    """A time to the minute."""
+    """Return a time to the minute."""
     return f"{datetime.fromtimestamp(unix_ms / 1000, UTC):%Y-%m-%d %H:%M}"

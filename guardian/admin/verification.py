@@ -82,7 +82,7 @@ def verify_export(
 
 
 def read_head(content: bytes, name: str) -> common_pb2.AuditHead:
-    """A head that a party kept; raises `data.unreadable`, naming the file, where it is none."""
+    """Read a head that a party kept; raises `data.unreadable`, naming the file, where it is none."""
     try:
         return common_pb2.AuditHead.FromString(content)
     except DecodeError as exc:

@@ -45,14 +45,14 @@ class BlindTally:
             self.passed = np.ones(self._shape, dtype=np.bool_)
 
     def stage(self, stage: common_pb2.Stage) -> Stage:
-        """A stage that has begun; raises `batch.out_of_order` for another."""
+        """Return a stage that has begun; raises `batch.out_of_order` for another."""
         found = self.stages.get(stage)
         if found is None:
             raise out_of_order("BeginTally")
         return found
 
     def begin(self, stage: common_pb2.Stage) -> Stage:
-        """A stage, whose noise is drawn when it is begun for the first time.
+        """Return a stage, whose noise is drawn when it is begun for the first time.
 
         Raises:
             OstrakaError: `batch.out_of_order` for a check that the mechanism does not have, or for answers

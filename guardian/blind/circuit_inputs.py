@@ -29,7 +29,7 @@ _NEVER = 2**SUM_BITS - 1
 
 
 def check_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
-    """The words (instances, words) of a check: an instance is a query, or a query and a label, in rows.
+    """Return a check's words (instances, words); an instance is a query, or a query and a label, in rows.
 
     Args:
         mechanism: with a check.
@@ -52,7 +52,7 @@ def check_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], 
 
 
 def answer_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
-    """The words (instances, words) of the answers; arguments and order of draws as in `check_words`.
+    """Return the words (instances, words) of the answers; arguments and order of draws as in `check_words`.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
@@ -121,7 +121,7 @@ class _Arc(NamedTuple):
 
 
 def _near_both(needed: np.int64, draws: NDArray[np.int64], apart: NDArray[np.int64] | np.int64) -> _Arc:
-    """The values nearer than needed - draw to 0 and to `apart`, by circular distance: they fail the check.
+    """Find the values nearer than needed - draw to 0 and `apart` in circular distance: they fail the check.
 
     Those near one of the two are an arc of at most 2^31 - 1 values around it, less than half the ring, so
     that two such arcs overlap in one arc or not at all. What needs a distance beyond the largest never

@@ -1,4 +1,4 @@
-"""How large the messages of a blind tally may get."""
+"""Size limits of the messages of a blind tally."""
 
 from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.computation import Computation

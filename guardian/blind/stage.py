@@ -43,7 +43,7 @@ class Stage:
         """Whether the ledger has committed what this stage costs. Before that nothing of it leaves."""
 
     def points(self, point: bytes) -> bytes:
-        """The reply to the base transfers' first message."""
+        """Return the reply to the base transfers' first message."""
         return self._once("point", point, lambda: self._garbling.points(point))
 
     def accept(self, extension: bytes) -> bytes:
@@ -58,7 +58,7 @@ class Stage:
         return self._seen["extension"]
 
     def tables(self) -> Iterator[bytes]:
-        """The garbled circuits in parts; only once they are charged."""
+        """Return the garbled circuits in parts, only once they are charged."""
         self._after(self.charged, "GarbleTally")
         return self._garbling.tables()
 
@@ -68,7 +68,7 @@ class Stage:
         return self._once("correction", correction, lambda: self._garbling.labels(correction, self._words))
 
     def opened(self, returned: bytes) -> NDArray[np.bool_]:
-        """The output bits (instances, outputs) that the `returned` labels stand for.
+        """Return the output bits (instances, outputs) that the `returned` labels stand for.
 
         Raises:
             OstrakaError: `crypto.refused` for a label that none of the circuits has.

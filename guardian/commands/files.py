@@ -11,7 +11,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def read_text(path: Path) -> str:
-    """A file's text; raises `data.missing`, or `data.unreadable` where it is none."""
+    """Read a file's text; raises `data.missing`, or `data.unreadable` where it is not text."""
     try:
         return read_bytes(path).decode()
     except UnicodeDecodeError as exc:
@@ -19,7 +19,7 @@ def read_text(path: Path) -> str:
 
 
 def read_signed(path: Path) -> common_pb2.Signed:
-    """A signed message as its signer wrote it; raises `data.missing` or `data.unreadable`."""
+    """Read a signed message as its signer wrote it; raises `data.missing` or `data.unreadable`."""
     try:
         return common_pb2.Signed.FromString(read_bytes(path))
     except DecodeError as exc:
@@ -38,7 +38,7 @@ def write(path: Path, data: bytes | str) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> OstrakaError:
-    """The error of a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
         f"Cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable.",

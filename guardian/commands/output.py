@@ -1,4 +1,4 @@
-"""How replies are shown: as JSON to programs, as a table to people."""
+"""Output of replies: as JSON to programs, as a table to people."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from ostraka.guardian.admin.plain import plain
 
 
 def unit(party: str, group: str, adjacency: str) -> str:
-    """A unit, and what its epsilons promise."""
+    """Return a unit's name, and what its epsilons promise."""
     return f"{party}/{group} ({NOTIONS[adjacency]})"
 
 

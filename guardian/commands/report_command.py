@@ -68,5 +68,5 @@ def _values(report: "Report") -> dict[str, Any]:
 
 
 def _notion(unit: "UnitName") -> dict[str, str]:
-    """What epsilons of a unit promise."""
+    """Return what epsilons of a unit promise."""
     return {"notion": NOTIONS[unit[2]]}

@@ -1,4 +1,4 @@
-"""Who may see the console: a browser that came by a one-time token, or an administrator's certificate."""
+"""Access control of the console: a browser with a one-time token, or an administrator's certificate."""
 
 import hashlib
 import hmac
@@ -78,7 +78,7 @@ class Tokens:
             self._tell(token)
 
     def enter(self, token: str) -> str | None:
-        """The cookie for who shows the open token, which is then void; None for any other."""
+        """Return a cookie for the open token, which is then void; None for any other token."""
         if self._open is None or not hmac.compare_digest(self._open, _digest(token)):
             self.invite()
             return None

@@ -37,7 +37,7 @@ _STATUS = {
 
 
 def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
-    """The console behind its guard.
+    """Return the console behind its guard.
 
     Args:
         console: what the pages show.
@@ -71,13 +71,13 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
 
 
 def _refused(request: Request, error: Any) -> Response:
-    """The page of what the guardian, or the console, refused."""
+    """Return the page for what the guardian, or the console, refused."""
     group = str(error.code).partition(".")[0]
     return refusal(request, _STATUS.get(error.code, 403 if group == "identity" else 400), error.message)
 
 
 def _failed(request: Request, error: Any) -> Response:
-    """The page of a mistake of the console's own, which its guard logs."""
+    """Return the page for an error of the console's own, which its guard logs."""
     return refusal(request, 500, "The console met an error of its own; its log names it.")
 
 

@@ -19,7 +19,7 @@ HEADS_MAX = 100
 
 
 def audit(request: Request) -> Response:
-    """The head and a page of rows, the newest first."""
+    """Show the head and a page of rows, the newest first."""
     until = _number(request.query_params.get("until"))
     head, rows = console_of(request).ask(lambda stub: newest(stub, until))
     older = rows[-1].sequence - 1 if rows else 0
@@ -54,5 +54,5 @@ def _verify(console: Console, heads: Sequence[common_pb2.AuditHead]) -> tuple[bo
 
 
 def _number(text: str | None) -> int | None:
-    """A row's number; None where there is none."""
+    """Return a row's number; None where there is none."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None

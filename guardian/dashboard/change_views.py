@@ -1,4 +1,4 @@
-"""From a form over its confirmation to a change, each step behind the form's secret."""
+"""Views of a change: form, confirmation and result, each protected by the form's secret."""
 
 import base64
 import hashlib
@@ -26,12 +26,12 @@ VALUE_MAX = 64 << 10
 
 
 def form(request: Request) -> Response:
-    """What a change asks for, filled in as far as the URL says."""
+    """Show what a change asks for, filled in as far as the URL says."""
     return _form(request, _change(request), dict(request.query_params), "")
 
 
 async def confirm(request: Request) -> Response:
-    """What a change would do; the form again where it would be refused."""
+    """Show what a change would do, or the form again where it would be refused."""
     change = _change(request)
     values, reason, _ = await _sent(request, change)
     return await run_in_threadpool(_confirm, request, change, values, reason)
@@ -57,7 +57,7 @@ def _change(request: Request) -> Change:
 
 
 async def _sent(request: Request, change: Change) -> tuple[Values, str, str]:
-    """The values of a form, the reason, and the digest of what was confirmed."""
+    """Return the values of a form, the reason, and the digest of what was confirmed."""
     async with request.form(max_files=1, max_fields=len(change.fields) + 3, max_part_size=VALUE_MAX) as sent:
         check_form(request, sent.get("csrf"))
         values = {field.name: await _value(sent, field.name) for field in change.fields}
@@ -96,14 +96,14 @@ def _apply(request: Request, change: Change, values: Values, reason: str, seen: 
 
 
 def _attributed(request: Request, reason: str) -> str:
-    """The reason with whose it is, where that is not the administrator as whom the console calls."""
+    """Return the reason, with its author where that is not the administrator that the console calls as."""
     uri = request.scope["visitor"].uri
     own = console_of(request).credentials.identity.uri
     return reason if uri in ("", own) else f"{reason} ({uri})"
 
 
 def _proposed(console: Console, change: Change, values: Values, reason: str) -> tuple[str, Proposal]:
-    """The reason as it is kept, and what would happen."""
+    """Return the reason as it is kept, and what would happen."""
     for field in change.fields:
         if field.required and not values[field.name]:
             raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{field.label} is missing; fill it in.")

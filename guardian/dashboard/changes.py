@@ -1,4 +1,4 @@
-"""What administrators can change by the console: what each change asks for, does, and would do."""
+"""Changes that administrators make in the console: their fields, effects and descriptions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -161,6 +161,6 @@ CHANGES: Mapping[str, Change] = {
 
 
 def done(request: Request) -> str:
-    """What the page says after a change that led to it."""
+    """Return what the page says after a change that led to it."""
     change = CHANGES.get(request.query_params.get("done", ""))
     return change.done if change else ""

@@ -1,4 +1,4 @@
-"""What every page of the console works with."""
+"""Shared context of the console's pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Console:
     allow_changes: bool
 
     def ask(self, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
-        """What the guardian answers; raises OstrakaError with its refusal."""
+        """Return what the guardian answers; raises OstrakaError with its refusal."""
         return admin_call(self.site.folder, call)
 
     def now_ms(self) -> int:
@@ -47,13 +47,13 @@ class Console:
 
 
 def console_of(request: Request) -> Console:
-    """The console that a request came to."""
+    """Return the console that a request came to."""
     console: Console = request.app.state.console
     return console
 
 
 def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
-    """The page that a template makes of `values`."""
+    """Return the page that a template makes of `values`."""
     console = console_of(request)
     shared = {
         "federation": console.site.federation,
@@ -66,7 +66,7 @@ def page(request: Request, template: str, /, *, status: int = 200, **values: Any
 
 
 def refusal(request: Request, status: int, sentence: str) -> Response:
-    """The page of a refusal, for visitors and for anybody else."""
+    """Return the page for a refusal, for visitors and for anybody else."""
     known = "visitor" in request.scope
     text = _ENVIRONMENT.get_template("refused.html").render(sentence=sentence, status=status, known=known)
     return HTMLResponse(text, status)

@@ -48,7 +48,7 @@ def running(
     tell: Tell,
     clock: Clock | None = None,
 ) -> Iterator[str]:
-    """A console that serves within the block, which gets its address (host:port).
+    """Run a console that serves within the block, and yield its address (host:port).
 
     Args:
         folder: an administrator's site folder.

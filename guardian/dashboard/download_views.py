@@ -23,12 +23,12 @@ Write = Callable[[admin_pb2_grpc.AdminStub, IO[str]], object]
 
 
 def downloads(request: Request) -> Response:
-    """What there is to download."""
+    """Show what there is to download."""
     return page(request, "downloads.html")
 
 
 def report(request: Request) -> Response:
-    """The report that a data-protection officer files."""
+    """Return the report that a data-protection officer files."""
     console, (begin, end) = console_of(request), _span(request)
     found = console.ask(lambda stub: read_report(stub, console.site.federation, console.now_ms(), begin, end))
     return _attached(render(found).encode(), "report.html", "text/html; charset=utf-8")
@@ -58,7 +58,7 @@ def charges(request: Request) -> Response:
 
 
 def head(request: Request) -> Response:
-    """The latest signed head, to hold the log to later."""
+    """Return the latest signed head, to check the log against later."""
     found = console_of(request).ask(lambda stub: stub.Head(admin_pb2.HeadRequest()))
     return _attached(found.SerializeToString(), "audit-head.pb", "application/octet-stream")
 
@@ -68,7 +68,7 @@ def _attached(content: bytes, name: str, media_type: str) -> Response:
 
 
 def _written(console: Console, write: Write, name: str, media_type: str) -> Response:
-    """A file that may be too large for memory, removed once it was sent."""
+    """Return a file that may be too large for memory, removed once it was sent."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", newline="", prefix="ostraka-", delete=False
     ) as file:
@@ -95,7 +95,7 @@ def _as_file(name: str) -> dict[str, str]:
 
 
 def _span(request: Request) -> tuple[int, int]:
-    """The days asked for as unix milliseconds, the end not included; 0 is open."""
+    """Return the days asked for as unix milliseconds, the end not included; 0 means open."""
     first, last = (_day(request.query_params.get(name, "")) for name in ("from", "to"))
     return _unix_ms(first), _unix_ms(last and last + timedelta(days=1))
 

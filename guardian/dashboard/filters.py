@@ -1,4 +1,4 @@
-"""How amounts, times and names stand on a page."""
+"""Template filters for amounts, times and names."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -10,41 +10,41 @@ from ostraka.protos.ostraka.v1 import admin_pb2
 
 
 def amount(value: float) -> str:
-    """An epsilon that was computed, rounded."""
+    """Return a computed epsilon, rounded."""
     return f"{value:.4f}"
 
 
 def number(value: float) -> str:
-    """A number that somebody set, as it was set."""
+    """Return a number that somebody set, as it was set."""
     return f"{value:g}"
 
 
 def unit(named: Any) -> str:
-    """The unit of a budget or charge, and what its epsilons promise."""
+    """Return the unit of a budget or charge, and what its epsilons promise."""
     return f"{named.party}/{named.group} ({NOTIONS[named.adjacency]})"
 
 
 def left(budget: admin_pb2.Budget) -> float | None:
-    """What is left of a budget at worst; None where that depends on votes."""
+    """Return what is left of a budget in the worst case; None where that depends on votes."""
     if budget.enforce != "worst_case":
         return None
     return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
 
 
 def percent(part: float, whole: float) -> float:
-    """A part of something in percent, from 0 to 100."""
+    """Return a part of something in percent, from 0 to 100."""
     return round(100 * min(1.0, max(0.0, part / whole)), 2) if whole > 0 else 0.0
 
 
 def audit_details(row: admin_pb2.AuditRow) -> Mapping[str, str]:
-    """What an audit row says beside its kind and its reason, long values shortened; its hash last."""
+    """Return what an audit row says besides its kind and reason, long values shortened; its hash last."""
     said = json.loads(row.payload)
     details = {key: _short(value) for key, value in said.items() if key not in {"kind", "reason"}}
     return details | {"hash": row.hash.hex()}
 
 
 def audit_about(row: admin_pb2.AuditRow) -> str:
-    """The unit, site, session or version that an audit row is about; empty for the whole ledger."""
+    """Return the unit, site, session or version that an audit row is about; empty for the whole ledger."""
     said = json.loads(row.payload)
     if "unit" in said:
         party, group, adjacency = said["unit"]

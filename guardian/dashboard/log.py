@@ -15,7 +15,7 @@ RECENT = 2000
 def newest(
     stub: admin_pb2_grpc.AdminStub, until: int | None
 ) -> tuple[common_pb2.AuditHead, Sequence[admin_pb2.AuditRow]]:
-    """The head, and the `PAGE` rows up to row `until` (the last one where None), newest first."""
+    """Return the head, and the `PAGE` rows up to row `until` (the last one where None), newest first."""
     head = stub.Head(admin_pb2.HeadRequest())
     last = head.sequence if until is None else min(until, head.sequence)
     rows = _rows(stub, last - PAGE + 1, PAGE)

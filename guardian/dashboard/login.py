@@ -1,4 +1,4 @@
-"""How a browser comes in by a one-time token, and leaves."""
+"""Login by one-time token, and logout."""
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response

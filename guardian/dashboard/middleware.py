@@ -1,4 +1,4 @@
-"""What holds for every request and answer of the console, whatever page it is for."""
+"""Middleware of the console: checks and headers of every request and response."""
 
 import hmac
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class Guard:
             log.error("console.internal", error=type(error).__name__, path=request.url.path)
 
     def _refusal(self, request: Request) -> Response | None:
-        """What a request is refused with before any page sees it."""
+        """Return what a request is refused with before any page sees it, if it is."""
         origin = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
         if origin not in self._origins:
             return self._refuse(request, 421, "The console is not served under this name; open its own URL.")

@@ -60,7 +60,7 @@ def party(request: Request) -> Response:
 
 
 def policy(request: Request) -> Response:
-    """The policy in force, and which consent level every unit has."""
+    """Show the policy in force, and which consent level every unit has."""
     console = console_of(request)
     reply, budgets, applied = console.ask(
         lambda stub: (

@@ -1,4 +1,4 @@
-"""What a change would do, for whoever confirms it."""
+"""Preview of a change, for whoever confirms it."""
 
 import base64
 import binascii
@@ -48,7 +48,7 @@ class Proposal:
 
 
 def budget(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
-    """A unit's budget set for the first time, or lowered."""
+    """Propose to set a unit's budget for the first time, or to lower it."""
     epsilon, kept = decimal(values, "epsilon"), _find(stub, values)
     if not 0 < epsilon < math.inf:
         raise _invalid("The epsilon must be a finite number above 0")
@@ -56,7 +56,7 @@ def budget(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
 
 
 def consent(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
-    """A unit's budget set or lowered to a consent level's."""
+    """Propose to set or lower a unit's budget to a consent level's."""
     policy = parse_policy(stub.ShowPolicy(admin_pb2.ShowPolicyRequest()).toml)
     kept = _find(stub, values)
     made = _lowered(values, kept, policy.epsilon_of(values["level"]))
@@ -65,7 +65,7 @@ def consent(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
 
 
 def grant(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
-    """What a party signed: more epsilon, or consent again. The guardian checks the signature."""
+    """Propose what a party signed: more epsilon, or consent again. The guardian checks the signature."""
     try:
         agreed = common_pb2.Agreement.FromString(agreement(values).payload)
     except DecodeError:
@@ -94,7 +94,7 @@ def grant(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
 
 
 def state(after: str) -> Propose:
-    """A unit frozen, thawed or withdrawn."""
+    """Return a function that proposes to freeze, thaw or withdraw a unit."""
 
     def propose(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
         kept = _required(stub, values)
@@ -104,7 +104,7 @@ def state(after: str) -> Propose:
 
 
 def party(after: str) -> Propose:
-    """A party suspended, resumed or removed."""
+    """Return a function that proposes to suspend, resume or remove a party."""
 
     def propose(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
         asked = admin_pb2.ListPartiesRequest(party=values["party"])
@@ -115,7 +115,7 @@ def party(after: str) -> Propose:
 
 
 def session(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
-    """A session ended."""
+    """Propose to end a session."""
     asked = admin_pb2.ShowSessionRequest(session_id=values["session"])
     found = stub.ShowSession(asked).session
     return Proposal(
@@ -127,7 +127,7 @@ def session(stub: admin_pb2_grpc.AdminStub, values: Values) -> Proposal:
 
 
 def agreement(values: Values) -> common_pb2.Signed:
-    """What a party signed; raises `data.unreadable`."""
+    """Return what a party signed; raises `data.unreadable`."""
     try:
         return common_pb2.Signed.FromString(base64.b64decode(values["agreement"], validate=True))
     except (DecodeError, binascii.Error):
@@ -135,7 +135,7 @@ def agreement(values: Values) -> common_pb2.Signed:
 
 
 def decimal(values: Values, name: str) -> float:
-    """A number of a form, 0 where it is empty; raises `message.invalid`."""
+    """Return a number of a form, 0 where it is empty; raises `message.invalid`."""
     try:
         return float(values.get(name) or 0)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a unit spent over time, as the geometry of a plot that the page draws."""
+"""Spending of a unit over time, as the geometry of a plot that the page draws."""
 
 import math
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Plot:
 
 
 def draw(events: Sequence[admin_pb2.BudgetEvent], now_ms: int) -> Plot:
-    """The plot of a unit's `events`, oldest first, up to now."""
+    """Return the plot of a unit's `events`, oldest first, up to now."""
     begin = events[0].time_unix_ms
     end = max(now_ms, begin + 60_000, events[-1].time_unix_ms)
     largest = max(max(event.epsilon, event.epsilon_worst_case) for event in events)
@@ -74,13 +74,13 @@ def draw(events: Sequence[admin_pb2.BudgetEvent], now_ms: int) -> Plot:
 
 
 def _steps(times: Sequence[float], values: Sequence[float], end: float) -> str:
-    """A path that keeps each value until the next time."""
+    """Return a path that keeps each value until the next time."""
     moves = (f"H{time}V{value}" for time, value in zip(times[1:], values[1:], strict=True))
     return f"M{times[0]} {values[0]}{''.join(moves)}H{end}"
 
 
 def _step(largest: float) -> float:
-    """The smallest of 1, 2, 2.5 and 5 times a power of ten of which `AMOUNTS` reach `largest`."""
+    """Return the smallest of 1, 2, 2.5 and 5 times a power of ten of which `AMOUNTS` reach `largest`."""
     least = max(largest, 1e-6) / AMOUNTS
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9))

@@ -23,7 +23,7 @@ HEADERS_MAX = 16 << 10
 
 
 def bind(listen: str) -> socket.socket:
-    """A socket that holds `listen` (host:port); raises `server.port_in_use`."""
+    """Open a socket that holds `listen` (host:port); raises `server.port_in_use`."""
     host, port = split_address(listen)
     taken: socket.socket | None = None
     try:

@@ -1,4 +1,4 @@
-"""What an administrator should look at, in sentences."""
+"""Warnings for administrators, in sentences."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What released batches cost on their votes, computed after their answers left and away from later ones."""
+"""Data-dependent costs of released batches, computed after their answers left and away from later ones."""
 
 from ostraka.guardian.figures.figures import Figures, computing
 

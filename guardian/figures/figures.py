@@ -60,7 +60,7 @@ class _Batch:
     charged: Mapping[UnitKey, int]
 
     def figures(self, known: Mapping[int, Amounts]) -> Mapping[UnitKey, int]:
-        """What is to be stored of it: what it was charged where nothing is known."""
+        """Return what to store for the batch: what it was charged where nothing is known."""
         if self.number not in known:
             return self.charged
         return dict(zip(self.charged, known[self.number], strict=True))

@@ -59,7 +59,7 @@ class Computer:
         self._connection.send(job)
 
     def collect(self, last: int, *, finish: bool) -> dict[int, Amounts]:
-        """What is known by now of jobs up to number `last`.
+        """Return what is known by now of jobs up to number `last`.
 
         Raises:
             OSError, EOFError: the process is gone, or does not answer; close it then.
@@ -92,7 +92,7 @@ class _Desk:
             self._changed.notify_all()
 
     def take(self) -> Job:
-        """The next job, once there is one."""
+        """Take the next job, once there is one."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             job = self._waiting.popleft()

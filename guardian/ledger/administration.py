@@ -1,4 +1,4 @@
-"""What administrators and parties do to a ledger, beside sessions."""
+"""Changes of a ledger by administrators and parties, outside sessions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Administration(LedgerReader, ABC):
 
     @abstractmethod
     def _write(self) -> AbstractContextManager[Transaction]:
-        """A transaction behind the fence."""
+        """Open a transaction behind the fence."""
 
     # Budgets
 

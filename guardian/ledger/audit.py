@@ -44,7 +44,7 @@ def lock(connection: Connection) -> None:
 
 
 def head(connection: Connection) -> common_pb2.AuditHead:
-    """The latest row's sequence, hash and signature."""
+    """Return the latest row's sequence, hash and signature."""
     row = connection.execute(select(audit).order_by(audit.c.sequence.desc()).limit(1)).one()
     return common_pb2.AuditHead(
         sequence=row.sequence, hash=row.hash, signed=common_pb2.Signed.FromString(row.signed)
@@ -58,12 +58,12 @@ def row_hash(sequence: int, time_unix_ms: int, previous: bytes, payload: str) ->
 
 
 def head_payload(sequence: int, digest: bytes) -> bytes:
-    """What the guardian signs: the sequence (8 bytes, big endian) and the hash (32 bytes)."""
+    """Return what the guardian signs: the sequence (8 bytes, big endian) and the hash (32 bytes)."""
     return sequence.to_bytes(8, "big") + digest
 
 
 def sha256(content: bytes) -> str:
-    """What stands for `content` in a row."""
+    """Return what stands for `content` in a row."""
     return hashlib.sha256(content).hexdigest()
 
 

@@ -19,7 +19,7 @@ BatchRow = Row[Any]
 
 
 def find(connection: Connection, session_id: str, batch_id: int) -> BatchRow | None:
-    """A batch's row, if its id was ever used."""
+    """Return a batch's row, or None if its id was never used."""
     check_batch_id(batch_id)
     same = (batches.c.session_id == session_id) & (batches.c.batch_id == batch_id)
     return connection.execute(select(batches).where(same)).one_or_none()
@@ -82,7 +82,7 @@ def insert_batch(
 
 
 def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> bytes | None:
-    """What a row answered to this request; `batch.altered` if it answered another one."""
+    """Return what a row answered to this request; raises `batch.altered` if it answered another one."""
     if row is None or row.state != "released":
         return None
     if row.request_digest != request_digest:
@@ -91,13 +91,13 @@ def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> by
 
 
 def read(connection: Connection, session_id: str, batch_id: int) -> StoredBatch | None:
-    """A batch as stored, or None if its id was never used in the session."""
+    """Return a batch as stored, or None if its id was never used in the session."""
     row = find(connection, session_id, batch_id)
     return None if row is None else stored(row)
 
 
 def stored(row: BatchRow) -> StoredBatch:
-    """The public part of a batch's row."""
+    """Return the public part of a batch's row."""
     return StoredBatch(
         session_id=row.session_id,
         batch_id=row.batch_id,
@@ -117,7 +117,7 @@ def check_batch_id(batch_id: int) -> None:
 
 
 def dead(batch_id: int) -> OstrakaError:
-    """The error of a batch that can no longer be released."""
+    """Return the error for a batch that can no longer be released."""
     return OstrakaError(
         ErrorCode.BATCH_DEAD,
         f"Batch {batch_id} is dead and has no answers; ask its queries again under a new batch id.",
@@ -125,7 +125,7 @@ def dead(batch_id: int) -> OstrakaError:
 
 
 def altered(batch_id: int) -> OstrakaError:
-    """The error of other content under a batch id that was used."""
+    """Return the error for other content under a batch id that was used."""
     return OstrakaError(
         ErrorCode.BATCH_ALTERED,
         f"Batch {batch_id} was sent before with other content; a retry must send the same bytes.",
@@ -133,12 +133,12 @@ def altered(batch_id: int) -> OstrakaError:
 
 
 def sealed_row(session_id: str, batch_id: int, key: UnitKey) -> tuple[str | int, ...]:
-    """What the encrypted sum of a batch and unit is bound to."""
+    """Return what the encrypted sum of a batch and unit is bound to."""
     return ("charge", session_id, batch_id, *key)
 
 
 def require_ticketed(session: StoredSession, row: BatchRow | None, batch_id: int) -> BatchRow:
-    """The row of a batch that may be charged; raises `session.*`, `ticket.invalid` or `batch.dead`."""
+    """Return a batch's row that may be charged; raises `session.*`, `ticket.invalid` or `batch.dead`."""
     sessions.require_open(session)
     if row is None:
         raise OstrakaError(

@@ -1,4 +1,4 @@
-"""What a unit's budget promises: set once, lowered, raised by agreement, renewed, frozen, withdrawn."""
+"""Budgets of units: set once, lowered, raised by agreement, renewed, frozen, withdrawn."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _amount(epsilon: float, delta: float, order: float) -> int:
 
 
 def _evidence(number: int, agreement: bytes, reason: str) -> dict[str, Any]:
-    """What an auditor needs to check the party's signature."""
+    """Return what an auditor needs to check the party's signature."""
     if not reason.strip():
         raise OstrakaError(ErrorCode.MESSAGE_INVALID, "An agreement is used for a reason; give one.")
     return {

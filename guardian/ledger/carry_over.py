@@ -1,4 +1,4 @@
-"""What a unit begins with whose records were in other units before.
+"""Spending carried over when records move between units.
 
 The ledger knows groups, not records. A party that trains its teachers again may give a group another name,
 split it or join it with others, and its records have spent what they have spent. So a unit that is made, or
@@ -83,7 +83,7 @@ def _sources(key: UnitKey, known: _Units) -> list[UnitRow]:
 
 
 def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
-    """The heir of all its sources; where nobody knows what they spent at its order, nothing is left to it."""
+    """Return the heir of all its sources; if their spending at its order is unknown, it has nothing left."""
     here: int | None = 0
     if any(units.budget(source).used and source.renyi_order < row.renyi_order for source in sources):
         here = spent_at(tx.connection, row.party, row.adjacency, row.renyi_order)
@@ -101,7 +101,7 @@ def _heir(tx: Transaction, row: UnitRow, sources: Collection[UnitRow]) -> _Heir:
 
 
 def _alone(tx: Transaction, heir: _Heir) -> int:
-    """What labels were charged that no record was, of which the heir has all that other labels spent."""
+    """Return what labels were charged and records were not; the heir has all that other labels spent."""
     row = heir.row
     if row.adjacency == "record" or not heir.spent:
         return 0
@@ -110,7 +110,7 @@ def _alone(tx: Transaction, heir: _Heir) -> int:
 
 
 def _after(tx: Transaction, heir: _Heir, source: UnitRow, here: int, alone: int = 0) -> _Heir:
-    """The heir of one source more; `here` is what all have spent at the heir's order, for smaller ones.
+    """Return the heir of one more source; for smaller orders, `here` is what all have spent at the heir's.
 
     To a source of records comes what labels `alone` were charged.
     """
@@ -163,7 +163,7 @@ def _values(tx: Transaction, heir: _Heir) -> dict[str, object]:
 
 
 def _of(connection: Connection, party: str) -> dict[UnitKey, UnitRow]:
-    """A party's units in unit order, locked."""
+    """Return a party's units in unit order, locked."""
     statement = select(unit_table).where(unit_table.c.party == party)
     statement = statement.order_by(unit_table.c.group_name, unit_table.c.adjacency).with_for_update()
     return {units.key_of(row): row for row in connection.execute(statement)}

@@ -24,7 +24,7 @@ class Held(NamedTuple):
 
 
 def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
-    """What a batch reserved and was charged, of each unit that its ticket reserved from."""
+    """Return what a batch reserved and was charged, of each unit that its ticket reserved from."""
     statement = (
         select(unit_table, charge_table.c.reserved.label("held"), charge_table.c.checked)
         .add_columns(charge_table.c.data_dependent.label("sealed"))
@@ -35,7 +35,7 @@ def held_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, Held]:
 
 
 def costs_of(held: Mapping[UnitKey, Held], charges: Sequence[Charge]) -> dict[UnitKey, Charge]:
-    """What each unit pays for a batch in all, also those that `charges` leaves out.
+    """Return what each unit pays for a batch in total, also those that `charges` leaves out.
 
     Raises ValueError for charges that are none, name a unit twice, or lie outside what was reserved.
     """
@@ -109,7 +109,7 @@ def _held(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow) -> Held:
 
 
 def _rest(row: units.UnitRow, held: Held, cost: Charge) -> UnitCharge:
-    """What of `cost` is still to be charged, and what is given back of what is `held`."""
+    """Return what of `cost` is still to be charged, and what is given back of what is `held`."""
     return UnitCharge(
         row,
         reserved=held.reserved - held.checked,
@@ -140,7 +140,7 @@ def _row(tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, cost: Cha
 def _sealed(
     tx: Transaction, batch: batches.BatchRow, row: units.UnitRow, key: UnitKey, amount: int
 ) -> dict[str, Any]:
-    """What to store of a unit's charge that depends on votes."""
+    """Return what to store of a unit's charge that depends on votes."""
     bound = batches.sealed_row(batch.session_id, batch.batch_id, key)
     sealed = tx.cipher.seal(add(0, amount), *bound)
     return {"of_batch": batch.id, "of_unit": row.id, "data_dependent": sealed}

@@ -58,7 +58,7 @@ def bury_all(tx: Transaction, session_ids: Sequence[str]) -> list[list[str | int
 
 
 def _held(connection: Connection, ticketed: ColumnElement[bool]) -> dict[UnitKey, int]:
-    """What ticketed batches still reserve of units that reserve."""
+    """Return what ticketed batches still reserve of units that reserve."""
     key = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
     statement: Select[Any] = (
         select(*key, func.sum(charges.c.reserved - charges.c.worst_case).label("reserved"))

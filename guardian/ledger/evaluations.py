@@ -1,4 +1,4 @@
-"""What parties have evaluated of encrypted batches, whose worst cost stands if nothing is released of it.
+"""Evaluations of encrypted batches by parties, charged in the worst case if nothing is released.
 
 A querying party learns from an evaluation what its encrypted queries draw out of it, whether or not it goes
 on. So a party says that it is about to answer before its answer leaves, and from then on the batch costs its
@@ -53,7 +53,7 @@ def record(
 
 
 def owed_of(tx: Transaction, batch: batches.BatchRow) -> dict[UnitKey, int]:
-    """What a batch costs the units of parties that evaluated it, unless a release charges them."""
+    """Return what a batch costs the units of parties that evaluated it, unless a release charges them."""
     return {units.key_of(row): row.worst_case for row in tx.connection.execute(_of(batch))}
 
 
@@ -70,7 +70,7 @@ def charge_all(tx: Transaction, dying: ColumnElement[bool]) -> None:
 
 
 def worst_charges(owed: Mapping[UnitKey, int]) -> dict[UnitKey, Charge]:
-    """The charges of units that nothing is released of."""
+    """Return the charges of units of which nothing is released."""
     return {key: Charge(key, amount, amount) for key, amount in owed.items()}
 
 

@@ -1,4 +1,4 @@
-"""What happened to a unit: events that are stored, and its charges, in one order."""
+"""History of a unit: stored events and charges, in one order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str 
 
 
 def history(connection: Connection, unit: int) -> list[UnitEvent]:
-    """A unit's events and charges, oldest first."""
+    """Return a unit's events and charges, oldest first."""
     return list(_merged(_events(connection, unit), _charges(connection, unit)))
 
 

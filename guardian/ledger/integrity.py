@@ -1,4 +1,4 @@
-"""Whether a ledger's tables are what its audit log says."""
+"""Integrity of a ledger: its tables against its audit log."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_schema(connection: Connection, name: str) -> None:
 
 
 def known_version(connection: Connection, name: str) -> int:
-    """The schema version of a ledger.
+    """Return the schema version of a ledger.
 
     Raises:
         OstrakaError: `ledger.missing` for an empty database, `ledger.newer`, `ledger.tampered` for what is
@@ -124,7 +124,7 @@ def check_tables(connection: Connection, rows: Iterable[AuditRow]) -> None:
 
 
 def tampered(what: str) -> OstrakaError:
-    """The error of a ledger that contradicts itself."""
+    """Return the error for a ledger that contradicts itself."""
     return OstrakaError(
         ErrorCode.LEDGER_TAMPERED,
         f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"

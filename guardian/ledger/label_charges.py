@@ -1,4 +1,4 @@
-"""What labels were charged that no record was: batches of plans of adjacency label."""
+"""Charges of labels alone: batches of plans of adjacency label."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostraka.guardian.ledger.values import add
 
 
 def labels_alone(connection: Connection, party: str, order: float) -> int | None:
-    """The most that any label of `party` has spent at `order` on what its record did not pay for.
+    """Return the most that any label of `party` has spent at `order` on what its record did not pay for.
 
     Batches under way count with their reservations, and every batch by the group that it cost most, because
     records change groups. None where nobody knows, because a label was charged at a smaller order.
@@ -32,7 +32,7 @@ def labels_alone(connection: Connection, party: str, order: float) -> int | None
 
 
 def _charges(party: str) -> Select[Any]:
-    """What batches were charged, those under way with what they hold back."""
+    """Select what batches were charged, those under way with what they hold back."""
     held = case((batches.c.state == "ticketed", charges.c.reserved), else_=0)
     columns = (units.c.adjacency, units.c.renyi_order, (charges.c.worst_case + held).label("amount"))
     joined = charges.join(units, units.c.id == charges.c.unit).join(batches, batches.c.id == charges.c.batch)
@@ -41,7 +41,7 @@ def _charges(party: str) -> Select[Any]:
 
 
 def _receipts(party: str) -> Select[Any]:
-    """What receipts of a lost history were charged."""
+    """Select what receipts of a lost history were charged."""
     columns = (units.c.adjacency, units.c.renyi_order, reconciled.c.worst_case.label("amount"))
     found = select(reconciled.c.session_id, reconciled.c.batch_id, *columns)
     return found.select_from(reconciled.join(units, units.c.id == reconciled.c.unit)).where(

@@ -338,7 +338,7 @@ class Ledger(Administration):
 
     @retried
     def held_session(self, session_id: str) -> StoredSession:
-        """A session that this guardian serves.
+        """Return a session that this guardian serves.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`.
@@ -347,13 +347,13 @@ class Ledger(Administration):
 
     @retried
     def find_session(self, querier: str, plan_digest: bytes) -> StoredSession | None:
-        """The session that `querier` opened with this plan, if there is one; `session.elsewhere`."""
+        """Return the session that `querier` opened with this plan, or None; raises `session.elsewhere`."""
         found = super().find_session(querier, plan_digest)
         return None if found is None else self.held_session(found.session_id)
 
     @retried
     def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
-        """A batch as stored, or None if its id was never used in the session.
+        """Return a batch as stored, or None if its id was never used in the session.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`.
@@ -392,7 +392,7 @@ class Ledger(Administration):
         return self._of_session(session_id, find)
 
     def _of_session(self, session_id: str, read: Callable[[Connection], T]) -> T:
-        """What `read` finds while this guardian holds the session."""
+        """Return what `read` finds while this guardian holds the session."""
         with self._read() as connection:
             if replicas.is_held(connection, session_id, self._number):
                 return read(connection)
@@ -406,7 +406,7 @@ class Ledger(Administration):
 
     @contextmanager
     def _holding(self, session_id: str) -> Iterator[tuple[Transaction, StoredSession]]:
-        """A transaction in which this guardian holds the session, which it adopted before if need be."""
+        """Open a transaction in which this guardian holds the session, adopting it first if need be."""
         while True:
             with self._write() as tx:
                 session = replicas.hold(tx, session_id)

@@ -1,4 +1,4 @@
-"""How many queries a session, and a querying party in a day, may ask; and a party's manifests in a day."""
+"""Query limits of a session and of a querying party per day, and a party's manifests per day."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def check_open_batches(connection: Connection, querier: str, most: int) -> None:
 
 
 def asked_in_day(connection: Connection, querier: str, now_ms: int) -> int:
-    """Queries in the last day's batches of one querying party.
+    """Count the queries in the last day's batches of one querying party.
 
     A dead batch counts if a blind tally checked it, which told what passed, or if a party evaluated it.
     """

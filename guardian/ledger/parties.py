@@ -27,7 +27,7 @@ def epoch(connection: Connection) -> int:
 
 
 def find(connection: Connection, site: str, *, lock: bool = True) -> PartyRow | None:
-    """A party's row, locked for a change unless it is for reading."""
+    """Return a party's row, locked for a change unless it is for reading."""
     statement = select(parties).where(parties.c.site == site)
     return connection.execute(statement.with_for_update() if lock else statement).one_or_none()
 
@@ -100,12 +100,12 @@ def register(
 
 
 def units_of(site: str, groups: Collection[str]) -> set[UnitKey]:
-    """The keys of a party's groups under both adjacencies."""
+    """Return the keys of a party's groups under both adjacencies."""
     return {UnitKey(site, group, adjacency) for group in groups for adjacency in ("record", "label")}
 
 
 def unknown(site: str) -> OstrakaError:
-    """The error of a party that was never added and never registered."""
+    """Return the error for a party that was never added and never registered."""
     return OstrakaError(
         ErrorCode.PARTY_UNKNOWN,
         f"The guardian knows no party {site}; add it with `ostraka guardian party add`, or let it register.",
@@ -113,14 +113,14 @@ def unknown(site: str) -> OstrakaError:
 
 
 def removed(site: str) -> OstrakaError:
-    """The error of a party that is gone for good."""
+    """Return the error for a party that is gone for good."""
     return OstrakaError(
         ErrorCode.PARTY_REMOVED, f"Party {site} was removed for good; take part under another name."
     )
 
 
 def suspended(site: str) -> OstrakaError:
-    """The error of a party that an administrator suspended."""
+    """Return the error for a party that an administrator suspended."""
     return OstrakaError(
         ErrorCode.PARTY_SUSPENDED,
         f"Party {site} is suspended; resume it with `ostraka guardian party resume`.",
@@ -157,7 +157,7 @@ def _name(head: common_pb2.AuditHead) -> str:
 
 
 def _store(tx: Transaction, site: str, row: PartyRow | None, state: str) -> None:
-    """A party that is new to a restored ledger may have been known before, so it reconciles as others do."""
+    """Store a state; a party new to a restored ledger may have been known before, so it reconciles too."""
     if row is None:
         new = insert(parties).values(site=site, state=state, reconciled_epoch=0, since_unix_ms=tx.now_ms)
         tx.connection.execute(new)

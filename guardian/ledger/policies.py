@@ -11,7 +11,7 @@ from ostraka.guardian.ledger.values import StoredPolicy
 
 
 def in_force(connection: Connection) -> StoredPolicy | None:
-    """The policy that was applied last, if one was."""
+    """Return the policy that was applied last, if one was."""
     statement = select(policies).order_by(policies.c.version.desc()).limit(1)
     row = connection.execute(statement).one_or_none()
     return None if row is None else StoredPolicy(row.version, row.toml, row.reason, row.applied_unix_ms)

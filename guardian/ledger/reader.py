@@ -78,7 +78,7 @@ class LedgerReader:
         self._storage.close()
 
     def __enter__(self) -> Self:
-        """The ledger itself."""
+        """Return the ledger itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -91,7 +91,7 @@ class LedgerReader:
             return units.all_budgets(connection, party)
 
     def budgets_of(self, keys: Iterable[UnitKey]) -> list[Budget]:
-        """The budgets of `keys`, in unit order.
+        """Return the budgets of `keys`, in unit order.
 
         Raises:
             OstrakaError: `budget.missing` naming the first that has none.
@@ -100,7 +100,7 @@ class LedgerReader:
             return [units.budget(row) for row in units.require(connection, keys, lock=False).values()]
 
     def find_budgets(self, keys: Iterable[UnitKey]) -> dict[UnitKey, Budget]:
-        """The budgets of those `keys` that have one, in unit order."""
+        """Return the budgets of those `keys` that have one, in unit order."""
         with self._read() as connection:
             return {key: units.budget(row) for key, row in self._units(connection, keys).items()}
 
@@ -117,7 +117,7 @@ class LedgerReader:
             return {key for key, row in rows.items() if units.is_exhausted(cipher, row)}
 
     def history(self, key: UnitKey) -> list[UnitEvent]:
-        """What happened to a unit, charges among it, oldest first.
+        """Return what happened to a unit, including charges, oldest first.
 
         Raises:
             OstrakaError: `budget.missing`.
@@ -132,12 +132,12 @@ class LedgerReader:
             return parties.all_parties(connection, site)
 
     def policy(self) -> StoredPolicy | None:
-        """The policy that was applied last, if one was."""
+        """Return the policy that was applied last, if one was."""
         with self._read() as connection:
             return policies.in_force(connection)
 
     def revocations_after(self, row: int = 0) -> AppliedRevocations:
-        """The revocation lists that were applied in the audit log after `row`."""
+        """Return the revocation lists that were applied in the audit log after `row`."""
         with self._read() as connection:
             return revocations.after(connection, row)
 
@@ -147,12 +147,12 @@ class LedgerReader:
             return parties.epoch(connection)
 
     def manifests(self, sites: Sequence[str] | None = None) -> dict[str, StoredManifest]:
-        """The latest manifest of each of `sites` (None: of all) that registered."""
+        """Return the latest manifest of each of `sites` (None: of all) that registered."""
         with self._read() as connection:
             return sessions.latest_manifests(connection, sites)
 
     def session(self, session_id: str) -> StoredSession:
-        """A session as stored.
+        """Return a session as stored.
 
         Raises:
             OstrakaError: `session.unknown`.
@@ -161,7 +161,7 @@ class LedgerReader:
             return sessions.find_session(connection, session_id)
 
     def find_session(self, querier: str, plan_digest: bytes) -> StoredSession | None:
-        """The session that `querier` opened with this plan, if there is one."""
+        """Return the session that `querier` opened with this plan, if there is one."""
         with self._read() as connection:
             return sessions.find_by_plan(connection, querier, plan_digest)
 
@@ -179,12 +179,12 @@ class LedgerReader:
             return limits.asked_in_day(connection, querier, now_ms)
 
     def batch(self, session_id: str, batch_id: int) -> StoredBatch | None:
-        """A batch as stored, or None if its id was never used in the session."""
+        """Return a batch as stored, or None if its id was never used in the session."""
         with self._read() as connection:
             return batches.read(connection, session_id, batch_id)
 
     def answers(self, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
-        """The stored answers of this request, or None if the batch was not released.
+        """Return the stored answers of this request, or None if the batch was not released.
 
         Raises:
             OstrakaError: `batch.altered` if it was released to another request.
@@ -195,12 +195,12 @@ class LedgerReader:
             )
 
     def head(self) -> common_pb2.AuditHead:
-        """The audit log's latest row, signed."""
+        """Return the audit log's latest row, signed."""
         with self._read() as connection:
             return audit.head(connection)
 
     def audit_rows(self, first: int = 1) -> Iterator[StoredAuditRow]:
-        """The audit log from row `first` on, read in parts, so that no transaction waits for the reader."""
+        """Yield the audit log from row `first` on, read in parts: no transaction waits for the reader."""
         while rows := self._audit_rows(first):
             yield from rows
             first = rows[-1].sequence + 1
@@ -213,7 +213,7 @@ class LedgerReader:
         from_ms: int = 0,
         to_ms: int | None = None,
     ) -> list[RecordedCharge]:
-        """What every batch was charged, oldest first; of one session, party or time, if so asked.
+        """Return what every batch was charged, oldest first; of one session, party or time, if so asked.
 
         One that was checked and not released counts from its check on, with what that cost; one that died
         after a party had evaluated it from its death on, with its worst cost to that party.
@@ -284,7 +284,7 @@ class LedgerReader:
             return {(units.key_of(row), row.session_id) for row in connection.execute(statement)}
 
     def reconciled_charges(self, party: str | None = None) -> list[RecordedCharge]:
-        """What a restored ledger had forgotten and charged from receipts, oldest first."""
+        """Return what a restored ledger had forgotten and charged from receipts, oldest first."""
         with self._read() as connection:
             return reconcile.charges(connection, party)
 
@@ -317,7 +317,7 @@ class LedgerReader:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A transaction that reads one state of the whole ledger, for copies of it."""
+        """Open a transaction that reads one state of the whole ledger, for copies of it."""
         with self._read() as connection:
             yield connection
 

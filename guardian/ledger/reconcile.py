@@ -1,4 +1,4 @@
-"""What a restored ledger forgot, made good from a party's receipts.
+"""Reconciliation of a restored ledger with a party's receipts.
 
 A receipt says that a party voted on a batch, not whether the batch was released. So a receipt is charged
 wherever its batch may have been released in a history that was lost, and nowhere else:
@@ -52,7 +52,7 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], groups: Collecti
 
 
 def charges(connection: Connection, party: str | None) -> list[RecordedCharge]:
-    """What was reconciled, of one party or all. See `LedgerReader.reconciled_charges`."""
+    """Return what was reconciled, of one party or all. See `LedgerReader.reconciled_charges`."""
     statement = _with_units()
     if party is not None:
         statement = statement.where(unit_table.c.party == party)

@@ -1,4 +1,4 @@
-"""What a party's records have spent, costed again after it learnt that one person has more votes in a query.
+"""Recosting of past spending after a party learned that one person has more votes in a query.
 
 Charges were computed from the votes that the party's manifest declared then. A larger number corrects a
 mistake: what was released before cost such a person more, so that units take over what all their batches cost
@@ -43,12 +43,12 @@ def recost(tx: Transaction, party: str, votes: int) -> None:
 
 
 def reason(votes: int) -> str:
-    """What a unit's history says of it."""
+    """Return what a unit's history says of the recosting."""
     return f"{votes} votes a person"
 
 
 def _change(tx: Transaction, row: UnitRow, votes: int) -> dict[str, object]:
-    """The values of a unit. A data-dependent cost cannot be computed again: its votes are gone."""
+    """Return a unit's values. A data-dependent cost cannot be computed again: its votes are gone."""
     here = spent_at(tx.connection, row.party, row.adjacency, row.renyi_order, votes)
     spent = max(row.spent, here or 0)
     known = here is not None and not row.spent_before and row.enforce == "worst_case"

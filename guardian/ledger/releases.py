@@ -106,7 +106,7 @@ def check(
 
 
 def _left_out(tx: Transaction, batch: batches.BatchRow, charges: Sequence[Charge]) -> dict[UnitKey, int]:
-    """The worst cost to units whose party evaluated a batch that is released without its votes."""
+    """Return the worst cost to units whose party evaluated a batch that is released without its votes."""
     charged = {charge.unit for charge in charges}
     return {key: worst for key, worst in evaluations.owed_of(tx, batch).items() if key not in charged}
 
@@ -114,7 +114,7 @@ def _left_out(tx: Transaction, batch: batches.BatchRow, charges: Sequence[Charge
 def _short(
     tx: Transaction, rows: Mapping[UnitKey, units.UnitRow], costs: Mapping[UnitKey, Charge]
 ) -> set[UnitKey]:
-    """The units whose data-dependent budget has no room for the costliest answers.
+    """Return the units whose data-dependent budget has no room for the costliest answers.
 
     Where one was used up before, the batch is dead anyway, and the others' budgets are not tried.
     """

@@ -1,4 +1,4 @@
-"""What the rows of an audit log add up to."""
+"""Replay of an audit log into the tables that it implies."""
 
 from __future__ import annotations
 
@@ -205,5 +205,5 @@ class Books:
 
 
 def digest(charges: Charges) -> str:
-    """What stands for the charges of one batch."""
+    """Return what stands for the charges of one batch."""
     return sha256(json.dumps(sorted([*unit, *amounts] for unit, amounts in charges.items())).encode())

@@ -1,4 +1,4 @@
-"""What a party's records have spent, at another order than it was charged at."""
+"""Repricing of past spending at another Renyi order than it was charged at."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def spent_at(connection: Connection, party: str, adjacency: str, order: float, votes: int = 1) -> int | None:
-    """The most that any record of `party` has spent at worst at `order`, with batches under way.
+    """Return the most any record of `party` spent in the worst case at `order`, with batches under way.
 
     Every batch counts by the group that it costs most, because records change groups. Under adjacency
     `record` what labels alone were charged does not count. One person has as many votes in a query as the
@@ -80,7 +80,7 @@ class _Prices:
         )
 
     def price(self, plan: bytes, ticket: bytes, answered: int) -> int:
-        """What a batch costs the party's group that it costs most.
+        """Return what a batch costs the party's group that it costs most.
 
         Raises:
             OstrakaError: a plan or ticket that this version does not read.

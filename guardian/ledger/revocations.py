@@ -20,7 +20,7 @@ def apply(tx: Transaction, pem: str, *, number: int, revoked: int, reason: str) 
 
 
 def after(connection: Connection, row: int) -> AppliedRevocations:
-    """The lists that were applied in the audit log after `row`, in that order."""
+    """Return the lists that were applied in the audit log after `row`, in that order."""
     last = int(connection.execute(select(func.max(audit.c.sequence))).scalar_one() or 0)
     of_kind = audit.c.payload.contains(f'"kind":"{KIND}"', autoescape=True)
     statement = select(audit.c.payload).where(audit.c.sequence > row, of_kind).order_by(audit.c.sequence)

@@ -18,7 +18,7 @@ _AT_ONCE = 5000
 
 
 def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dict[str, StoredManifest]:
-    """The latest manifest of each of `sites` (None: of all) that has one."""
+    """Return the latest manifest of each of `sites` (None: of all) that has one."""
     latest = select(func.max(manifests.c.id)).group_by(manifests.c.site)
     if sites is not None:
         latest = latest.where(manifests.c.site.in_(sites))
@@ -57,12 +57,12 @@ def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
 
 
 def find_session(connection: Connection, session_id: str) -> StoredSession:
-    """A session by its id, or `session.unknown`."""
+    """Return a session by its id, or raise `session.unknown`."""
     return stored(find_row(connection, session_id))
 
 
 def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> SessionRow:
-    """A session's row, locked if it may change with this transaction, or `session.unknown`."""
+    """Return a session's row, locked if this transaction may change it, or raise `session.unknown`."""
     statement = select(sessions).where(sessions.c.session_id == session_id)
     row = connection.execute(statement.with_for_update() if lock else statement).one_or_none()
     if row is None:
@@ -73,7 +73,7 @@ def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> 
 
 
 def find_by_plan(connection: Connection, querier: str, plan_digest: bytes) -> StoredSession | None:
-    """The session that `querier` opened with this plan, if there is one."""
+    """Return the session that `querier` opened with this plan, if there is one."""
     same = (sessions.c.querier == querier) & (sessions.c.plan_digest == plan_digest)
     row = connection.execute(select(sessions).where(same)).one_or_none()
     return None if row is None else stored(row)
@@ -90,7 +90,7 @@ def require_open(session: StoredSession) -> None:
 
 
 def session_ended(session_id: str) -> OstrakaError:
-    """The error of an ended session, which must not say more than that it ended."""
+    """Return the error for an ended session, which must not say more than that it ended."""
     return OstrakaError(
         ErrorCode.SESSION_ENDED, f"Session {session_id} has ended; the labels released before stay valid."
     )
@@ -124,7 +124,7 @@ def change_all(tx: Transaction, session_ids: Sequence[str], **values: Any) -> No
 
 
 def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The ids, as many at a time as a statement takes."""
+    """Yield the ids, as many at a time as a statement takes."""
     return (session_ids[start : start + _AT_ONCE] for start in range(0, len(session_ids), _AT_ONCE))
 
 
@@ -160,7 +160,7 @@ def summaries(
 
 
 def stored(row: SessionRow) -> StoredSession:
-    """The public part of a session's row."""
+    """Return the public part of a session's row."""
     return StoredSession(
         session_id=row.session_id,
         querier=row.querier,

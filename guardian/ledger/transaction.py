@@ -1,4 +1,4 @@
-"""What every change of the ledger is made with."""
+"""The transaction that every change of the ledger is made in."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class UnitCharge(NamedTuple):
 
 
 def find(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = True) -> dict[UnitKey, UnitRow]:
-    """The rows of those `keys` that exist, in unit order, locked for a change unless it is for reading.
+    """Return the rows of `keys` that exist, in unit order, locked for a change unless it is for reading.
 
     All units of the parties are read (and locked): a list of thousands of keys takes far longer to parse.
     """
@@ -102,7 +102,7 @@ def store(tx: Transaction, changes: Sequence[dict[str, Any]]) -> None:
 
 
 def data_dependent_total(cipher: Cipher, row: UnitRow) -> int:
-    """A unit's data-dependent total; never to leave the guardian."""
+    """Return a unit's data-dependent total, which must never leave the guardian."""
     return cipher.unseal(row.data_dependent, *_sealed_row(key_of(row), row.spent_before, row.spent))
 
 
@@ -117,12 +117,12 @@ def seal(cipher: Cipher, key: UnitKey, total: int, spent_before: int, spent: int
 
 
 def overdrawn(committed: int, budget: int) -> int:
-    """What `overdrawn_to` must be where `committed` is spent or reserved and the budget is set anew."""
+    """Return `overdrawn_to` for when `committed` is spent or reserved and the budget is set anew."""
     return committed if committed > budget else 0
 
 
 def budget(row: UnitRow) -> Budget:
-    """The public part of a unit's row."""
+    """Return the public part of a unit's row."""
     return Budget(
         key=key_of(row),
         epsilon=row.epsilon,
@@ -141,7 +141,7 @@ def budget(row: UnitRow) -> Budget:
 
 
 def key_of(row: UnitRow) -> UnitKey:
-    """The key of a unit's row."""
+    """Return the key of a unit's row."""
     return UnitKey(row.party, row.group_name, row.adjacency)
 
 

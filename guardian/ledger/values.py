@@ -20,7 +20,7 @@ class UnitKey(NamedTuple):
     adjacency: str
 
     def __str__(self) -> str:
-        """The unit as people read it."""
+        """Return the unit as people read it."""
         return f"{self.party}/{self.group} ({self.adjacency})"
 
 
@@ -267,5 +267,5 @@ def check_amount(name: str, value: int) -> None:
 
 
 def add(total: int, amount: int) -> int:
-    """The sum of two amounts, held at AMOUNT_MAX."""
+    """Return the sum of two amounts, capped at AMOUNT_MAX."""
     return min(total + amount, AMOUNT_MAX)

@@ -1,4 +1,4 @@
-"""How a ring sum of ballots becomes answers, or one of updates is released. Pure: arrays in, arrays out."""
+"""Mechanisms: from a ring sum of ballots, or of updates, to answers. Pure: arrays in, arrays out."""
 
 from ostraka.guardian.mechanisms.answers import REFUSED, Answers
 from ostraka.guardian.mechanisms.release import release

@@ -1,4 +1,4 @@
-"""What every mechanism returns."""
+"""The return values of mechanisms."""
 
 from __future__ import annotations
 

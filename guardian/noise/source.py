@@ -1,4 +1,4 @@
-"""What a mechanism asks of its randomness."""
+"""Interface of a mechanism's noise source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to expect of simulated votes: how many queries are answered, and what they cost under each bound."""
+"""Expected results on simulated votes: answered queries, and their cost under each bound."""
 
 import math
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def simulate(candidate: Candidate, votes: Votes, limit: Limit, noise: NoiseSourc
 
 
 def expected_figures(expected: Expected, limit: Limit) -> dict[str, Any]:
-    """The simulated session in JSON's types; `fits` goes on at the mean cost of a simulated query."""
+    """Return the simulated session in JSON's types; `fits` continues at a simulated query's mean cost."""
     simulated = int(expected.queries[-1])
     return {
         "queries": simulated,
@@ -91,7 +91,7 @@ def expected_curves(expected: Expected, limit: Limit) -> list[Curve]:
 def _line(
     queries: NDArray[np.int64], spent: NDArray[np.float64], limit: Limit
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """A single batch costs the same from its first query to its last."""
+    """Return a bound's line; a single batch costs the same from its first query to its last."""
     at = np.append(1, queries) if len(queries) == 1 else queries
     return at, np.resize(epsilons(spent, limit.order, limit.delta), len(at))
 
@@ -146,6 +146,6 @@ def _charge(
 
 
 def _influence(sensitivity: float) -> Influence:
-    """The votes that may go different ways: more than one where one of weight 1 does not change as much."""
+    """Return the votes that may differ: more than one where one of weight 1 does not change as much."""
     votes = math.ceil(sensitivity)
     return Influence(votes, sensitivity / votes)

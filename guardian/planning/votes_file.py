@@ -30,7 +30,7 @@ class Votes:
     scores: NDArray[np.float64] | None = None
 
     def first(self, queries: int) -> "Votes":
-        """The votes on the first `queries`, or on all there are."""
+        """Return the votes on the first `queries`, or on all there are."""
         scores = None if self.scores is None else self.scores[:queries]
         return replace(self, counts=self.counts[:queries], scores=scores)
 

@@ -41,12 +41,12 @@ class Limit:
         return fits(cost, answers, budget_amount(self.rdp))
 
     def epsilon_of(self, rdp: float) -> float:
-        """The epsilon that `rdp` at this order comes to."""
+        """Return the epsilon that `rdp` at this order comes to."""
         return epsilon(rdp, self.order, self.delta)
 
 
 def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str, Any]:
-    """What one query costs, how many fit, and what `queries` cost, in JSON's types."""
+    """Return the cost of one query, how many fit, and the cost of `queries`, in JSON's types."""
     cost = candidate.cost(limit.order)
     none, every = (candidate.given(cost, answered=answered) for answered in (False, True))
     return {

@@ -1,4 +1,4 @@
-"""Whether a plan may become a session: policy, parties, budgets, ring. Nothing here depends on votes."""
+"""Admission of a plan as a session: policy, parties, budgets, ring. Nothing here depends on votes."""
 
 import hashlib
 import math
@@ -47,7 +47,7 @@ class Admitted:
 def admit(
     ledger: LedgerReader, policy: Policy, plan: Plan, plan_digest: bytes, revocations: Revocations
 ) -> Admitted:
-    """The parties, cohorts and budgets of a plan that may become a session.
+    """Return the parties, cohorts and budgets of a plan that may become a session.
 
     Raises:
         OstrakaError: `policy.refused`, `party.*`, `task.mismatch`, `budget.missing`,
@@ -75,7 +75,7 @@ def admit(
 
 
 def registered(stored: Mapping[str, StoredManifest], plan: Plan) -> dict[str, StoredManifest]:
-    """The manifests of a plan's parties.
+    """Return the manifests of a plan's parties.
 
     Raises:
         OstrakaError: `party.unknown` for a party without a manifest, and as `check_manifest`.
@@ -104,7 +104,7 @@ def check_unchanged(granted: Iterable[common_pb2.Participant], current: Mapping[
 def all_cohorts(
     plan: Plan, participants: Iterable[common_pb2.Participant], stored: Mapping[str, common_pb2.Manifest]
 ) -> tuple[Cohort, ...]:
-    """The cohorts of all participants, in their order."""
+    """Return the cohorts of all participants, in their order."""
     return tuple(
         cohort
         for participant in participants
@@ -115,7 +115,7 @@ def all_cohorts(
 
 
 def parsed(stored: StoredManifest) -> common_pb2.Manifest:
-    """The manifest as a message."""
+    """Return the manifest as a message."""
     return common_pb2.Manifest.FromString(stored.manifest)
 
 

@@ -32,7 +32,7 @@ class Share:
 
     @classmethod
     def of(cls, values: RingArray, scores: NDArray[np.int64] | None = None) -> "Share":
-        """The share of `values`, rows x width, and `scores`, rows x classes in units of 2^-16."""
+        """Return the share of `values`, rows x width, and `scores`, rows x classes in units of 2^-16."""
         digest = hashlib.sha256(repr(values.shape).encode() + values.tobytes())
         if scores is not None:
             digest.update(repr(scores.shape).encode() + scores.tobytes())
@@ -144,7 +144,7 @@ class Batch:
         return self.frozen
 
     def total(self, request: Share) -> RingArray:
-        """The ring sum of the frozen parties' shares and the querying party's one sum.
+        """Return the ring sum of the frozen parties' shares and the querying party's one sum.
 
         Raises:
             OstrakaError: `batch.not_frozen`, or `batch.altered` for another sum than the first.
@@ -160,7 +160,7 @@ class Batch:
         return add([request.values, *self._halves(frozen)])
 
     def blind_tally(self, plan: Plan) -> BlindTally:
-        """The batch's blind tally under its session's `plan`; raises `batch.not_frozen`."""
+        """Return the batch's blind tally under its session's `plan`; raises `batch.not_frozen`."""
         frozen = self._require_frozen()
         if self.blind is None:
             self.blind = BlindTally(

@@ -168,7 +168,7 @@ def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:
 
 
 def _opened(plan: Plan, stored: bytes, cohorts: tuple[Cohort, ...], budgets: dict[UnitKey, Budget]) -> Opened:
-    """What the stored ticket says: it may be that of an earlier request, which other parties could answer."""
+    """Return what the stored ticket says; it may be of an earlier request that other parties could answer."""
     signed = common_pb2.Signed.FromString(stored)
     ticket = common_pb2.Ticket.FromString(signed.payload)
     attendance = Attendance.of_ticket(ticket, cohorts)

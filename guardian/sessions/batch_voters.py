@@ -1,4 +1,4 @@
-"""Which cohorts vote on which queries of one batch."""
+"""Voters of one batch: which cohorts vote on which queries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Attendance:
 
     @classmethod
     def of_ticket(cls, ticket: common_pb2.Ticket, cohorts: Iterable[Cohort]) -> Attendance:
-        """What a ticket says about those of `cohorts` whose parties are in it, in the ticket's order."""
+        """Return what a ticket says about those of `cohorts` whose parties it names, in its order."""
         by_site: dict[str, list[Cohort]] = defaultdict(list)
         for cohort in cohorts:
             by_site[cohort.site].append(cohort)
@@ -36,11 +36,11 @@ class Attendance:
         return {self.cohorts[row].site for row in np.flatnonzero(self.present.any(axis=1))}
 
     def of(self, sites: Collection[str]) -> Attendance:
-        """The same with no vote from any other party than `sites`."""
+        """Return the same with no vote from any party other than `sites`."""
         return self.without({cohort for cohort in self.cohorts if cohort.site not in sites})
 
     def without(self, absent: Collection[Cohort]) -> Attendance:
-        """The same with no vote from the cohorts that are `absent`."""
+        """Return the same with no vote from the cohorts that are `absent`."""
         kept = np.array([cohort not in absent for cohort in self.cohorts])
         return Attendance(self.cohorts, self.present & kept[:, None])
 
@@ -49,14 +49,14 @@ class Attendance:
         return np.array([c.total for c in self.cohorts], dtype=np.int64) @ self.present.astype(np.int64)
 
     def totals_by_label(self, labels: int) -> NDArray[np.int64]:
-        """The same on each label of each query, int64 (Q, labels): who abstains counts for neither answer."""
+        """Return `totals` per label of each query, int64 (Q, labels): abstainers count for neither answer."""
         weights = np.repeat([[cohort.total] for cohort in self.cohorts], labels, axis=1)
         for row, cohort in enumerate(self.cohorts):
             weights[row, list(cohort.abstains)] = 0
         return self.present.T.astype(np.int64) @ weights.astype(np.int64)
 
     def voters(self) -> int:
-        """The most teachers (or records) that vote on one query."""
+        """Return the most teachers (or records) that vote on one query."""
         each = np.array([c.voters for c in self.cohorts], dtype=np.int64)
         return int((each @ self.present.astype(np.int64)).max(initial=0))
 
@@ -69,7 +69,7 @@ class Attendance:
         return fewest
 
     def schedule(self, participants: Iterable[common_pb2.Participant]) -> list[common_pb2.Schedule]:
-        """A ticket's messages for those of `participants` that vote, every cohort of which is here."""
+        """Return a ticket's messages for those of `participants` that vote, whose cohorts are all here."""
         rows, voting = iter(self.present), self.sites
         messages = [
             common_pb2.Schedule(participant=party, queries=[_packed(next(rows)) for _ in party.cohorts])

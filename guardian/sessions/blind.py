@@ -56,7 +56,7 @@ class BlindTallies:
         self._clock = clock
 
     def begin(self, querier: Identity, step: StepId, point: bytes) -> bytes:
-        """The base transfers' reply; empty where no query passed: the batch is then released without answers.
+        """Return the base transfers' reply; empty if no query passed: the batch is released without answers.
 
         Raises:
             OstrakaError: `session.*`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order`,
@@ -75,7 +75,7 @@ class BlindTallies:
             return tallied.tally.stage(tallied.stage).sizes
 
     def garble(self, querier: Identity, step: StepId, extension: bytes) -> Iterator[bytes]:
-        """The garbled circuits of a stage, which is charged by now; raises as `begin`."""
+        """Return the garbled circuits of a stage, which is charged by now; raises as `begin`."""
         with self._open(querier, step) as tallied:
             stage = tallied.tally.stage(tallied.stage)
             self._charge(tallied, stage, stage.accept(extension))
@@ -123,7 +123,7 @@ class BlindTallies:
 
     @contextmanager
     def _open(self, querier: Identity, step: StepId) -> Iterator[_Tallied]:
-        """A batch under its lock; one whose transfers or labels are forged is dead from then on."""
+        """Yield a batch under its lock; one whose transfers or labels are forged is dead from then on."""
         session = load_session_of(self._ledger, querier, step.session_id)
         if session.plan.tally != "blind":
             raise _not_blind()

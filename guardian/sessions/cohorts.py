@@ -40,18 +40,18 @@ class Cohort:
         return self.voters * self.weight
 
     def units(self, adjacency: str) -> dict[UnitKey, Influence]:
-        """What each of its units under `adjacency` changes in one query."""
+        """Return what each of its units under `adjacency` changes in one query."""
         return {UnitKey(self.site, group, adjacency): influence for group, influence in self.groups}
 
     def payers(self, adjacency: str) -> dict[UnitKey, Influence]:
-        """The units that its votes are charged to: a record's charge debits its label budget too."""
+        """Return the units that its votes are charged to: a record's charge debits its label budget too."""
         if adjacency == "label":
             return self.units("label")
         return self.units("record") | self.units("label")
 
 
 def declared(manifest: common_pb2.Manifest) -> list[common_pb2.Cohort]:
-    """The cohorts of a party's manifest, each vote weighing one: mixed teachers are one cohort."""
+    """Return the cohorts of a party's manifest, each vote weighing one: mixed teachers are one cohort."""
     if manifest.mixed:
         return [_message(manifest.groups, manifest.groups[0].teachers)]
     return [_message([group], group.teachers) for group in manifest.groups]
@@ -63,7 +63,7 @@ def cohorts_of(
     mechanism: AnyMechanism,
     abstains: tuple[int, ...] = (),
 ) -> tuple[Cohort, ...]:
-    """The cohorts of a participant, which do not vote on labels it `abstains` from, in its message's order.
+    """Return a participant's cohorts in its message's order; they do not vote on labels it `abstains` from.
 
     What a record changes is its copies, times what a person's records change in one vote. Records that vote
     themselves do so once.

@@ -51,10 +51,10 @@ class Watch(Protocol):
     """Is told of what is opened, each once."""
 
     def session_opened(self, plan: Plan) -> None:
-        """A session got its grant."""
+        """Note that a session got its grant."""
 
     def batch_opened(self, plan: Plan, queries: int) -> None:
-        """A batch got its ticket."""
+        """Note that a batch got its ticket."""
 
 
 class Figures(Protocol):
@@ -101,7 +101,7 @@ class Coordinator:
         return self._batches.under_way
 
     def open_session(self, querier: Identity, plan_bytes: bytes) -> common_pb2.Signed:
-        """The signed grant for a plan; the same bytes from the same site give the same grant.
+        """Return the signed grant for a plan; the same bytes from the same site give the same grant.
 
         Raises:
             OstrakaError: `plan.invalid`, `identity.wrong_role`, `policy.refused`, `policy.open_limit`,
@@ -141,7 +141,7 @@ class Coordinator:
         return common_pb2.Signed.FromString(record.grant)
 
     def plan(self, querier: Identity, plan_bytes: bytes) -> guardian_pb2.PlanReply:
-        """What a plan would cost each party at worst; it is refused as `open_session` refuses it.
+        """Return what a plan would cost each party in the worst case; refused as `open_session` refuses it.
 
         A party is told of no balance but its own.
         """
@@ -155,7 +155,7 @@ class Coordinator:
     def open_batch(
         self, querier: Identity, session_id: str, batch_id: int, size: int, unavailable: Sequence[str]
     ) -> common_pb2.Signed:
-        """The signed ticket of a batch, its worst cost reserved under worst-case enforcement.
+        """Return the signed ticket of a batch, its worst cost reserved under worst-case enforcement.
 
         Raises:
             OstrakaError: `session.*`, `grant.expired`, and as `Opening.open`.
@@ -245,7 +245,7 @@ class Coordinator:
         return guardian_pb2.PrepareReply(frozen=sorted(frozen))
 
     def release(self, ticketed: TicketedBatch, request: Share) -> bytes:
-        """The serialized answers of a batch: noised, charged and stored before they are returned.
+        """Return the serialized answers of a batch: noised, charged and stored before they are returned.
 
         The same sum again gets the stored bytes, uncharged.
 
@@ -309,7 +309,7 @@ class Coordinator:
         return tally(session.plan, total, scores, charged, attendance, batch.noise, session.bound)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
-        """The stored answers of a batch, or None; an unreleased batch is dead from now on."""
+        """Return the stored answers of a batch, or None; an unreleased batch is dead from now on."""
         self._session(querier, session_id)
         return self._settle(session_id, batch_id)
 
@@ -323,7 +323,7 @@ class Coordinator:
         return answers
 
     def released_update(self, lead: Identity, session_id: str, batch_id: int) -> bytes:
-        """The sum that a round of a training released, little-endian int64 in lattice steps.
+        """Return the sum that a round of a training released, little-endian int64 in lattice steps.
 
         Raises:
             OstrakaError: `session.unknown`, `batch.out_of_order` where none was released.

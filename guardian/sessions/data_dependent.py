@@ -1,4 +1,4 @@
-"""What a released batch cost on its votes. Takes a time that tells about them: never before an answer leaves,
+"""Data-dependent cost of a released batch. Its time tells about votes: never taken before an answer leaves,
 unless the federation holds budgets to such costs.
 """
 
@@ -48,7 +48,7 @@ class DataDependentCosts:
     answered: NDArray[np.bool_] = field(repr=False)
 
     def charges(self) -> tuple[Charge, ...]:
-        """What each unit pays, and for what other answers it had to have room, in the order of their keys."""
+        """Return what each unit pays, and for what other answers it needed room, in order of unit keys."""
         released = Tally(
             mechanism=self.plan.mechanism,
             classes=self.plan.classes,
@@ -63,7 +63,7 @@ class DataDependentCosts:
         return tuple(sorted(charged, key=lambda charge: charge.unit))
 
     def _alike(self, released: Tally, group: Alike) -> list[Charge]:
-        """What each unit of `group` pays; what other answers would cost only where budgets are held to it."""
+        """Return what each unit of `group` pays; other answers' cost only where budgets are held to it."""
         own = released.rows(group.queries).without(group.abstains)
         spent = charges(own, group.order, self.bound, group.influence, lattice=LATTICE)
         most = np.zeros_like(spent)
@@ -86,7 +86,7 @@ class DataDependentCosts:
         return result
 
     def _amount(self, each: NDArray[np.float64], rows: NDArray[np.bool_]) -> int:
-        """The amount of those queries (Q,); records that vote cost as a batch (1,), on all its queries."""
+        """Return the amount of those queries (Q,); records that vote cost as a batch (1,), on all queries."""
         own = each if self.plan.mechanism.by_record else each[rows]
         return amount(math.fsum(own.tolist()))
 

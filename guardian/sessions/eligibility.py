@@ -1,4 +1,4 @@
-"""Whom a batch goes without: decided before its ticket is signed, never after."""
+"""Eligibility of parties for a batch: decided before its ticket is signed, never after."""
 
 from __future__ import annotations
 

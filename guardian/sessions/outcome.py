@@ -1,4 +1,4 @@
-"""What a tallied batch releases, and what it costs each unit (DESIGN sections 2, 5 and 6)."""
+"""Outcome of a tallied batch: its answers, and the charge of each unit (DESIGN sections 2, 5 and 6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -97,7 +97,7 @@ def _trained(
 
 
 def encode_update(released: NDArray[np.int64]) -> bytes:
-    """A sum in lattice steps as the serialized reply that is stored; chunks of it are sent."""
+    """Return a sum in lattice steps as the serialized reply that is stored; chunks of it are sent."""
     update = common_pb2.Chunk(data=released.astype("<i8").tobytes())
     return guardian_pb2.ReleaseReply(update=update).SerializeToString(deterministic=True)
 
@@ -122,7 +122,7 @@ def encode_answered(answered: NDArray[np.bool_], plan: Plan) -> bytes:
 
 
 def _class(answered: NDArray[np.bool_], labels: NDArray[np.int64], *, longest: int) -> guardian_pb2.Answer:
-    """The answer to one query, padded to the `longest` one's bytes."""
+    """Return the answer to one query, padded to the `longest` one's bytes."""
     label = int(labels[0]) if answered[0] else 0
     answer = guardian_pb2.Answer(answered=bool(answered[0]), label=label)
     answer.padding = bytes(longest - answer.ByteSize())

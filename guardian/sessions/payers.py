@@ -1,4 +1,4 @@
-"""Who pays for a batch: units, with what they can change and the queries on which they can."""
+"""Payers of a batch: units, with their influence and the queries on which they have it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Payer:
 
 
 def payers(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]) -> list[Payer]:
-    """The payers of a batch, in unit order: units with a budget whose cohort votes on some query."""
+    """Return the payers of a batch, in unit order: units with a budget whose cohort votes on some query."""
     found = [
         Payer(budgets[key], influence, queries, cohort.abstains)
         for cohort, queries in zip(attendance.cohorts, attendance.present, strict=True)
@@ -44,7 +44,7 @@ def payers(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]
 
 
 def budgets_of(ledger: LedgerReader, plan: Plan, cohorts: Iterable[Cohort]) -> dict[UnitKey, Budget]:
-    """The budgets that votes of `cohorts` are charged to.
+    """Return the budgets that votes of `cohorts` are charged to.
 
     Raises:
         OstrakaError: `budget.missing` for a unit without one under the plan's adjacency; a label budget that
@@ -58,17 +58,17 @@ def budgets_of(ledger: LedgerReader, plan: Plan, cohorts: Iterable[Cohort]) -> d
 
 
 def worst_cost(plan: Plan, order: float, influence: Influence, abstains: Collection[int] = ()) -> WorstCase:
-    """The worst cost of a batch of `plan` to a unit that abstains from some labels, at its budget's order."""
+    """Return a `plan` batch's worst cost to a unit that abstains from some labels, at its budget's order."""
     voted = plan.classes - len(abstains)
     return worst_case(plan.mechanism, order, influence.sensitivity, classes=voted)
 
 
 def most_answers(plan: Plan, abstains: Collection[int] = ()) -> int:
-    """The answers to one query that cost a unit something which abstains from some labels."""
+    """Count the answers to one query that have a cost for a unit that abstains from some labels."""
     return plan.mechanism.answers(plan.classes - len(abstains))
 
 
 def reservation(plan: Plan, payer: Payer) -> int:
-    """What a unit pays for a batch at most, in amounts: every query that its cohort votes on is answered."""
+    """Return the most a unit pays for a batch, in amounts: all queries its cohort votes on are answered."""
     cost = worst_cost(plan, payer.budget.order, payer.influence, payer.abstains)
     return cost.reservation(int(payer.queries.sum()), most_answers(plan, payer.abstains))

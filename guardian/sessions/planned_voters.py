@@ -1,4 +1,4 @@
-"""Who is planned to vote on which query under a plan's variant, before anybody is left out."""
+"""Voters planned under a plan's variant for each query, before anybody is left out."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def queries_paid(
 
 
 def whole_budget(budget: Budget) -> int:
-    """A budget in amounts, before anything was spent of it."""
+    """Return a budget in amounts, before any of it was spent."""
     return budget_amount(budget_rdp(budget.epsilon, budget.delta, budget.order))
 
 

@@ -1,4 +1,4 @@
-"""What a plan would cost each party at worst: plans, manifests and worst-case charges alone, read only."""
+"""Worst-case forecast of a plan for each party, from plans and manifests alone, read only."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class _Unit:
 
 
 def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) -> guardian_pb2.PlanReply:
-    """The cost of an admitted plan to each party, by site.
+    """Return the cost of an admitted plan to each party, by site.
 
     Under `worst_case` enforcement the reply says what fits; under `data_dependent` the remainder depends on
     votes, and nothing here depends on it. Nor does what a party is told of others, whose balances are not
@@ -62,7 +62,7 @@ def plan_reply(plan: Plan, admitted: Admitted, policy: Policy, asker: Identity) 
 
 
 def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
-    """Records with their copies over records, of all parties: N'/N (003, Appendix B)."""
+    """Divide records with their copies by records, of all parties: N'/N (003, Appendix B)."""
     groups = [group for manifest in manifests for group in manifest.groups]
     copied = sum(group.records * max(1, group.copies) for group in groups)
     return Fraction(copied, sum(group.records for group in groups))
@@ -71,7 +71,7 @@ def _upsampled(manifests: Iterable[common_pb2.Manifest]) -> Fraction:
 def _cost(
     plan: Plan, party: common_pb2.Participant, units: list[_Unit], *, shown: bool
 ) -> guardian_pb2.PartyCost:
-    """The cost to the unit of a party that pays for the fewest queries of the session.
+    """Return the cost to the unit of a party that pays for the fewest queries of the session.
 
     That is by what is left of budgets where balances are `shown`, else by whole budgets.
     """

@@ -1,4 +1,4 @@
-"""What a federation's policy and administrators do not allow, found before anything is granted."""
+"""Checks of a plan against the federation's policy, before anything is granted."""
 
 import math
 from collections.abc import Collection, Iterable
@@ -121,7 +121,7 @@ def may_answer(party: StoredParty | None) -> bool:
 
 
 def not_added(site: str) -> OstrakaError:
-    """The error for a party that an administrator must add first."""
+    """Return the error for a party that an administrator must add first."""
     return OstrakaError(
         ErrorCode.POLICY_REFUSED,
         f"The guardian's policy admits parties that were added, and {site} was not; its administrator adds it"
@@ -141,7 +141,7 @@ def _check_encodings(plan: Plan, heads: Iterable[str], policy: Policy) -> None:
 
 
 def _least_sigma(plan: Plan) -> float:
-    """The smallest noise scale of a plan; what draws none is allowed by its name alone."""
+    """Return a plan's smallest noise scale; a mechanism that draws none is allowed by its name alone."""
     return min(plan.mechanism.sigmas, default=math.inf)
 
 

@@ -1,4 +1,4 @@
-"""What a coordinator refuses about batches."""
+"""Errors of the coordinator about batches."""
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
@@ -19,7 +19,7 @@ def check_size(plan: Plan, size: int) -> None:
 
 
 def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
-    """The error for a batch of records that costs too much: a smaller one costs the same, none is offered."""
+    """Return the error for a too costly batch of records: a smaller one costs the same, none is offered."""
     if error.code is not ErrorCode.BUDGET_TOO_SMALL or not plan.mechanism.by_record:
         return error
     return OstrakaError(
@@ -30,7 +30,7 @@ def without_smaller(error: OstrakaError, plan: Plan) -> OstrakaError:
 
 
 def not_open() -> OstrakaError:
-    """The error for a batch whose shares this process does not hold."""
+    """Return the error for a batch whose shares this process does not hold."""
     return OstrakaError(
         ErrorCode.BATCH_DEAD,
         "This batch is not open (unknown, settled, or from before a restart of the guardian);"
@@ -46,7 +46,7 @@ def no_ticket(batch_id: int) -> OstrakaError:
 
 
 def tallied_blindly() -> OstrakaError:
-    """The error of a sum that the guardian must not see."""
+    """Return the error for a sum that the guardian must not see."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER,
         "This session's tally is blind; send no sum, and tally the batch with BeginTally instead of Release.",
@@ -54,7 +54,7 @@ def tallied_blindly() -> OstrakaError:
 
 
 def nothing_released() -> OstrakaError:
-    """The error for the sum of a round that released none."""
+    """Return the error for the sum of a round that released none."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER,
         "This batch has released no sum; settle it, and if it is dead train the round again under a new"
@@ -63,7 +63,7 @@ def nothing_released() -> OstrakaError:
 
 
 def used_up() -> OstrakaError:
-    """The error where too few parties are left that can pay for one query more."""
+    """Return the error where too few parties are left that can pay for one more query."""
     return OstrakaError(
         ErrorCode.BUDGET_TOO_SMALL,
         "So many budgets are used up that the others are fewer parties than the quorum asks for; no query"
@@ -73,12 +73,12 @@ def used_up() -> OstrakaError:
 
 
 def session_ended() -> OstrakaError:
-    """The error of an ended session, which must not say more than that it ended."""
+    """Return the error for an ended session, which must not say more than that it ended."""
     return OstrakaError(ErrorCode.SESSION_ENDED, "The session has ended; keep what was released.")
 
 
 def not_encrypted() -> OstrakaError:
-    """The error of an evaluation in a session whose queries are plain."""
+    """Return the error for an evaluation in a session whose queries are plain."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER,
         "This session's queries are plain; send shares of votes with SubmitBallots, and no evaluation.",

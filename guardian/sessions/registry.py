@@ -57,7 +57,7 @@ class Session:
 
 
 def unknown(session_id: str) -> OstrakaError:
-    """The error for a session of somebody else, the same as for one that does not exist."""
+    """Return the error for somebody else's session, the same as for one that does not exist."""
     return OstrakaError(
         ErrorCode.SESSION_UNKNOWN, f"Session {session_id!r} is unknown here; open one with OpenSession."
     )
@@ -69,7 +69,7 @@ def load_session(ledger: Ledger, session_id: str) -> Session:
 
 
 def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Session:
-    """The session that `querier` opened; raises `session.unknown`."""
+    """Load the session that `querier` opened; raise `session.unknown`."""
     session = load_session(ledger, session_id)
     session.check_querier(querier)
     return session
@@ -121,12 +121,12 @@ class OpenBatches:
         return kept is batch
 
     def get(self, session_id: str, batch_id: int) -> Batch | None:
-        """The open batch, or None."""
+        """Return the open batch, or None."""
         with self._lock:
             return self._batches.get((session_id, batch_id))
 
     def require(self, session_id: str, batch_id: int, same: Batch | None = None) -> Batch:
-        """The open batch, and none but `same` if that is given; raises `batch.dead`."""
+        """Return the open batch, and none but `same` if that is given; raise `batch.dead`."""
         batch = self.get(session_id, batch_id)
         if batch is None or (same is not None and batch is not same):
             raise not_open()
@@ -145,7 +145,7 @@ class OpenBatches:
             raise
 
     def expired(self, now: float) -> list[tuple[str, int, Batch]]:
-        """The batches that can no longer be released, by session and batch id."""
+        """Return the batches that can no longer be released, by session and batch id."""
         with self._lock:
             return [(*key, batch) for key, batch in self._batches.items() if batch.dies_at < now]
 

@@ -13,7 +13,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 def revoked_sites(manifests: Mapping[str, StoredManifest], revocations: Revocations) -> set[str]:
-    """The sites that must register with a new certificate before they answer again."""
+    """Return the sites that must register with a new certificate before they answer again."""
     if not revocations.number:
         return set()
     return {site for site, stored in manifests.items() if _is_revoked(stored, revocations)}

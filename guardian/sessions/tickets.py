@@ -21,7 +21,7 @@ def sign_grant(
     participants: Iterable[common_pb2.Participant],
     now: float,
 ) -> common_pb2.Signed:
-    """The signed grant of a session; valid from `now` (unix seconds) for the policy's lifetime."""
+    """Sign the grant of a session; valid from `now` (unix seconds) for the policy's lifetime."""
     grant = common_pb2.Grant(
         session_id=session_id,
         plan_digest=plan_digest,
@@ -51,7 +51,7 @@ def sign_ticket(
     freeze_at: float,
     expires_at: float,
 ) -> common_pb2.Signed:
-    """The signed ticket of one batch; `freeze_at` and `expires_at` are in unix seconds."""
+    """Sign the ticket of one batch; `freeze_at` and `expires_at` are in unix seconds."""
     ticket = common_pb2.Ticket(
         session_id=session_id,
         batch_id=batch_id,

@@ -1,4 +1,4 @@
-"""Who votes on which query where cohorts vanish: a timetable from public randomness alone (003, App. B)."""
+"""Timetable of vanishing cohorts, from public randomness alone (003, App. B)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _Deck:
         self._rest = cohorts[:0]
 
     def take(self, count: int) -> NDArray[np.int64]:
-        """The next `count` cohorts, no more than there are and none of them twice."""
+        """Take the next `count` cohorts, no more than there are and none of them twice."""
         taken, self._rest = self._rest[:count], self._rest[count:]
         if len(taken) == count:
             return taken

@@ -1,4 +1,4 @@
-"""What a released batch costs each unit whatever the votes, and which units cost the same."""
+"""Worst-case charges of a released batch, and groups of units that cost the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Alike:
 
 
 def alike(payers: Iterable[Payer]) -> list[Alike]:
-    """The payers of a batch by what decides their costs, so that it is computed once."""
+    """Group the payers of a batch by what decides their costs, so that each cost is computed once."""
     groups: dict[tuple[float, Influence, str, tuple[int, ...]], list[Payer]] = defaultdict(list)
     for payer in payers:
         kind = (payer.budget.order, payer.influence, payer.budget.enforce, payer.abstains)
@@ -49,7 +49,7 @@ def alike(payers: Iterable[Payer]) -> list[Alike]:
 
 
 def worst_charges(plan: Plan, payers: Iterable[Payer], answered: NDArray[np.bool_]) -> tuple[Charge, ...]:
-    """What a batch whose `answered` (Q, answers) were given costs each unit, in the order of their keys."""
+    """Return each unit's cost of a batch with these `answered` (Q, answers), in the order of unit keys."""
     charges = []
     for group in alike(payers):
         cost = worst_cost(plan, group.order, group.influence, group.abstains)

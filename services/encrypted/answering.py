@@ -50,7 +50,7 @@ class EncryptedVoter:
         random: Callable[[int], bytes] = secrets.token_bytes,
         told: Told = lambda plan, queries: None,
     ) -> None:
-        """Takes where begun batches and their shares go; `told` is told of every one, once in the journal."""
+        """Take where begun batches and their shares go; `told` is notified of each, once in the journal."""
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
@@ -59,7 +59,7 @@ class EncryptedVoter:
         self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
-        """The points of a batch that `hosted.terms` allow; in the journal before they can leave.
+        """Return the points of a batch that `hosted.terms` allow; in the journal before they can leave.
 
         Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`,
         and `message.invalid` or `crypto.refused` for a point that is none.
@@ -72,7 +72,7 @@ class EncryptedVoter:
         return slot.batch.begin(asked, point)
 
     def find(self, session_id: str, batch_id: int, querier: Identity, step: str) -> EncryptedBatch:
-        """The batch that a later step belongs to.
+        """Find the batch that a later step belongs to.
 
         Raises `batch.out_of_order` where it was not begun, `batch.restarted` where it was and is gone, and
         `grant.invalid` for another querying party's.

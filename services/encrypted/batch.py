@@ -30,7 +30,7 @@ class EncryptedBatch:
         logits: BatchLogits,
         guardian: Guardian,
     ) -> None:
-        """Takes what computes votes, and where this party's share of them goes; `asked` is Begin's digest."""
+        """Take what computes votes, and where this party's share of them goes; `asked` is Begin's digest."""
         self.querier = permission.grant.querier
         self.circuits = circuits
         self.logits = logits
@@ -47,12 +47,12 @@ class EncryptedBatch:
         return self._submitted
 
     def begin(self, asked: bytes, point: bytes) -> bytes:
-        """The points of the base transfers."""
+        """Return the points of the base transfers."""
         with self._step(BEGIN, asked), self._or_end():
             return self.circuits.points(point)
 
     def garble(self, extension: bytes) -> Iterator[bytes]:
-        """The garbled tables, `circuits.sizes.tables` in all."""
+        """Yield the garbled tables, `circuits.sizes.tables` in all."""
         with self._step(Name.GARBLE, extension):
             with self._or_end():
                 self.circuits.accept(extension)
@@ -73,7 +73,7 @@ class EncryptedBatch:
             self._steps.finish(Name.EVALUATE)
 
     def compare(self, correction: bytes) -> Iterator[bytes]:
-        """The labels of this party's words, `circuits.sizes.labels` in all.
+        """Yield the labels of this party's words, `circuits.sizes.labels` in all.
 
         The guardian has acknowledged this party's share of the ballots before the first of them.
         """

@@ -16,7 +16,7 @@ class BatchCircuits:
     """All circuits of a batch; every message is the same at every call."""
 
     def __init__(self, permission: Permission, seed: bytes) -> None:
-        """Takes what the batch is and the fresh 32 bytes that everything here is derived from."""
+        """Take what the batch is and the fresh 32 bytes that everything here is derived from."""
         self.votes = BallotComputation.of(permission.plan, permission.participant, permission.scheduled)
         computation = self.votes.computation
         bound = ballots_binding(*permission.key, permission.participant.site)
@@ -33,19 +33,19 @@ class BatchCircuits:
         return self._garbling.points(point)
 
     def accept(self, extension: bytes) -> None:
-        """Takes the extension; raises `message.invalid` for another size, `crypto.refused` for a forgery."""
+        """Take the extension; raise `message.invalid` for another size, `crypto.refused` for a forgery."""
         self._garbling.accept(extension)
 
     def tables(self) -> Iterator[bytes]:
-        """The garbled tables, part by part, once the extension is accepted."""
+        """Yield the garbled tables, part by part, once the extension is accepted."""
         return self._garbling.tables()
 
     def shares(self) -> NDArray[np.uint32]:
-        """This party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote."""
+        """Return this party's share of its ballots (queries, width) in Z_2^32, in steps of 2^-16 vote."""
         return self.votes.ballots(self._garbling.shares())
 
     def labels(self, correction: bytes, logits: NDArray[np.uint64]) -> Iterator[bytes]:
-        """The labels of this party's words.
+        """Yield the labels of this party's words.
 
         Args:
             correction: the querying party's; `message.invalid` for another size, before anything is given.

@@ -25,7 +25,7 @@ MOST = 2.0 ** (WEIGHT_BITS - 1)
 
 
 def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
-    """The heads of all teachers of an ensemble that has a `head`, in their order.
+    """Return the heads of all teachers of an ensemble that has a `head`, in their order.
 
     They give the logits behind the votes of `Ensemble.predict`: a teacher that always votes for one class, or
     whose weights are no numbers, gets a head whose logits say so whatever the query, and all heads say no to
@@ -40,7 +40,7 @@ def encrypted_heads(ensemble: Ensemble) -> tuple[EncryptedHead, ...]:
 def head_of(
     net: nn.Module, shape: tuple[int, ...], shift: NDArray[np.float64] | float = 0.0
 ) -> EncryptedHead:
-    """A network of records (Q, *shape), made of `AFFINE` modules and `Square`, as a head of flat records.
+    """Convert a network of records (Q, *shape), of `AFFINE` modules and `Square`, to a head of flat records.
 
     `shift`, (classes,), is taken off its logits. Where that or its weights are too large for evaluation the
     logits come with a positive factor, which changes no vote. Raises ValueError for any other module, and for
@@ -67,7 +67,7 @@ def _head(ensemble: Ensemble, teacher: int, net: nn.Module) -> EncryptedHead:
 
 
 def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
-    """The same head, whose logits of these labels say no whatever the query; it takes as long."""
+    """Return the same head, its logits of these labels saying no whatever the query; it takes as long."""
     *first, last = head.layers
     votes, weights = np.ones(last.outputs), last.weights.copy()
     votes[list(labels)] = 0.0
@@ -76,7 +76,7 @@ def _abstaining(head: EncryptedHead, labels: Sequence[int]) -> EncryptedHead:
 
 
 def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...]) -> EncryptedHead:
-    """A head of the network's size, so that it takes as long, whose logits do not depend on the query."""
+    """Return a head whose logits ignore the query, of the network's size, so that it takes as long."""
     whole = deepcopy(net)
     for values in whole.state_dict().values():
         values.nan_to_num_(0.0, 0.0, 0.0)
@@ -85,13 +85,13 @@ def _always(logits: NDArray[np.float64], net: nn.Module, shape: tuple[int, ...])
 
 
 def _shifted(last: Affine, shift: NDArray[np.float64] | float) -> Affine:
-    """The last map with `shift` taken off its logits, which then still lie within LOGIT_RANGE."""
+    """Take `shift` off the logits of the last map, which then still lie within LOGIT_RANGE."""
     factor = LOGIT_RANGE / (LOGIT_RANGE + np.abs(shift).max())
     return Affine(last.weights * factor, (last.bias - shift) * factor)
 
 
 def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
-    """The same maps with no weight beyond MOST, times a positive factor each.
+    """Yield the same maps with no weight beyond MOST, each multiplied by a positive factor.
 
     One record can make a weight large, as where a column is constant but for it. Were the party's answer then
     a refusal, that would tell of the record, for all to see and for nothing.
@@ -106,7 +106,7 @@ def _bounded(layers: Sequence[Affine]) -> Iterator[Affine]:
 
 
 def _between_squares(net: nn.Module) -> Iterator[Sequence[nn.Module]]:
-    """The network's modules in order, a list for each affine map."""
+    """Yield the network's modules in order, a list for each affine map."""
     steps: list[nn.Module] = []
     for module in net.modules():
         if isinstance(module, Square):
@@ -120,7 +120,7 @@ def _between_squares(net: nn.Module) -> Iterator[Sequence[nn.Module]]:
 
 
 def _affine(steps: nn.Module, records: Tensor) -> tuple[Affine, Tensor]:
-    """The map that modules are on values like `records`, from what they make of zero and of every unit."""
+    """Return the map of the modules on values like `records`, from their outputs for zero and every unit."""
     inputs = records[0].numel()
     bias = steps(torch.zeros_like(records))
     units = steps(torch.eye(inputs, dtype=torch.float64).reshape(inputs, *records.shape[1:]))

@@ -23,7 +23,7 @@ class BatchLogits:
     """
 
     def __init__(self, head: Head, heads: Sequence[EncryptedHead], size: int, seed: bytes) -> None:
-        """Takes the heads of all teachers that vote, the number of queries, and 32 fresh bytes."""
+        """Take the heads of all teachers that vote, the number of queries, and 32 fresh bytes."""
         self._scheme = scheme_of(head)
         self._heads = heads
         self._size = size

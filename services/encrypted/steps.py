@@ -1,4 +1,4 @@
-"""What was asked in each step of an encrypted batch: the same again is fine, anything else ends the batch."""
+"""Recorded steps of an encrypted batch: a repeated step is answered again, any other ends the batch."""
 
 import hashlib
 import threading
@@ -31,7 +31,7 @@ class Steps:
         self._lock = threading.Lock()
 
     def pin(self, step: str, content: bytes) -> None:
-        """Takes a step's content, or finds that it came before; raises `batch.altered` or `batch.dead`."""
+        """Take a step's content, or find that it came before; raise `batch.altered` or `batch.dead`."""
         digest = hashlib.sha256(content).digest()
         with self._lock:
             self._require_alive()
@@ -44,22 +44,22 @@ class Steps:
                 )
 
     def kill(self) -> None:
-        """Ends the batch."""
+        """End the batch."""
         with self._lock:
             self._dead = True
 
     def require_alive(self) -> None:
-        """Raises `batch.dead` where the batch was ended."""
+        """Raise `batch.dead` where the batch was ended."""
         with self._lock:
             self._require_alive()
 
     def finish(self, step: Name) -> None:
-        """Notes that a step is done."""
+        """Note that a step is done."""
         with self._lock:
             self._done.add(step)
 
     def require(self, step: Name, *before: Name) -> None:
-        """Raises `batch.out_of_order` unless the steps before this one are done."""
+        """Raise `batch.out_of_order` unless the steps before this one are done."""
         with self._lock:
             missing = [name for name in before if name not in self._done]
         if missing:
@@ -75,7 +75,7 @@ class Steps:
 
 
 def out_of_order(batch_id: int, step: str, missing: str) -> OstrakaError:
-    """The refusal of a step before the one that it needs."""
+    """Return the refusal of a step that comes before the one that it needs."""
     return OstrakaError(
         ErrorCode.BATCH_OUT_OF_ORDER, f"{step} of batch {batch_id} needs {missing} first: call that."
     )

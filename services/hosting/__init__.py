@@ -1,1 +1,1 @@
-"""How a party hosts its teachers: one device for all sessions, bounded places, reloads without a stop."""
+"""Hosting of a party's teachers: one device for all sessions, bounded concurrency, hot reloads."""

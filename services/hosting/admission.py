@@ -1,4 +1,4 @@
-"""How many batches are under way at once: more are refused, for their sender to ask again."""
+"""Limit on concurrent batches: further ones are refused, and may be sent again."""
 
 import threading
 from collections import Counter
@@ -49,7 +49,7 @@ class Admission:
 
     @contextmanager
     def place(self, size: int, site: str) -> Iterator[None]:
-        """A place for a batch of `size` bytes that `site` asks for, within the block.
+        """Hold a place for a batch of `size` bytes that `site` asks for, within the block.
 
         Raises:
             OstrakaError: `server.busy` where there is none, `server.stopping` after `close`.
@@ -92,7 +92,7 @@ class Admission:
 
 
 def stopping() -> OstrakaError:
-    """The refusal of a batch that came after a party was told to stop."""
+    """Return the refusal of a batch that came after a party was told to stop."""
     return OstrakaError(
         ErrorCode.SERVER_STOPPING,
         "This party is stopping and takes no more batches: ask again when it is back, or go on without it.",

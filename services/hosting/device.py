@@ -30,7 +30,7 @@ class Watch(Protocol):
     """Is told what a device does, by its thread."""
 
     def waited(self, seconds: float) -> None:
-        """Queries waited for their turn."""
+        """Record how long queries waited for their turn."""
 
     def predicted(self, seconds: float, queries: int) -> None:
         """So many were predicted together."""
@@ -85,14 +85,14 @@ class Device:
     def predict(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
     ) -> NDArray[Any]:
-        """What `model.predict(X, rows)` gives, or raises; as `ask`."""
+        """Return what `model.predict(X, rows)` gives, or raise what it raises; as `ask`."""
         with span("device.predict", queries=len(X)):
             return self.ask(model, X, rows, most).result()
 
     def ask(
         self, model: Predictor, X: NDArray[np.float32], rows: slice, most: int = MICRO_BATCH
     ) -> "Future[NDArray[Any]]":
-        """The votes of teachers `rows` on X, to come; X is predicted whole.
+        """Return the votes of teachers `rows` on X as a future; X is predicted whole.
 
         Others' queries are predicted with it as long as they are `most` together. Raises `server.stopping`
         once closed.
@@ -120,7 +120,7 @@ class Device:
             _answer(together, self._watch)
 
     def _next(self) -> list[_Asked]:
-        """The oldest that waits with those that join it, oldest first; nothing once closed and empty."""
+        """Return the oldest waiting one and those that join it, oldest first; none once closed and empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             together: list[_Asked] = []
@@ -147,7 +147,7 @@ class OnDevice:
     most: int
 
     def predict(self, X: NDArray[np.float32], rows: slice) -> NDArray[Any]:
-        """The ensemble's votes; safe to call from many threads."""
+        """Return the ensemble's votes; safe to call from many threads."""
         return self.device.predict(self.ensemble, X, rows, self.most)
 
 

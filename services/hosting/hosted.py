@@ -67,7 +67,7 @@ class Loader:
     device: Device
 
     def load(self) -> Hosted:
-        """The teachers as they are on disk now, warmed up.
+        """Load the teachers as they are on disk now, warmed up.
 
         Raises `model.invalid`, `task.mismatch`, or `config.invalid` and `data.*` for labelled records.
         """
@@ -87,7 +87,7 @@ class Loader:
         return Hosted(manifest, terms, teachers, self._records(ensemble), heads)
 
     def _records(self, ensemble: "Ensemble") -> Records | None:
-        """The labelled records that the teachers were trained on, where they may vote themselves."""
+        """Return the labelled records that the teachers were trained on, where they may vote themselves."""
         if self.policy.label_counts is None and not self.policy.randomized_labels:
             return None
         section = load_section(self.folder, "training", TrainingSection)
@@ -101,7 +101,7 @@ class Loader:
 
 
 def _micro_batch(ensemble: "Ensemble") -> int:
-    """Queries that keep the ensemble's device busy, few enough that others soon have their turn."""
+    """Return how many queries keep the ensemble's device busy, few enough that others soon have a turn."""
     if ensemble.manifest.library == "sklearn":
         return MICRO_BATCH
     import torch

@@ -31,7 +31,7 @@ class Registrar(Protocol):
     """Where manifests are registered."""
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
-        """Returns when the guardian has taken the manifest; raises otherwise, after so many attempts."""
+        """Return when the guardian has taken the manifest; raise otherwise, after this many attempts."""
 
 
 class Registered(Protocol):

@@ -10,7 +10,7 @@ from ostraka.common.task import Task
 
 
 def abstained(task: Task, names: Sequence[str]) -> tuple[int, ...]:
-    """The labels of a multi-label task with these names, by index in rising order.
+    """Return the labels of a multi-label task with these names, by index in rising order.
 
     Raises `config.invalid` for a single-label task, a name that is no label or is there twice, and where none
     is left to vote on.

@@ -1,4 +1,4 @@
-"""How good an ensemble is."""
+"""Accuracy metrics of an ensemble."""
 
 import numpy as np
 from numpy.typing import NDArray

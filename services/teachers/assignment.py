@@ -1,4 +1,4 @@
-"""Which records each of a party's teachers learns from, by how budgets that differ are used."""
+"""Assignment of records to teachers, by how personal budgets are used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ class Images:
     """The images of several teachers, from which each step's are cut."""
 
     def __init__(self, X: Tensor, axes: Axes, shift: int) -> None:
-        """Takes records (teachers, N, *shape); their edge pixels are repeated `shift` times outwards."""
+        """Take records (teachers, N, *shape); their edge pixels are repeated `shift` times outwards."""
         self._axes = axes
         images = X.movedim(-1, 2) if axes.channels_last else X
         images = images.reshape(-1, axes.channels, axes.height, axes.width)

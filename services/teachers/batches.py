@@ -1,4 +1,4 @@
-"""What a network is shown in each training step."""
+"""Mini-batches of teacher training."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How a party trains its teachers: table [training] of its site.toml."""
+"""Configuration of teacher training: table [training] of site.toml."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -121,7 +121,7 @@ class TrainingConfig(BaseModel):
         return TrainingConfig(**self.model_dump(include=set(TrainingConfig.model_fields)))
 
     def model_for(self, shape: tuple[int, ...]) -> str:
-        """The model asked for, or the one that suits records of this shape."""
+        """Return the model asked for, or the one that suits records of this shape."""
         if self.head is not None:
             return MODEL_OF_HEAD[self.head]
         if self.model is not None:

@@ -1,4 +1,4 @@
-"""Which records teachers were trained on, and how they were dealt, as digests to compare."""
+"""Digests of training records and their assignment, for comparison."""
 
 import hashlib
 from collections.abc import Sequence

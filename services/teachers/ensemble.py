@@ -37,7 +37,7 @@ class Models(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Writes the models into an existing folder."""
+        """Write the models into an existing folder."""
         ...
 
 
@@ -51,7 +51,7 @@ class Ensemble:
         encoder: Encoder | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Takes one model for each teacher, the encoder they were trained behind, and their thresholds."""
+        """Take one model for each teacher, the encoder they were trained behind, and their thresholds."""
         self.manifest = manifest
         self.models = models
         self.thresholds = thresholds
@@ -79,7 +79,7 @@ class Ensemble:
         return self.manifest.training
 
     def predict(self, X: NDArray[np.float32], rows: slice = ALL) -> Votes:
-        """The votes of these teachers on records (Q, F) as `Task.prepare` gives them.
+        """Return the votes of these teachers on records (Q, F) as `Task.prepare` gives them.
 
         Class indices, int64 (teachers, Q); a model that fails, or whose answer is no class, votes for class
         0. In multi-label tasks scores, float32 (teachers, Q, labels) in [0, 1], a label positive from 0.5,
@@ -101,7 +101,7 @@ class Ensemble:
         return votes
 
     def require_task(self, task: Task) -> None:
-        """Raises `task.mismatch` unless the teachers were trained for this very task."""
+        """Raise `task.mismatch` unless the teachers were trained for this very task."""
         if self.manifest.task_digest != task.digest.hex():
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,
@@ -110,7 +110,7 @@ class Ensemble:
             )
 
     def save(self, folder: Path) -> None:
-        """Writes models and manifest into `folder`, in place of whatever ensemble it held.
+        """Write models and manifest into `folder`, in place of whatever ensemble it held.
 
         That one stays, and nothing beside it, where this one cannot be written; raises `storage.full`.
         """
@@ -134,7 +134,7 @@ class Ensemble:
 
     @classmethod
     def load(cls, folder: Path) -> "Ensemble":
-        """Reads what `save` wrote.
+        """Read what `save` wrote.
 
         Raises `model.invalid` where it is missing, damaged or untrusted, or its encoder changed since.
         """
@@ -146,7 +146,7 @@ class Ensemble:
 
 
 def load_models(folder: Path, manifest: TeachersManifest) -> Models:
-    """The models of a folder; no library is imported but theirs."""
+    """Load the models of a folder; no library is imported but theirs."""
     if manifest.library == "torch":
         from ostraka.services.teachers.nets import Networks
 
@@ -161,7 +161,7 @@ def load_models(folder: Path, manifest: TeachersManifest) -> Models:
 
 
 def _same_encoder(manifest: TeachersManifest) -> Encoder:
-    """The encoder that the teachers were trained behind."""
+    """Return the encoder that the teachers were trained behind."""
     encoder = load_encoder(manifest.encoder)
     if encoder.sha256.hex() != manifest.encoder_sha256:
         raise OstrakaError(

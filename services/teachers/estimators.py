@@ -84,7 +84,7 @@ def fit_estimators(
 
 
 def _fit(model: Any, part: Slice) -> Any:
-    """The estimator fitted to flat records; every generator in it is seeded by the slice's entropy.
+    """Fit the estimator to flat records; every generator in it is seeded by the slice's entropy.
 
     Raises whatever the estimator raises, also where it cannot score labels.
     """
@@ -104,7 +104,7 @@ def _fit(model: Any, part: Slice) -> Any:
 
 
 def _balance(estimator: Any, model: str) -> None:
-    """Sets the class weights to those of whatever the estimator is fitted to."""
+    """Set the class weights to those of whatever the estimator is fitted to."""
     names = _parameters(estimator, "class_weight")
     if not names:
         raise invalid_model(model, "takes no class weights, which balanced in [training] asks for")
@@ -112,12 +112,12 @@ def _balance(estimator: Any, model: str) -> None:
 
 
 def _parameters(estimator: Any, name: str) -> list[str]:
-    """The parameters of this name, of the estimator itself and of those inside it."""
+    """Return the parameters of this name, of the estimator itself and of those inside it."""
     return [key for key in estimator.get_params() if key.rpartition("__")[2] == name]
 
 
 def _always(label: int, part: Slice) -> Any:
-    """A model that votes for one class, or gives this score to every label."""
+    """Return a model that votes for one class, or gives this score to every label."""
     known = np.full_like(part.y[:1], label)
     return DummyClassifier(strategy="constant", constant=known[0]).fit(part.X[:1].reshape(1, -1), known)
 
@@ -126,13 +126,13 @@ class Estimators:
     """Fitted estimators that predict class indices, or scores of labels, from flat records (Q, F)."""
 
     def __init__(self, fitted: Sequence[Any], files: Sequence[Path] = ()) -> None:
-        """Takes estimators in the order of their teachers, and their files where they were read."""
+        """Take estimators in the order of their teachers, and their files where they were read."""
         self._fitted = fitted
         self._files = files
 
     @classmethod
     def joined(cls, parts: Sequence["Estimators"]) -> "Estimators":
-        """The estimators of all parts, one part after the other."""
+        """Return the estimators of all parts, one part after the other."""
         fitted = [model for part in parts for model in part._fitted]
         files = [file for part in parts for file in part._files]
         return cls(fitted, files if len(files) == len(fitted) else ())
@@ -147,7 +147,7 @@ class Estimators:
         return np.concatenate(votes)
 
     def save(self, folder: Path) -> None:
-        """Writes one file for each estimator; raises `model.invalid` for one that `load` would refuse.
+        """Write one file for each estimator; raise `model.invalid` for one that `load` would refuse.
 
         Estimators that were read are copied: writing a forest takes longer than fitting it.
         """
@@ -159,7 +159,7 @@ class Estimators:
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Estimators":
-        """Reads them; raises `model.invalid` for a damaged file or a type that is not trusted."""
+        """Read them; raise `model.invalid` for a damaged file or a type that is not trusted."""
         features = math.prod(manifest.shape)
         files = [_file(folder, row) for row in range(manifest.teachers)]
         return cls([_load(file, features) for file in files], files)
@@ -188,7 +188,7 @@ def _load(path: Path, features: float) -> Any:
 
 
 def _types(path: Path) -> list[str]:
-    """What a file holds that skops does not trust by itself."""
+    """Return what a file holds that skops does not trust by itself."""
     try:
         check_zip_file(path)
         return list(skops.io.get_untrusted_types(file=path))
@@ -197,7 +197,7 @@ def _types(path: Path) -> list[str]:
 
 
 def _require_trusted(types: Sequence[str], model: Any, path: Path) -> None:
-    """Raises `model.invalid` for types other than the part that the estimator's own type is known to have."""
+    """Raise `model.invalid` for types other than the part that the estimator's own type is known to have."""
     if set(types) - {PARTS.get(type(model))}:
         raise OstrakaError(
             ErrorCode.MODEL_INVALID,

@@ -11,7 +11,7 @@ Factory = Callable[[tuple[int, ...], int], Any]
 
 
 def find_factory(model: str) -> Factory:
-    """The function of (shape of one record, classes) that builds an untrained model.
+    """Return the function of (shape of one record, classes) that builds an untrained model.
 
     Raises:
         OstrakaError: `model.invalid` where the module cannot be imported or has no such function.
@@ -55,7 +55,7 @@ def build(model: str, shape: tuple[int, ...], classes: int) -> Any:
 
 
 def invalid_model(model: str, problem: str) -> OstrakaError:
-    """The refusal of a model that cannot be built or used."""
+    """Return the refusal of a model that cannot be built or used."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"The model {model} {problem}: name a built-in model, or a factory module:function of "

@@ -72,7 +72,7 @@ def fit_networks(
 
 
 def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """A network whose first weights depend on the slice's entropy only."""
+    """Return a network whose first weights depend on the slice's entropy only."""
     with seeded(part):
         net = compose(model, shape, classes)
     scaler = net.get_submodule("0")
@@ -82,7 +82,7 @@ def _untrained(part: Slice, model: str, shape: tuple[int, ...], classes: int) ->
 
 
 def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """A scaler and a network of records (Q, *shape) to logits (Q, classes).
+    """Compose a scaler and a network of records (Q, *shape) to logits (Q, classes).
 
     Raises:
         OstrakaError: `model.invalid` where the factory's module does not do that.
@@ -162,7 +162,7 @@ def _fit(
 
 
 def require_numbers(nets: Sequence[nn.Module], model: str) -> None:
-    """Raises `model.invalid` where all networks' losses grew beyond numbers; says so where some did."""
+    """Raise `model.invalid` where all networks' losses grew beyond numbers; log it where some did."""
     failed = sum(not all(bool(part.isfinite().all()) for part in net.parameters()) for net in nets)
     if failed == len(nets):
         raise invalid_model(model, "cannot be trained (its losses are no numbers)")

@@ -1,4 +1,4 @@
-"""Whether a forest read from a file is safe to ask."""
+"""Safety checks of random forests read from files."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a model votes for when it cannot vote."""
+"""Fallback votes of models that cannot vote."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,13 +21,13 @@ class Guard:
     """
 
     def __init__(self, classes: int, *, multi_label: bool = False) -> None:
-        """Takes the number of classes, or of labels."""
+        """Take the number of classes, or of labels."""
         self.multi_label = multi_label
         self._classes = classes
         self._told = False
 
     def votes(self, predict: Callable[[slice], NDArray[Any]], models: int, queries: int) -> Votes:
-        """What `predict` gives for all queries as votes of these models.
+        """Return what `predict` gives for all queries as votes of these models.
 
         A vote that is not whole is replaced as a whole. Where `predict` fails, each half of the queries is
         asked by itself: a query that a model cannot take changes its vote on no other.

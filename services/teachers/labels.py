@@ -12,7 +12,7 @@ CONSTANT = "sklearn.multiclass._ConstantPredictor"
 
 
 def for_labels(model: Any) -> Any:
-    """The estimator itself where it takes labels (N, k) of 0/1, else one of its kind for each label."""
+    """Return the estimator itself where it takes labels (N, k) of 0/1, else one of its kind per label."""
     tags = get_tags(model)
     takes = tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
     return model if takes else OneVsRestClassifier(model)

@@ -1,4 +1,4 @@
-"""What networks are trained to make small."""
+"""Loss functions of teacher training."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ class Loss:
     """Cross-entropy of several networks' records, summed; of all their labels in multi-label tasks."""
 
     def __init__(self, weights: Tensor | None = None) -> None:
-        """Takes weights (networks, classes) of records by class, or of labels that are 1; none: all are 1."""
+        """Take weights (networks, classes) of records by class, or of labels that are 1; None: all are 1."""
         self._weights = weights
 
     @classmethod
@@ -25,11 +25,11 @@ class Loss:
         return cls(torch.from_numpy(tables).to(device))
 
     def of(self, networks: Sequence[int]) -> "Loss":
-        """The loss of some of the networks, in this order."""
+        """Return the loss of some of the networks, in this order."""
         return self if self._weights is None else Loss(self._weights[list(networks)])
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
-        """The summed losses of logits (networks, N, classes) for y (networks, N) or (networks, N, labels)."""
+        """Sum the losses of logits (networks, N, classes) for y (networks, N) or (networks, N, labels)."""
         if y.dim() == logits.dim():
             return self._of_labels(logits, y)
         if self._weights is None:

@@ -1,4 +1,4 @@
-"""What a folder of teachers holds: its `manifest.json`."""
+"""Contents of a folder of teachers: its `manifest.json`."""
 
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -114,14 +114,14 @@ class TeachersManifest(BaseModel):
         )
 
     def save(self, folder: Path) -> None:
-        """Writes it beside the models, for nobody else to read."""
+        """Write it next to the models, for nobody else to read."""
         path = folder / _FILE
         path.touch(mode=0o600)
         path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "TeachersManifest":
-        """Reads it; raises `model.invalid` where there is none or it is broken."""
+        """Read it; raise `model.invalid` where there is none or it is broken."""
         path = folder / _FILE
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -135,7 +135,7 @@ class TeachersManifest(BaseModel):
 
 
 def unreadable(path: Path) -> OstrakaError:
-    """The refusal of a file of an ensemble that is damaged or not what the manifest says."""
+    """Return the refusal of an ensemble's file that is damaged or not what the manifest says."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"{path} is damaged or of another ensemble: run `ostraka party train` again.",

@@ -36,7 +36,7 @@ class Networks:
     def __init__(
         self, nets: Sequence[nn.Module], shape: tuple[int, ...], device: torch.device, layout: Layout
     ) -> None:
-        """Takes networks of records (Q, *shape) to logits, and how they are evaluated."""
+        """Take networks of records (Q, *shape) to logits, and how they are evaluated."""
         self._device = device
         self._nets = [net.to(device).eval() for net in nets]
         self._shape = shape
@@ -46,7 +46,7 @@ class Networks:
 
     @classmethod
     def of(cls, model: str, shape: tuple[int, ...], nets: Sequence[nn.Module]) -> "Networks":
-        """Takes trained networks, on the best device, in the layout that is fastest for the model there."""
+        """Take trained networks, on the best device, in the layout that is fastest for the model there."""
         device = best_device()
         return cls(nets, shape, device, fastest(model, device, "prediction"))
 
@@ -75,7 +75,7 @@ class Networks:
         return torch.cat(parts, dim=1).cpu().numpy()
 
     def _stacks_of(self, rows: slice) -> tuple[list[tuple[Stack, int]], int]:
-        """These networks as they are evaluated, with how many each stack has; kept, since cohorts stay."""
+        """Return these networks as evaluated, with how many each stack has; kept, since cohorts stay."""
         nets = self._nets[rows]
         arranged = Arrangement.of(self._layout, len(nets), self._device)
         key = rows.indices(len(self._nets))
@@ -86,7 +86,7 @@ class Networks:
         return self._stacks[key], arranged.workers
 
     def save(self, folder: Path) -> None:
-        """Writes all weights to one file, the networks counted by the first axis."""
+        """Write all weights to one file, the networks counted by the first axis."""
         states = [net.state_dict() for net in self._nets]
         weights = {
             name: torch.stack([state[name].cpu() for state in states]).contiguous() for name in states[0]
@@ -95,7 +95,7 @@ class Networks:
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Networks":
-        """Reads them; raises `model.invalid` where the file is damaged or of other networks."""
+        """Read them; raise `model.invalid` where the file is damaged or of other networks."""
         path = folder / FILE
         try:
             weights = load_file(path)

@@ -34,14 +34,14 @@ class Scaler(nn.Module):
     factor: Tensor
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        """Starts as the identity: per column of a table, one for all values of a tensor."""
+        """Start as the identity: per column of a table, one for all values of a tensor."""
         super().__init__()
         size = shape if len(shape) == 1 else (1,) * len(shape)
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("factor", torch.ones(size))
 
     def fit(self, X: Tensor) -> None:
-        """Takes mean and deviation of records (N, *shape)."""
+        """Take mean and deviation of records (N, *shape)."""
         axes = 0 if X.dim() == 2 else tuple(range(X.dim()))
         mean, deviation = (part.reshape(self.mean.shape) for part in _moments(X.double(), axes))
         self.mean.copy_(mean)
@@ -60,12 +60,12 @@ class AsImages(nn.Module):
     """Turns records of an image's shape into (Q, channels, height, width)."""
 
     def __init__(self, axes: Axes) -> None:
-        """Takes where the channels are."""
+        """Take the axes, which say where the channels are."""
         super().__init__()
         self._axes = axes
 
     def forward(self, X: Tensor) -> Tensor:
-        """The same values, channels first."""
+        """Return the same values, channels first."""
         channels, height, width, last = self._axes
         return X.movedim(-1, 1) if last else X.reshape(-1, channels, height, width)
 
@@ -82,7 +82,7 @@ class Residual(nn.Module):
     """Two convolutions whose output is added to their input, which is brought to its shape."""
 
     def __init__(self, before: int, channels: int, stride: int) -> None:
-        """Takes the input's channels, the output's, and by what the image's sides are divided."""
+        """Take the input's channels, the output's, and the number that divides the image's sides."""
         super().__init__()
         self._change = nn.Sequential(
             nn.Conv2d(before, channels, 3, stride=stride, padding=1, bias=False),
@@ -140,7 +140,7 @@ def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def resnet(shape: tuple[int, ...], classes: int) -> nn.Module:
-    """A residual network of seven convolutions in three stages, averaged over places (He et al., 2016).
+    """Build a residual network of seven convolutions in three stages, averaged over places (He et al., 2016).
 
     Raises:
         OstrakaError: `model.invalid` for records that are no images of at least 4 by 4.
@@ -170,7 +170,7 @@ def square_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def _images(model: str, shape: tuple[int, ...]) -> Axes:
-    """The axes of images of at least 4 by 4; raises `model.invalid` where records are none."""
+    """Return the axes of images of at least 4 by 4; raise `model.invalid` where records are none."""
     axes = image_axes(shape)
     if axes is None or min(axes.height, axes.width) < 4:
         raise invalid_model(
@@ -186,7 +186,7 @@ def _with_linear(features: nn.Module, shape: tuple[int, ...], classes: int) -> n
 
 
 def _gentle(layer: L) -> L:
-    """The layer with first weights a third as large, so that no square is much above one."""
+    """Make the layer's first weights a third as large, so that no square is much above one."""
     with torch.no_grad():
         layer.weight.mul_(1 / 3)
     return layer

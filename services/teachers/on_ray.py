@@ -40,7 +40,7 @@ class Refused:
 
 
 def fit_on_ray(received: Path) -> FitGroups:
-    """What trains groups of slices as tasks of the cluster at RAY_ADDRESS.
+    """Return what trains groups of slices as tasks of the cluster at RAY_ADDRESS.
 
     A slice travels to the machine that trains on it; what comes back are the files that a party keeps, below
     `received` until the ensemble is saved. A group whose worker is lost is trained again, by the same seeds.
@@ -106,7 +106,7 @@ def _result(task: "ray.ObjectRef[Files | Refused]") -> Files:
 
 
 def _train(slices: Sequence[Slice], manifest: str, config: TrainingConfig, version: str) -> Files | Refused:
-    """The files of one group's models, or why there are none; runs on the cluster."""
+    """Return the files of one group's models, or why there are none; run on the cluster."""
     try:
         _require(version)
         wanted = TeachersManifest.model_validate_json(manifest)

@@ -45,7 +45,7 @@ class Prepared:
     shared: NDArray[np.float32] | None = field(repr=False)
 
     def ensemble(self, models: Models) -> Ensemble:
-        """The trained models, one for each slice, as an ensemble; tunes their thresholds."""
+        """Return the trained models, one for each slice, as an ensemble; tune their thresholds."""
         thresholds = tune(models, self.config, self.slices, self.public)
         return Ensemble(self.manifest, models, self.encoder, thresholds)
 
@@ -122,7 +122,7 @@ def prepare(
 def features(
     dataset: Dataset, task: Task, encoder: Encoder | None, abstains: Sequence[int] = ()
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Records as models take them, (N, *shape), and their labels; checked against the task.
+    """Return records as models take them, (N, *shape), and their labels; checked against the task.
 
     Labels that the party abstains from are 0.
     """
@@ -130,7 +130,7 @@ def features(
 
 
 def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.float32]:
-    """Records as models take them, (N, *shape), labelled or not; checked against the task."""
+    """Return records as models take them, (N, *shape), labelled or not; checked against the task."""
     task.check(dataset)
     X = task.prepare(dataset.X)
     return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape)

@@ -1,4 +1,4 @@
-"""How models of each library are trained on slices, as a party's settings say."""
+"""Training recipes for each library's models, from a party's settings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -30,7 +30,7 @@ def fit_here(
 
 
 def fit_of(manifest: TeachersManifest, config: TrainingConfig) -> Fit:
-    """What trains models of the manifest's library; raises as `fit_here`."""
+    """Return what trains models of the manifest's library; raise as `fit_here`."""
     return (networks if manifest.library == "torch" else estimators)(manifest, config)
 
 

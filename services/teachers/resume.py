@@ -17,7 +17,7 @@ GROUP = 48
 
 
 def groups(teachers: int) -> list[range]:
-    """The teachers 0, 1, ... in groups of nearly equal size, at most `GROUP`."""
+    """Split the teachers 0, 1, ... into groups of nearly equal size, at most `GROUP`."""
     parts = np.array_split(np.arange(teachers), -(-teachers // GROUP))
     return [range(int(part[0]), int(part[-1]) + 1) for part in parts]
 
@@ -30,12 +30,12 @@ class Finished:
     """
 
     def __init__(self, folder: Path | None, manifest: TeachersManifest) -> None:
-        """Takes the folder, none to keep nothing, and what is trained."""
+        """Take the folder, None to keep nothing, and what is trained."""
         self._folder = folder
         self._manifest = manifest
 
     def models(self, rows: range) -> Models | None:
-        """The group's models, None where they are not finished."""
+        """Return the group's models, None where they are not finished."""
         if self._folder is None:
             return None
         folder = _group(self._folder, rows)
@@ -46,7 +46,7 @@ class Finished:
             return None
 
     def keep(self, rows: range, models: Models) -> Models:
-        """Writes a trained group, its manifest last, and returns it as it will be found again."""
+        """Write a trained group, its manifest last, and return it as it will be found again."""
         if self._folder is None:
             return models
         folder = _group(self._folder, rows)

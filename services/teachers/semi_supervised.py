@@ -77,7 +77,7 @@ class _Course:
 
     @classmethod
     def of(cls, shared: NDArray[np.float32], manifest: TeachersManifest, config: TrainingConfig) -> "_Course":
-        """Steps for as many passes over the shared records as configured."""
+        """Return a course with steps for as many passes over the shared records as configured."""
         scaler = Scaler(manifest.shape)
         scaler.fit(torch.from_numpy(shared))
         each = math.ceil(len(shared) / (LEARNING.batch_size * LEARNING.unlabeled_ratio))
@@ -99,7 +99,7 @@ class _Course:
         return nets
 
     def _untrained(self, part: Slice) -> nn.Module:
-        """A network that scales records as all do, its first weights from the slice's entropy."""
+        """Return a network that scales records as all do, its first weights from the slice's entropy."""
         with seeded(part):
             net = compose(self.manifest.model, self.manifest.shape, self.manifest.classes)
         net.get_submodule("0").load_state_dict(self.scaler.state_dict())

@@ -1,4 +1,4 @@
-"""Which record belongs to which teacher."""
+"""Slices: the assignment of each record to a teacher."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ def slices(records: int, teachers: int, seed: int) -> tuple[Rows, ...]:
 
 
 def require_enough(records: int, teachers: int) -> None:
-    """Raises `data.too_few` for fewer records than teachers."""
+    """Raise `data.too_few` for fewer records than teachers."""
     if records < teachers:
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,

@@ -1,4 +1,4 @@
-"""When a network has learnt what it can from its slice."""
+"""Early stopping of a network on its slice."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Stopping:
     def __init__(
         self, nets: Sequence[nn.Module], stack: Stack, held: Sequence[Slice], loss: Loss, patience: int
     ) -> None:
-        """Takes networks, the stack that trains them, what their slices hold out, and passes to wait."""
+        """Take networks, the stack that trains them, what their slices hold out, and passes to wait."""
         self.shown = 0
         self._nets, self._stack, self._held = nets, stack, held
         self._loss = loss
@@ -38,7 +38,7 @@ class Stopping:
         self._best: dict[int, dict[str, Tensor]] = {}
 
     def watch(self, steps: Iterator[Batch], pace: int) -> Iterator[Batch]:
-        """The steps of training until no network may still improve; looks after every `pace` of them."""
+        """Yield the steps of training until no network may still improve; look after every `pace` of them."""
         looks = any(len(part.y) for part in self._held)
         for step in steps:
             if looks and self.shown and self.shown % pace == 0 and not self._improving():
@@ -49,12 +49,12 @@ class Stopping:
             self._improving()
 
     def restore(self) -> None:
-        """Gives every network the weights it had when it was best."""
+        """Give every network the weights it had when it was best."""
         for row, state in self._best.items():
             self._nets[row].load_state_dict(state)
 
     def _improving(self) -> bool:
-        """Looks at every network once; whether one may still improve."""
+        """Look at every network once; return whether one may still improve."""
         self._stack.unstack()
         for row in range(len(self._nets)):
             if len(self._held[row].y) and self._waiting(row):
@@ -74,7 +74,7 @@ class Stopping:
 
     @torch.no_grad()
     def _loss_of(self, row: int) -> float:
-        """The loss on what is held out."""
+        """Return the loss on what is held out."""
         net, part = self._nets[row], self._held[row]
         device = next(net.parameters()).device
         X, y = torch.from_numpy(part.X).to(device), torch.from_numpy(part.y).to(device)
@@ -85,7 +85,7 @@ class Stopping:
 
 
 def hold_out(part: Slice, share: float) -> tuple[Slice, Slice]:
-    """What of a slice its network is shown, and what not: a share of it, rounded down, drawn by its entropy.
+    """Split a slice into what its network is shown and what not: a share, rounded down, drawn by its entropy.
 
     The draw depends on the number of records and not on what they hold.
     """

@@ -1,4 +1,4 @@
-"""From which score on a teacher says yes to a label (000, section I.10)."""
+"""Decision thresholds of teachers for each label (000, section I.10)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -44,17 +44,17 @@ class Thresholds:
         return shifted
 
     def logits(self, teacher: int) -> NDArray[np.float64]:
-        """What `shift` takes off a teacher's logits, (labels,)."""
+        """Return what `shift` takes off a teacher's logits, (labels,)."""
         shift: NDArray[np.float64] = np.log(self.values[teacher]) - np.log1p(-self.values[teacher])
         return shift
 
     def save(self, folder: Path) -> None:
-        """Writes them beside the models."""
+        """Write them next to the models."""
         save_file({_NAME: self.values}, folder / FILE)
 
     @classmethod
     def load(cls, folder: Path, teachers: int, labels: int) -> "Thresholds":
-        """Reads what `save` wrote; raises `model.invalid` where it is damaged or of other teachers."""
+        """Read what `save` wrote; raise `model.invalid` where it is damaged or of other teachers."""
         path = folder / FILE
         try:
             values = load_file(path)[_NAME]
@@ -91,7 +91,7 @@ def _each(told: NDArray[np.bool_]) -> Sequence[list[int]]:
 
 
 def _cut(scores: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
-    """The threshold, half-way between two scores, one half or at a bound, with the most gains below it."""
+    """Return the threshold, half-way between two scores, one half or at a bound, with most gains below it."""
     order = np.argsort(scores)
     ordered = scores[order]
     between = (ordered[:-1] + ordered[1:]) / 2

@@ -38,7 +38,7 @@ def tune(
 
 
 def require_labels(config: TrainingConfig, *, multi_label: bool) -> None:
-    """Raises `config.invalid` for thresholds in a single-label task."""
+    """Raise `config.invalid` for thresholds in a single-label task."""
     if config.thresholds != "none" and not multi_label:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
@@ -48,7 +48,7 @@ def require_labels(config: TrainingConfig, *, multi_label: bool) -> None:
 
 
 def _unseen(part: Slice, share: float) -> Slice:
-    """What a network of this slice was not shown; all of it where that is nothing."""
+    """Return what a network of this slice was not shown; all of it where that is nothing."""
     if not share:
         return part
     from ostraka.services.teachers.stopping import hold_out

@@ -1,4 +1,4 @@
-"""What a party's teachers learn together with others, and which sessions they take part in."""
+"""Joint training at a party: what its teachers learn, and the sessions that they take part in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Learning:
 
     @classmethod
     def of(cls, prepared: Prepared, task: Task, policy: Policy, site: str, votes_per_person: int) -> Self:
-        """A site's prepared teachers, and its operator's terms.
+        """Return a site's prepared teachers, and its operator's terms.
 
         Raises `config.invalid` where they are to be trained as only teachers that learn apart can be.
         """
@@ -61,7 +61,7 @@ class Learning:
         return untrained(known.model, known.shape, known.classes, known.seed)
 
     def check_kind(self, kind: str) -> None:
-        """Raises `plan.invalid` unless this party's teachers learn by a mechanism of this kind."""
+        """Raise `plan.invalid` unless this party's teachers learn by a mechanism of this kind."""
         if kind != self.kind:
             raise _unfit(f"is by {kind} and this party trains by {self.kind}", "--training")
 
@@ -91,12 +91,12 @@ class Learning:
         return mechanism
 
     def teachers(self, recipe: Recipe) -> TogetherTeachers:
-        """The teachers, who learn by this recipe."""
+        """Return the teachers, who learn by this recipe."""
         known, config = self.prepared.manifest, self.prepared.config
         return TogetherTeachers(self.prepared.slices, known.model, known.classes, config, recipe)
 
     def ensemble(self, nets: Sequence[nn.Module]) -> Ensemble:
-        """The teachers as they are served, from their trained networks."""
+        """Return the teachers as they are served, from their trained networks."""
         known = self.prepared.manifest
         return self.prepared.ensemble(Networks.of(known.model, known.shape, nets))
 

@@ -36,7 +36,7 @@ class Trainer:
         progress: Progress,
         finished: Callable[[Ensemble], object],
     ) -> None:
-        """Takes who learns, where their variates are kept, who answers, and where teachers are stored.
+        """Take who learns, where their variates are kept, who answers, and where teachers are stored.
 
         `progress` is told how many rounds were taken and how many there are; `finished` gets what was stored.
         """
@@ -56,7 +56,7 @@ class Trainer:
         average: bytes,
         querier: Identity,
     ) -> party_pb2.VoteReplyHeader:
-        """The reply to a round that `Learning.check` allows; the same content again gets the same bytes.
+        """Return the reply to a round that `Learning.check` allows; the same content gets the same bytes.
 
         The average is little-endian float32: parameters, then control variate. Raises `data.nan`,
         `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle` and `Answers.answer` raise.
@@ -91,7 +91,7 @@ class Trainer:
         average: bytes,
         querier: Identity,
     ) -> None:
-        """Stores the teachers after their last local steps; the same again stores the same.
+        """Store the teachers after their last local steps; the same again stores the same.
 
         Raises `data.nan`, or what `KeptVariates.settle` raises.
         """
@@ -112,7 +112,7 @@ class Trainer:
         lead: str,
         counted: int | None,
     ) -> NDArray[np.float64]:
-        """The party's update as one ballot, (1, d); the variates that go with it are durable."""
+        """Return the party's update as one ballot, (1, d); the variates that go with it are durable."""
         session_id, batch_id = permission.key
         with self._one_at_a_time:
             variates = self._kept.settle(session_id, lead, counted)

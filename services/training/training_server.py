@@ -46,7 +46,7 @@ def learn(
     progress: Progress,
     ready_file: Path | None = None,
 ) -> Ensemble | None:
-    """Serves site folder `folder` until its teachers are trained and stored; none if it was stopped before.
+    """Serve site folder `folder` until its teachers are trained and stored; return None if stopped before.
 
     The same again goes on after the last round that the party took.
 
@@ -87,7 +87,7 @@ def running(
     finished: Callable[[Ensemble], object],
     registry: CollectorRegistry | None = None,
 ) -> Iterator[str]:
-    """A party that is registered and takes rounds within the block, which gets its address.
+    """Run a registered party that takes rounds within the block, and yield its address.
 
     Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
     stored. Metrics are kept in `registry`, or in a new one. Drains at the end.

@@ -23,7 +23,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     """Serves the party that leads; its role is checked before a method runs."""
 
     def __init__(self, checker: Checker, learning: Learning, admission: Admission, trainer: Trainer) -> None:
-        """Takes what checks requests, who learns, for how many there is room, and what answers."""
+        """Take what checks requests, who learns, for how many there is room, and what answers."""
         self._checker = checker
         self._learning = learning
         self._admission = admission
@@ -48,7 +48,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     def Train(  # noqa: N802
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> party_pb2.VoteReplyHeader:
-        """Takes one round; nothing of the average is read before its header is found good."""
+        """Take one round; read nothing of the average before its header is found good."""
         header, lead = _header(request_iterator), peer_identity(context)
         permission = self._checker.check(header, lead, rows=1)
         mechanism = self._learning.check(permission, lead)
@@ -59,7 +59,7 @@ class TrainingService(training_pb2_grpc.TrainingServicer):
     def Finish(  # noqa: N802
         self, request_iterator: Iterator[training_pb2.TrainRequest], context: grpc.ServicerContext
     ) -> training_pb2.FinishReply:
-        """Stores the teachers after their last local steps, then the party stops serving."""
+        """Store the teachers after their last local steps, then let the party stop serving."""
         header, lead = _header(request_iterator), peer_identity(context)
         session = self._checker.session(header, lead, may_be_over=True)
         mechanism = self._learning.check(session, lead)

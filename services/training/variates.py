@@ -60,7 +60,7 @@ class KeptVariates:
             self.manifest.save(self.folder)
 
     def settle(self, session: str, lead: str, counted: int | None) -> Variates:
-        """The variates (teachers, d) after batch `counted`, the last that counted this party's update.
+        """Return the variates (teachers, d) after batch `counted`, the last that counted this party's update.
 
         Raises `policy.refused` where another site led these teachers so far, or `batch.out_of_order` where
         the batch is neither the last proposed nor the one before.
@@ -83,7 +83,7 @@ class KeptVariates:
         return self._read(state)
 
     def propose(self, session: str, lead: str, batch: int, variates: Variates) -> None:
-        """Keeps variates that hold from then on where the update of this batch counts."""
+        """Keep variates that hold from then on where the update of this batch counts."""
         state = self._state()
         counted = state.counted if state is not None else None
         replace_durably(self.folder / _file(batch), variates.astype("<f4").tobytes())
@@ -108,7 +108,7 @@ class KeptVariates:
             raise self._damaged() from exc
 
     def _write(self, state: _State) -> None:
-        """Makes the state hold, and removes what it has no use for."""
+        """Make the state hold, and remove what it has no use for."""
         replace_durably(self.folder / _STATE, state.model_dump_json().encode())
         used = {_file(batch) for batch in (state.counted, state.proposed) if batch is not None}
         for path in self.folder.glob("*.f4"):

@@ -24,7 +24,7 @@ SESSION = Session("ckks", "blind", 10, 5, 2.0, 0.02, 0.03, 0.04, STEPS)
 
 
 def row(table: object) -> list[str]:
-    """The first row's cells."""
+    """Return the first row's cells."""
     return [next(iter(column.cells)) for column in table.columns]  # type: ignore[attr-defined]
 
 

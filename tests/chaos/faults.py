@@ -42,7 +42,7 @@ class Faults:
 
     @classmethod
     def drawn(cls, draws: random.Random) -> Faults:
-        """A mixture of its own for each seed."""
+        """Draw a separate mixture for each seed."""
         return cls(
             lost=draws.choice([0, RARE, SOME, OFTEN]),
             doubled=draws.choice([0, SOME, OFTEN, 0.3]),

@@ -58,7 +58,7 @@ class Told:
 
 
 def open_ledger(around: Surroundings, where: Where, address: str = "", ahead_s: float = 0.0) -> Ledger:
-    """The real ledger, by a simulated clock."""
+    """Open the real ledger, by a simulated clock."""
     return Ledger.open(
         where,
         clock=as_clock(around.turns, ahead_s),
@@ -167,7 +167,7 @@ class Guardian:
         self.asleep_until = self._around.turns.now + seconds
 
     def through(self, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """A ledger call, before, in and after which this process may die or be slow."""
+        """Make a ledger call, before, in and after which this process may die or be slow."""
         around = self._around
         around.turns.running().check()
         self._pause()

@@ -27,7 +27,7 @@ POLICY = 'enforce = "worst_case"\nbound = "worst_case"\nmin_sigma = 0.5\nmin_quo
 def besiege(
     root: Path, rounds: int, seed: int, start: Start, url: str | None = None, *, shown: bool = False
 ) -> Siege:
-    """A siege of so many rounds on a new federation in `root`, its ledger in SQLite or at `url`."""
+    """Run a siege of this many rounds on a new federation in `root`, its ledger in SQLite or at `url`."""
     federation = Federation(root, policy=POLICY)
     if url is not None:
         with (federation.guardian_folder / "site.toml").open("a") as file:

@@ -90,7 +90,7 @@ def _manifest(site: str) -> common_pb2.Manifest:
 
 
 def plan(draws: random.Random, variant: VARIANT, quorum: int, batch_size: int) -> Plan:
-    """A plan with noise of its own, so that what it costs tells it from every other.
+    """Draw a plan with noise of its own, so that its cost distinguishes it from every other.
 
     Where it is encrypted, parties vote as in others, and first say that they have evaluated.
     """
@@ -154,5 +154,5 @@ class SkewedClock:
 
 
 def as_clock(turns: Any, ahead_s: float = 0.0) -> Clock:
-    """The clock of a machine in the simulation."""
+    """Return the clock of a machine in the simulation."""
     return SkewedClock(turns, ahead_s)

@@ -26,13 +26,13 @@ MOST = 400
 
 
 def like(module: Any, **changes: Any) -> SimpleNamespace:
-    """`module` as one of its importers sees it, with changes."""
+    """Return `module` as one of its importers sees it, with changes."""
     return SimpleNamespace(**{**vars(module), **changes})
 
 
 @contextmanager
 def charges_a_retry() -> Iterator[None]:
-    """A release does not look whether the batch was answered before."""
+    """Make a release not check whether the batch was answered before."""
     changed = like(batches, answers_of=lambda *_: None)
     with mock.patch.object(releases, "batches", changed), mock.patch.object(ledger, "batches", changed):
         yield
@@ -40,7 +40,7 @@ def charges_a_retry() -> Iterator[None]:
 
 @contextmanager
 def answers_before_the_commit() -> Iterator[None]:
-    """The answer leaves before it is stored with its charge."""
+    """Make the answer leave before it is stored with its charge."""
     honest = Coordinator._release
 
     def hasty(self: Coordinator, session: Any, batch: Batch, *rest: Any) -> bytes:
@@ -57,7 +57,7 @@ def answers_before_the_commit() -> Iterator[None]:
 
 @contextmanager
 def keeps_reservations_at_recovery() -> Iterator[None]:
-    """A guardian that takes a ledger over leaves the last one's batches open."""
+    """Make a guardian that takes a ledger over leave the last one's batches open."""
     with mock.patch.object(
         replicas, "dead_batches", like(dead_batches, bury=lambda *_: [], bury_all=lambda *_: [])
     ):
@@ -66,14 +66,14 @@ def keeps_reservations_at_recovery() -> Iterator[None]:
 
 @contextmanager
 def settles_without_a_tombstone() -> Iterator[None]:
-    """A batch that is said to be dead may still be opened or released."""
+    """Let a batch that is said to be dead still be opened or released."""
     with mock.patch.object(ledger, "dead_batches", like(dead_batches, kill=lambda *_: None)):
         yield
 
 
 @contextmanager
 def forgets_what_was_evaluated() -> Iterator[None]:
-    """A batch that dies gives back everything, whatever parties have evaluated of it."""
+    """Make a batch that dies give back everything, whatever parties have evaluated of it."""
     with mock.patch.object(dead_batches, "evaluations", like(evaluations, charge_all=lambda *_: None)):
         yield
 
@@ -87,7 +87,7 @@ def charges_the_absent() -> Iterator[None]:
 
 @contextmanager
 def freezes_again() -> Iterator[None]:
-    """A second Prepare freezes another party set."""
+    """Make a second Prepare freeze another party set."""
     honest = Batch.freeze
 
     def freeze(self: Batch, held: Any, quorum: int, *, due: bool) -> Any:
@@ -100,7 +100,7 @@ def freezes_again() -> Iterator[None]:
 
 @contextmanager
 def forgives_what_was_forgotten() -> Iterator[None]:
-    """A restored ledger takes the parties' receipts and charges none."""
+    """Make a restored ledger take the parties' receipts and charge none."""
     with mock.patch.object(reconcile, "_forgotten", return_value=[]):
         yield
 
@@ -153,7 +153,7 @@ MUTANTS: list[Mutant] = [
 
 
 def found(mutant: Mutant, backend: str = "sqlite", most: int = MOST) -> tuple[int, str] | None:
-    """The first seed whose schedule shows a fault, and how; None where none does."""
+    """Return the first seed whose schedule shows a fault, and how; None where none does."""
     with mutant():
         for simulation in simulate(backend, range(most)):
             if simulation.problems:

@@ -35,7 +35,7 @@ class Network:
         self._log = log
 
     def call(self, address: str, method: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
-        """The reply of the process at `address`; raises what it refuses with, or UnreachableError."""
+        """Return the reply of the process at `address`; raise what it refuses with, or UnreachableError."""
         caller = self._turns.running()
         turn, replies = caller.turn, list[Reply]()
 

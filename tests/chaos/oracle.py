@@ -33,7 +33,7 @@ def problems(world: World) -> list[str]:
 
 
 def _of_record(record: Record) -> Iterator[str]:
-    """What one batch's querying party was told."""
+    """Yield the problems in what one batch's querying party was told."""
     name = f"batch {record.batch} of {record.querier}"
     if len(record.answers) > 1:
         yield f"{name} was answered with {len(record.answers)} different byte strings"
@@ -71,7 +71,7 @@ class Books:
         yield from self._figured()
 
     def _charged_once(self) -> Iterator[str]:
-        """A batch has charges exactly if it has answers or was evaluated, as its querying party knows."""
+        """Check that a batch has charges exactly if answered or evaluated, as its querying party knows."""
         for key in self._charged.keys() | self._answers.keys():
             record, charged = self._records.get(key), _positive(self._charged.get(key, {}))
             if record is None or (key in self._answers and list(record.answers) != [self._answers[key]]):
@@ -82,12 +82,12 @@ class Books:
                 yield f"batch {key} cost {self._costs(record)} and was charged {charged}"
 
     def _due(self, record: Record) -> Costs:
-        """What a batch must be charged here: of what was evaluated in a lost history, receipts tell."""
+        """Return what a batch must be charged here; for what a lost history evaluated, receipts tell."""
         costs, reconciled = self._costs(record), self._reconciled.get(record.key, {})
         return {key: cost for key, cost in costs.items() if key not in reconciled}
 
     def _made_good(self) -> Iterator[str]:
-        """What was answered in a lost history is made good, and nothing that was paid is paid again."""
+        """Check that what a lost history answered is made good, and nothing that was paid is paid again."""
         for key, record in self._records.items():
             costs, reconciled = self._costs(record), self._reconciled.get(key, {})
             paid = {**reconciled, **self._charged.get(key, {})}
@@ -118,7 +118,7 @@ class Books:
                 yield f"{key} has a budget of {budget.budget} and the answers given cost {true[key]}"
 
     def _figured(self) -> Iterator[str]:
-        """What a charge is said to have cost on its votes is the worst case until that is stored."""
+        """Check that a charge's stated cost on its votes is the worst case until that cost is stored."""
         for charge in self._figures:
             key = charge.session_id, charge.batch_id
             known = self._world.around.figures.get(key, {}).get(charge.unit, charge.data_dependent)
@@ -126,7 +126,7 @@ class Books:
                 yield f"batch {key} cost {charge.unit} {known} on its votes, not {charge.data_dependent}"
 
     def _costs(self, record: Record, evaluated: Collection[str] | None = None) -> Costs:
-        """What a batch cost, if so many parties `evaluated` it; none: those whose evaluations arrived."""
+        """Return a batch's cost if these parties `evaluated` it; None: those whose evaluations arrived."""
         costs = record.costs(record.evaluated if evaluated is None else evaluated)
         return {key: cost for key, cost in costs.items() if key in self._budgets}
 

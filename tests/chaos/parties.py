@@ -81,7 +81,7 @@ class Party:
         self._epoch = 0
 
     def vote(self, signed: common_pb2.Signed, plan: Plan) -> RingArray:
-        """The querying party's share of the ballots; the other one goes to the guardian."""
+        """Return the querying party's share of the ballots; the other one goes to the guardian."""
         ticket = common_pb2.Ticket.FromString(signed.payload)
         key = (ticket.session_id, ticket.batch_id)
         told, _ = self._replies.get(key, (b"", None))

@@ -19,7 +19,7 @@ Place = Callable[[], Where]
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """A folder that is gone afterwards, in memory where that can be."""
+    """Yield a folder that is gone afterwards, in memory where that can be."""
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
         yield Path(name)
 

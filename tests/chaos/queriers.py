@@ -127,7 +127,7 @@ class Querier:
             self._attempt(lambda: self._cheat(record, total))
 
     def _votes(self, signed: common_pb2.Signed, record: Record) -> dict[str, RingArray]:
-        """The shares of those parties that answer, asked at the same time."""
+        """Return the shares of those parties that answer, asked at the same time."""
         encrypted = record.plan.encoding == "ckks"
         ticket = common_pb2.Ticket.FromString(signed.payload)
         sites = [schedule.participant.site for schedule in ticket.schedule]
@@ -166,7 +166,7 @@ class Querier:
         record.frozen.add(tuple(self.ask("prepare", record.session, record.batch, held).frozen))
 
     def _patience(self) -> dict[str, Any]:
-        """Some give up while the guardian is at work, and settle."""
+        """Return the settings that make some give up while the guardian is at work, and settle."""
         if self._draws.random() < IMPATIENT:
             return {"attempts": self._draws.randint(1, 2), "timeout": self._draws.uniform(0.2, 2)}
         return {}
@@ -182,7 +182,7 @@ class Querier:
             record.answers.setdefault(told.answers, told.generation)
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
-        """What `work` returns, or the code that it was refused with."""
+        """Return what `work` returns, or the code that it was refused with."""
         try:
             return work()
         except OstrakaError as exc:

@@ -50,7 +50,7 @@ class Record:
         return self.session, self.batch
 
     def costs(self, evaluated: Collection[str]) -> dict[UnitKey, int]:
-        """What it costs the units of all parties that `evaluated` it, and of those that a release names.
+        """Return the cost to the units of all parties that `evaluated` it, and of those that a release names.
 
         Label units are among them. Every query of a release is answered, which costs the worst case.
         """
@@ -74,7 +74,7 @@ class Record:
 def receipts(
     plan: Plan, ticket: common_pb2.Ticket, schedule: common_pb2.Schedule
 ) -> list[common_pb2.Receipt]:
-    """What a party keeps of a batch: one receipt for each cohort that votes on some query."""
+    """Return what a party keeps of a batch: one receipt for each cohort that votes on some query."""
     party = schedule.participant
     votes = [int(queries.sum()) for queries in scheduled(schedule, ticket.size)]
     return [

@@ -151,7 +151,7 @@ class Siege:
             self.heads.append(calls.register(self.draws.choice(PARTIES)).audit_head)
 
     def problems(self) -> list[str]:
-        """What does not hold in the ledger after all."""
+        """Return what does not hold in the ledger after all."""
         where = ledger_location(self.federation.guardian_folder)
         certificate = self.federation.credentials["guardian", Role.GUARDIAN].ca_pem
         try:

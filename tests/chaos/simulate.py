@@ -35,7 +35,7 @@ class Simulation:
 
 
 def simulate(backend: str, seeds: Iterable[int]) -> Iterator[Simulation]:
-    """The simulations of all `seeds`."""
+    """Yield the simulations of all `seeds`."""
     share_compiled_statements()
     with places(backend) as place, folder() as own:
         for seed in seeds:

@@ -93,7 +93,7 @@ def _sleep(world: World) -> None:
 
 
 def _interfere(world: World) -> None:
-    """An administrator freezes a unit or suspends a party for a while, or cancels a session."""
+    """Make an administrator freeze a unit or suspend a party for a while, or cancel a session."""
     site = world.draws.choice(PARTIES)
     unit = UnitKey(site, GROUPS[site][-1], "record")
     sessions = [session for querier in world.queriers for session in querier.sessions]

@@ -124,7 +124,7 @@ class Turns:
         task.wait()
 
     def running(self) -> Task:
-        """The task that has the turn."""
+        """Return the task that has the turn."""
         assert self.current is not None
         return self.current
 

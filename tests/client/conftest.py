@@ -26,7 +26,7 @@ def real_guardian(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Host"]:
 
 @pytest.fixture(params=["stand-in", "real"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Federation]:
-    """A federation with the stand-in of a guardian, or with the real one."""
+    """Yield a federation with the stand-in of a guardian, or with the real one."""
     if request.param == "stand-in":
         yield from serving(build(tmp_path))
     else:
@@ -37,7 +37,7 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Federatio
 
 @pytest.fixture
 def several(tmp_path: Path) -> Iterator[Federation]:
-    """A federation whose records have any of the three classes as labels."""
+    """Yield a federation whose records have any of the three classes as labels."""
     yield from serving(build(tmp_path, multi_label=True))
 
 

@@ -33,7 +33,7 @@ def run_of(federation: Federation) -> Path:
 
 
 def asked(federation: Federation, batch: int = 1) -> list[int]:
-    """The queries of a batch, in the order they were sent."""
+    """Return the queries of a batch, in the order they were sent."""
     return list(load_state(run_of(federation)).batches[batch - 1].queries)
 
 

@@ -369,7 +369,7 @@ class Federation:
         write_site(site)
 
     def write_pool(self, first: list[float]) -> None:
-        """Queries whose class is 2 x their first feature (0, 0.5 or 1)."""
+        """Write queries whose class is 2 x their first feature (0, 0.5 or 1)."""
         save(_records(first, None), self.pool)
 
 
@@ -417,7 +417,7 @@ def lay_out(root: Path, queries: int, *, multi_label: bool = False) -> None:
 
 
 def serve(servicer: Any, service: Literal["Guardian", "Party"], credentials: Credentials) -> BoundServer:
-    """A server of one servicer, which only querying parties may call."""
+    """Make a server of one servicer, which only querying parties may call."""
     add: Any = {"Guardian": add_GuardianServicer_to_server, "Party": add_PartyServicer_to_server}[service]
     methods = {"Guardian": GUARDIAN_METHODS, "Party": PARTY_METHODS}[service]
     allowed = {f"/ostraka.v1.{service}/{method}": frozenset({Role.QUERY}) for method in methods}

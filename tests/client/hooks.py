@@ -8,7 +8,7 @@ from tests.client.federation import refuse
 
 
 def refusing(code: ErrorCode, **details: str) -> Callable[..., None]:
-    """A hook that refuses whatever it is called with."""
+    """Return a hook that refuses whatever it is called with."""
 
     def hook(*_: object) -> None:
         raise refuse(code, **details)
@@ -17,7 +17,7 @@ def refusing(code: ErrorCode, **details: str) -> Callable[..., None]:
 
 
 def failing(code: ErrorCode, times: int = 1) -> Callable[..., None]:
-    """A hook that refuses so many times and then lets everything pass."""
+    """Return a hook that refuses `times` times and then lets everything pass."""
     left = [code] * times
 
     def hook(*_: object) -> None:
@@ -30,7 +30,7 @@ def failing(code: ErrorCode, times: int = 1) -> Callable[..., None]:
 def spending(
     queries: int, code: ErrorCode = ErrorCode.BUDGET_TOO_SMALL, told: str = "fits"
 ) -> Callable[[guardian_pb2.OpenBatchRequest], None]:
-    """A hook that lets batches of so many queries in all pass, and tells how many are left."""
+    """Return a hook that lets batches of `queries` in all pass, and tells how many are left."""
     left = queries
 
     def hook(request: guardian_pb2.OpenBatchRequest) -> None:

@@ -31,7 +31,7 @@ GROUPS = tuple(EPSILONS)
 
 
 def trained(folder: Path, variant: Variant) -> Path:
-    """A folder with task.toml and the teachers that every party has."""
+    """Make a folder with task.toml and the teachers that every party has."""
     data = digits().take(slice(0, 400))
     levels = np.where(np.arange(len(data)) % 2 == 0, "low", "high")
     data = replace(data, consent=tuple(levels.tolist()))
@@ -69,7 +69,7 @@ class Personal:
 
     @contextmanager
     def serving(self) -> Iterator[Calls]:
-        """The guardian, and parties that registered with it."""
+        """Run the guardian, and parties that registered with it."""
         with self.members.guardian() as calls, ExitStack() as parties:
             addresses = {}
             for name in PARTIES:

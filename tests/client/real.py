@@ -103,7 +103,7 @@ class RealGuardian:
 
 
 def watched(host: Host) -> type[GuardianService]:
-    """The guardian's service, which tells `host` of every call before or after it acts."""
+    """Return the guardian's service, which notifies `host` of every call before or after it acts."""
 
     class Watched(GuardianService):
         def OpenSession(self, request: Any, context: Any) -> Any:  # noqa: N802

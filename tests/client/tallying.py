@@ -48,11 +48,11 @@ class Tallying(GuardianServicer):
     received: dict[str, list[bytes]] = field(default_factory=dict)
 
     def half_of(self, key: Key) -> tuple[common_plan.Plan, RingArray]:
-        """The plan, and this side's half of the histogram."""
+        """Return the plan, and this side's half of the histogram."""
         raise NotImplementedError
 
     def released(self, key: Key, answered: Any) -> None:
-        """The batch is released with these answers."""
+        """Release the batch with these answers."""
         raise NotImplementedError
 
     def BeginTally(self, request: guardian_pb2.BeginTallyRequest, context: Any) -> Any:  # noqa: N802

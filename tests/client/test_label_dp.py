@@ -26,7 +26,7 @@ def clusters(**changes: Any) -> PlanOptions:
 
 @pytest.fixture
 def halves(federation: Federation) -> Federation:
-    """A pool of two clusters; every party has its records, of which those of the first have one class."""
+    """Give the pool two clusters, and every party its records; those of the first have one class."""
     federation.write_pool(HALVES)
     X = pool(federation)
     for party in federation.parties.values():

@@ -78,7 +78,7 @@ def test_labels_that_all_records_share_have_no_ranking() -> None:
 
 
 def cubes(tmp_path: Path) -> None:
-    """A site with 15 own records, a run that labelled a pool of 200, and test records."""
+    """Write a site with 15 own records, a run that labelled a pool of 200, and test records."""
     site, run = tmp_path / "query", tmp_path / "run"
     site.mkdir()
     run.mkdir()
@@ -131,7 +131,7 @@ def test_released_labels_with_gaps_make_the_student_better(tmp_path: Path) -> No
 
 
 def store_run(run: Path, features: np.ndarray, digest: bytes, truth: np.ndarray) -> None:
-    """A run that answered all labels but one in three, and none of every twentieth query."""
+    """Write a run that answered all labels but one in three, and none of every twentieth query."""
     size = len(truth)
     plan = Plan(
         nonce=bytes(16),

@@ -51,7 +51,7 @@ def apart(tmp_path: Path, folders: Folders) -> Personal:
 
 
 def charged(calls: Calls, site: str, group: str, queries: int, sensitivity: float) -> tuple[float, float]:
-    """What the guardian charged a group in epsilon, and what so many queries cost at its order."""
+    """Return what the guardian charged a group in epsilon, and the cost of `queries` at its order."""
     budget = calls.budgets(site)[group]
     amount = Charge(MECHANISM, queries, 10, sensitivity).amount(budget.order)
     return budget.epsilon_worst_case, epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)

@@ -62,7 +62,7 @@ def task(bench: Bench) -> Task:
 
 
 def truth(bench: Bench, task: Task) -> np.ndarray:
-    """The classes of the pool's records, which its file does not tell."""
+    """Return the classes of the pool's records, which its file does not hold."""
     data, pool = digits(), task.load(bench.pool)
     known = {row.tobytes(): label for row, label in zip(data.X, data.labels().tolist(), strict=True)}
     return np.array([known[row.tobytes()] for row in pool.X])

@@ -30,7 +30,7 @@ def apart(grant: common_pb2.Grant) -> None:
 
 
 def scheduling(*by_site: tuple[bytes, bytes]) -> Callable[[common_pb2.Ticket], None]:
-    """Puts these bits of both cohorts into a ticket, site by site."""
+    """Return a function that puts these bits of both cohorts into a ticket, site by site."""
 
     def alter(ticket: common_pb2.Ticket) -> None:
         grant = common_pb2.Grant(participants=[one.participant for one in ticket.schedule])

@@ -28,6 +28,6 @@ class Federation:
         return self.ca.issue(identity, folder, clock or self.clock, days=days)
 
     def revoke(self, *holders: Credentials) -> bytes:
-        """The next revocation list, which names both certificates of each holder."""
+        """Issue the next revocation list, which names both certificates of each holder."""
         serials = [one.serial_number for holder in holders for one in (holder.tls_cert, holder.signing_cert)]
         return self.ca.revoke(serials, self.clock)

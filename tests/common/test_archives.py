@@ -23,7 +23,7 @@ def archive(content: bytes, method: int = ZIP_DEFLATED) -> bytearray:
 
 
 def claiming(length: int, content: bytes, method: int = ZIP_DEFLATED) -> BytesIO:
-    """An archive of zeros that claims another length, with the checksum of what it claims."""
+    """Forge an archive of zeros that claims another length, with the checksum of what it claims."""
     forged = archive(content, method)
     for start in (LOCAL, forged.index(b"PK\1\2") + CENTRAL):
         pack_into("<I", forged, start, zlib.crc32(bytes(length)))

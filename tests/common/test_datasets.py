@@ -133,7 +133,7 @@ def test_truncated_and_pickled_files_are_unreadable(tmp_path: Path) -> None:
 
 
 def packed(folder: Path, header: str, content: bytes = b"") -> Path:
-    """An .npz with one array whose header says this."""
+    """Write an .npz with one array whose header states this shape."""
     path = folder / "data.npz"
     text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {header}}}\n".encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

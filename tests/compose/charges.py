@@ -41,13 +41,13 @@ def require_charged_once(project: Project, state: RunState, before: dict[str, di
 
 
 def charged_batches(project: Project, hospital: str, session: str) -> list[int]:
-    """The batches of a session that a hospital was charged for, each as often as it was."""
+    """Return the batches of a session that a hospital was charged for, each as often as it was."""
     events = project.admin("budget", "history", "--party", hospital)["events"]
     return [event["batch_id"] for event in events if event["session_id"] == session]
 
 
 def require_intact(project: Project) -> None:
-    """The audit log holds together, and with the heads that hospitals kept of it."""
+    """Check that the audit log is consistent, also with the heads that hospitals kept of it."""
     guardian = project.container("guardian")
     heads_kept = [f"/tmp/{hospital}.pb" for hospital in HOSPITALS]  # noqa: S108
     for hospital, head in zip(HOSPITALS, heads_kept, strict=True):

@@ -12,7 +12,7 @@ LABELLED_S = 420
 
 @pytest.fixture(scope="session")
 def project() -> Iterator[Project]:
-    """What `docker compose up` made of nothing: labels are there, servers go on."""
+    """Yield what `docker compose up` made from nothing: labels are there, servers keep running."""
     made = Project(engine.prepare())
     made.clean()
     try:

@@ -31,7 +31,7 @@ START_S = 60.0
 
 @cache
 def ensure() -> tuple[str, ...]:
-    """The command of compose; `docker` answers from then on.
+    """Return the command of compose; `docker` answers from then on.
 
     What is missing is installed from Debian's packages. An engine that had to be started is stopped when
     this process ends.
@@ -69,7 +69,7 @@ def postgres_image() -> None:
 
 @cache
 def wheelhouse() -> Path:
-    """The folder `build/wheelhouse` with every locked wheel, found with this machine's settings of pip."""
+    """Return folder `build/wheelhouse` with every locked wheel, found with this machine's pip settings."""
     wanted = [lock for lock in locks.files() if not lock.endswith("-cuda.txt")]
     digest = _digest((locks.FOLDER / lock).read_bytes() for lock in wanted)
     folder, stamp = images.WHEELHOUSE, images.WHEELHOUSE / "made-from"
@@ -132,7 +132,7 @@ def _pulled(image: str) -> bool:
 
 
 def _made_from(image: str) -> str | None:
-    """The digest that a stand-in was made from; none for what is no stand-in."""
+    """Return the digest that a stand-in was made from; None for what is no stand-in."""
     template = f'{{{{index .Config.Labels "{STAND_IN}"}}}}'
     command = ["docker", "image", "inspect", "--format", template, image]
     shown = subprocess.run(command, capture_output=True, text=True)

@@ -32,7 +32,7 @@ class Project:
     command: tuple[str, ...]
 
     def compose(self, *arguments: str) -> str:
-        """What a command of compose prints; fails the test where it fails."""
+        """Return what a command of compose prints; fail the test where the command fails."""
         return succeeded(self._compose(*arguments))
 
     def one_off(self, service: str, *arguments: str, entrypoint: str = "ostraka") -> Ended:
@@ -49,7 +49,7 @@ class Project:
         return container
 
     def container(self, service: str) -> str:
-        """The id of a service's container, running or not."""
+        """Return the id of a service's container, running or not."""
         label = f"label=com.docker.compose.service={service}"
         own, lasting = f"label=com.docker.compose.project={NAME}", "label=com.docker.compose.oneoff=False"
         found = docker(
@@ -59,7 +59,7 @@ class Project:
         return found[0]
 
     def containers(self) -> dict[str, dict[str, Any]]:
-        """What the engine knows of every service's container, by service."""
+        """Return what the engine knows of every service's container, by service."""
         own = f"label=com.docker.compose.project={NAME}"
         found = json.loads(docker("inspect", *docker("ps", "--all", "--quiet", "--filter", own).split()))
         return {one["Config"]["Labels"]["com.docker.compose.service"]: one for one in found}
@@ -78,7 +78,7 @@ class Project:
         self.wait_healthy(service)
 
     def admin(self, *arguments: str) -> Any:
-        """What an administrator's command of `ostraka guardian` says as JSON."""
+        """Return what an administrator's command of `ostraka guardian` prints as JSON."""
         said = succeeded(self.one_off("budgets", "guardian", *arguments, "--site", "/site", "--json", "-"))
         return json.loads(said)
 
@@ -109,7 +109,7 @@ class Project:
 
 
 def docker(*arguments: str) -> str:
-    """What a command of docker prints; fails the test where it fails."""
+    """Return what a command of docker prints; fail the test where the command fails."""
     return succeeded(_run("docker", *arguments))
 
 
@@ -119,13 +119,13 @@ def inspect(container: str, field: str) -> str:
 
 
 def succeeded(ended: Ended) -> str:
-    """What a command printed that has to end well."""
+    """Return what a command printed; fail the test unless the command ended well."""
     assert ended.status == 0, f"ended with {ended.status}: {ended.err or ended.out}"
     return ended.out
 
 
 def state_of(container: str, run: str) -> RunState | None:
-    """What a run in /report has come to, as its container sees it; None before it begins.
+    """Return the state of a run in /report, as its container sees it; None before the run begins.
 
     `docker cp` cuts a file off that is replaced by a longer one meanwhile: then it copies once more.
     """

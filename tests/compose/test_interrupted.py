@@ -49,7 +49,7 @@ class Run:
 
 
 def require_all_told(project: Project, run: Run) -> RunState:
-    """The run ends, with nothing lost, nothing charged twice, and an intact ledger."""
+    """Check that the run ends, with nothing lost, nothing charged twice, and an intact ledger."""
     state = run.end()
     require_charged_once(project, state, run.before)
     require_intact(project)

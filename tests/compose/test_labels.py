@@ -22,7 +22,7 @@ def right(project: Project, service: str, run: str, first: int) -> tuple[int, fl
 
 
 def require_report(project: Project, service: str, run: str) -> None:
-    """The page and the table lie on the volume, whole."""
+    """Check that the page and the table lie on the volume, whole."""
     for name, part in (("report.html", b"</html>"), ("labels.csv", b"label")):
         assert part.decode() in docker("cp", f"{project.container(service)}:/report/{run}/{name}", "-")
 

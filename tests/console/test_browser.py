@@ -30,7 +30,7 @@ def opened(
     script: bool = True,
     dark: bool = False,
 ) -> Iterator[Page]:
-    """A page at a console, whose console log stays empty and which asks nobody else for anything."""
+    """Open a page at a console; its console log stays empty, and it asks nobody else for anything."""
     urls: list[str] = []
     complaints: list[str] = []
     asked: set[str] = set()

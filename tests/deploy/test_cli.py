@@ -49,7 +49,7 @@ def test_usage_errors_leave_with_two(arguments: tuple[str, ...]) -> None:
 
 
 def refused(*arguments: str) -> str:
-    """The one line that a command which exits with 2 says."""
+    """Return the one line printed by a command that exits with 2."""
     out, err = ostraka(*arguments)
     assert out.splitlines()[-1].split()[0] == "2"
     (line,) = err.splitlines()

@@ -25,7 +25,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 @pytest.fixture(params=["guardian", "athens", "run"])
 def disk(built: Whole, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The folder of one member, or of the run, on a disk of its own; the rest is beside it."""
+    """Yield the folder of one member, or of the run, on a disk of its own; the rest is next to it."""
     built.copied(tmp_path)
     folder = tmp_path / request.param
     content = tmp_path / "content"
@@ -45,7 +45,7 @@ def spent(whole: Whole) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def expected(built: Whole, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """What the run costs where nothing goes wrong."""
+    """Return the cost of the run where nothing goes wrong."""
     whole = built.copied(tmp_path_factory.mktemp("undisturbed"))
     with whole.guardian(), whole.parties():
         assert whole.label(whole.root / "run").answered == QUERIES

@@ -30,7 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 @pytest.fixture(scope="module")
 def served(built: Whole, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    """The federation as it serves, after a run that labelled the pool."""
+    """Yield the federation as it serves, after a run that labelled the pool."""
     whole = built.copied(tmp_path_factory.mktemp("served"))
     with whole.guardian(), whole.parties():
         whole.label(whole.root / "run")
@@ -39,7 +39,7 @@ def served(built: Whole, tmp_path_factory: pytest.TempPathFactory) -> Iterator[W
 
 @pytest.fixture
 def whole(built: Whole, tmp_path: Path) -> Whole:
-    """The federation before anybody serves."""
+    """Return the federation before anybody serves."""
     return built.copied(tmp_path)
 
 

@@ -26,7 +26,7 @@ main()
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of the working tree, made where nothing of it is changed."""
+    """Build a wheel of the working tree, in a place where nothing of the tree is changed."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in (*FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         (source / name).symlink_to(ROOT / name)
@@ -41,7 +41,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def packages(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is installed: the wheel, and another distribution that has our folders' names."""
+    """Return what is installed: the wheel, and another distribution that has our folders' names."""
     folder = tmp_path_factory.mktemp("packages")
     with ZipFile(wheel) as archive:
         archive.extractall(folder)

@@ -39,13 +39,13 @@ class Whole:
         return self.root / site
 
     def copied(self, root: Path) -> "Whole":
-        """The same in another folder."""
+        """Return a copy of the federation in another folder."""
         shutil.copytree(self.root, root, dirs_exist_ok=True)
         return Whole(root, self.ca)
 
     @contextmanager
     def guardian(self) -> Iterator[str]:
-        """A guardian that serves, whose address every member knows."""
+        """Run a guardian that serves, whose address every member knows."""
         with ostraka.guardian.server.running(self.folder("guardian"), sleep=lambda _: None) as address:
             for site, role in (*((party, "party") for party in PARTIES), ("q", "query"), ("ops", "admin")):
                 self._write(site, role, guardian=address)
@@ -72,7 +72,7 @@ class Whole:
         return label(self.folder("q"), pool, options, run, on_progress=on_progress, retry=Retry(1))
 
     def add(self, site: str, role: str, **listening: str) -> Path:
-        """A folder with certificates and a `site.toml`."""
+        """Make a folder with certificates and a `site.toml`."""
         folder = self.folder(site)
         folder.mkdir(exist_ok=True)
         self.ca.issue(Identity(FEDERATION, site, Role(role)), folder, SystemClock())

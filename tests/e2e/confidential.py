@@ -37,7 +37,7 @@ def train_heads(folder: Path, split: Split) -> Path:
 
 
 def placed(folder: Path, trained: Path, split: Split, processes: Supervisor) -> Sites:
-    """A federation with these teachers, not yet started."""
+    """Make a federation with these teachers, not yet started."""
     federation = Federation(folder, HEADS, processes)
     federation.provision()
     task = federation.place(split)
@@ -79,7 +79,7 @@ def ask(sites: Sites, mechanism: AnyMechanism, name: str, **options: Any) -> Ask
 
 
 def encrypted_logits(sites: Sites) -> NDArray[np.float64]:
-    """What the heads of all parties' teachers say of the pool, (teachers, queries, classes)."""
+    """Return what the heads of all parties' teachers say of the pool, (teachers, queries, classes)."""
     X = sites.task.prepare(sites.split.pool.X)
     ensembles = [Ensemble.load(sites.folder / site / "teachers") for site in HEADS.sites]
     return np.stack([head.plain(X) for one in ensembles for head in encrypted_heads(one)])

@@ -20,7 +20,7 @@ from tests.e2e.sites import POLICY, SETTINGS, Sites
 
 
 def made(plot: Plot, report: Report) -> str:
-    """A plot that is not drawn."""
+    """Make a plot that is not drawn."""
     plot(report)
     return ""
 

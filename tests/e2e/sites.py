@@ -89,7 +89,7 @@ class Sites:
         return label(site, site / "pool.npz", options, self.run, on_progress=on_progress, retry=SOON)
 
     def histogram(self, parties: tuple[str, ...], queries: list[int]) -> NDArray[np.int64]:
-        """What these parties' teachers vote together, (queries, classes)."""
+        """Return what these parties' teachers vote together, (queries, classes)."""
         X = self.task.prepare(self.split.pool.X[queries])
         votes = np.concatenate([Ensemble.load(self.folder / p / "teachers").predict(X) for p in parties])
         return np.stack([np.bincount(vote, minlength=len(self.task.classes)) for vote in votes.T])

@@ -60,7 +60,7 @@ class Clinics:
     noise: Recording
 
     def ballots(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """What all teachers vote, (queries, labels)."""
+        """Return what all teachers vote, (queries, labels)."""
         scores = {site: Ensemble.load(self.folder / site / "teachers").predict(X) for site in PARTIES}
         assert not scores["athens"][..., NAMES.index(UNKNOWN)].any()
         counted: NDArray[np.float64] = np.sum(

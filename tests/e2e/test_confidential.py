@@ -48,7 +48,7 @@ def histogram(logits: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @pytest.fixture(scope="module")
 def asked(sites: Sites) -> Callable[[str, str], Asked]:
-    """The session in a combination, asked once."""
+    """Return a function that gives the session in a combination, asked once."""
 
     @cache
     def session(encoding: str, tally: str) -> Asked:

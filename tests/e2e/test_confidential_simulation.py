@@ -28,7 +28,7 @@ SMALL = Settings(
 
 
 def few_digits(folder: Path) -> str:
-    """A part of the digits, for teachers that learn soon."""
+    """Write a part of the digits, for teachers that learn soon."""
     file = folder / "digits.npz"
     save(digits().take(np.arange(500)), file)
     return str(file)

@@ -23,7 +23,7 @@ SLOW = 200_000
 
 @pytest.fixture
 def linked(sites: Sites) -> Iterator[Sites]:
-    """The federation, served from this process; everybody but its administrator calls through a link."""
+    """Serve the federation from this process; everybody but its administrator calls through a link."""
 
     def configure(site: str, **addresses: object) -> None:
         write_site(load_site(sites.folder / site).model_copy(update=addresses))

@@ -28,7 +28,7 @@ DEADLINE_S = 30.0
 
 @contextmanager
 def served(group: str, folder: Path, stderr: int) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
-    """A server as its own process that logs to `stderr`, and its address."""
+    """Run a server as its own process that logs to `stderr`, and yield it with its address."""
     ready = folder / "ready.json"
     command = [sys.executable, "-m", "ostraka.deploy.cli", group, "serve", "--site", str(folder)]
     with subprocess.Popen([*command, "--ready-file", str(ready)], stderr=stderr) as process:
@@ -40,7 +40,7 @@ def served(group: str, folder: Path, stderr: int) -> Iterator[tuple["subprocess.
 
 
 def require_serving_after_malformed(sites: Sites, address: str, whose: Identity) -> None:
-    """A message that cannot be read is an error of that call alone."""
+    """Check that a message that cannot be read is an error of that call alone."""
     own = Credentials.of(load_site(sites.folder / QUERY))
     with closing(open_channel(own, address, whose)) as channel:
         with pytest.raises(grpc.RpcError) as failed:

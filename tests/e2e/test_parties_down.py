@@ -23,7 +23,7 @@ def voted(sites: Sites, party: str, batches: int) -> bool:
 
 
 def kill_in_second_batch(sites: Sites, *killed: str) -> Callable[[LabelResult], None]:
-    """A progress callback: after the first batch, hold these parties still and kill them in the second."""
+    """Return a progress callback: hold these parties still after the first batch, kill them in the second."""
     survivor = OTHERS[-1]
 
     def kill() -> None:

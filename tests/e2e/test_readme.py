@@ -16,13 +16,13 @@ BIN = Path(sys.executable).parent
 
 
 def commands() -> list[str]:
-    """The commands of "Run your own", in order."""
+    """Return the commands of "Run your own", in order."""
     section = (ROOT / "README.md").read_text().split("## Run your own")[1].split("\n## ")[0]
     return [line for block in re.findall(r"```sh\n(.*?)```", section, re.S) for line in block.splitlines()]
 
 
 def free_ports(count: int) -> int:
-    """The first of some ports in a row that nobody listens on."""
+    """Return the first of `count` ports in a row that nobody listens on."""
     for base in range(20000, 30000, count):
         try:
             for port in range(base, base + count):

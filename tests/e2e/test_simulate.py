@@ -65,7 +65,7 @@ def words(folder: Path, options: Sequence[str]) -> list[str]:
 
 
 def processes_of(folder: Path) -> dict[int, int]:
-    """Processes whose output goes into a folder, this one's children or not, with their parents."""
+    """Find processes whose output goes into a folder, this one's children or not, with their parents."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
@@ -99,7 +99,7 @@ def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
 
 
 def several_labels(folder: Path) -> str:
-    """Records of five features that have three labels, each with the sign of one feature."""
+    """Write records of five features that have three labels, each with the sign of one feature."""
     X = np.random.default_rng(2).normal(size=(200, 5))
     file = folder / "signs.npz"
     np.savez(file, X=X, y=(X[:, :3] > 0).astype(int), classes=np.array(["first", "second", "third"]))
@@ -247,7 +247,7 @@ def test_a_model_that_does_not_exist_is_quoted_from_the_partys_log(tmp_path: Pat
 
 
 def refused(settings: Settings, start: Start, tmp_path: Path) -> ErrorCode:
-    """The code that a simulation is refused with; nothing of it runs afterwards."""
+    """Return the code that a simulation is refused with; check that nothing of it runs afterwards."""
     folder = tmp_path / "run"
     with pytest.raises(OstrakaError) as caught:
         simulate(settings, folder, announce=lambda _: nullcontext(), start=start)

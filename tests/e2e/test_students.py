@@ -35,7 +35,7 @@ def simulated(folder: Path, start: Start, **changes: Any) -> Report:
 
 
 def several_labels(folder: Path) -> dict[str, Any]:
-    """Settings for records with three labels: the third needs the first."""
+    """Return settings for records with three labels: the third needs the first."""
     X = np.random.default_rng(2).normal(size=(600, 5))
     y = (X[:, :3] > 0).astype(int)
     y[:, 2] &= y[:, 0]

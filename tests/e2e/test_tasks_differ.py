@@ -15,7 +15,7 @@ ODD = SETTINGS.sites[0]
 
 
 def swapped(data: Dataset) -> Dataset:
-    """The same records with the columns 20 and 21 in the other order."""
+    """Return the same records with the columns 20 and 21 in the other order."""
     order = list(range(len(data.columns)))
     order[20], order[21] = 21, 20
     columns = tuple(data.columns[i] for i in order)
@@ -23,7 +23,7 @@ def swapped(data: Dataset) -> Dataset:
 
 
 def as_table(task: Task, data: Dataset) -> Task:
-    """A task over named columns, in the order in which these records hold them."""
+    """Return a task over named columns, in the order in which these records hold them."""
     columns = tuple({"name": name, "dtype": "float32", "min": 0, "max": 16} for name in data.columns)
     table = TableInput.model_validate({"kind": "table", "preprocessing": "range", "columns": columns})
     return task.model_copy(update={"input": table})

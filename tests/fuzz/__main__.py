@@ -28,7 +28,7 @@ from tests.fuzz.watching import Watch, problems_of_ledger
 
 
 def prepared(made: Federation, tap: Tap, seed: int, callers: Callers) -> Campaign:
-    """A campaign against a federation that serves, once every honest session was seen."""
+    """Return a campaign against a federation that serves, once every honest session was seen."""
     methods = [
         method for server in made.servers for method in methods_of(server, callers.channel("query", server))
     ]

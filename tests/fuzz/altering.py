@@ -33,7 +33,7 @@ class Call:
 
 
 def random_bytes(method: Method, sender: str, draws: random.Random) -> Call:
-    """A call of bytes without any meaning."""
+    """Return a call of bytes without any meaning."""
     many = draws.choice((0, 1, 1, 2, 3)) if method.streams else 1
     sizes = (0, 1, 2, 5, 20, 200, 3_000)
     return Call(
@@ -42,7 +42,7 @@ def random_bytes(method: Method, sender: str, draws: random.Random) -> Call:
 
 
 def nonsense(method: Method, sender: str, draws: random.Random, forger: Forger) -> Call:
-    """A call of well-formed messages whose fields hold nonsense, really signed."""
+    """Return a call of well-formed messages whose fields hold nonsense, really signed."""
     many = draws.choice((0, 1, 2, 3)) if method.streams else 1
     messages = tuple(forger.nonsense(method.request, draws) for _ in range(many))
     return Call(method, sender, messages, "nonsense values")

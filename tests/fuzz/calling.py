@@ -65,7 +65,7 @@ class Callers:
             channel.close()
 
     def channel(self, member: str, server: str) -> grpc.Channel:
-        """A member's channel to a server."""
+        """Return a member's channel to a server."""
         return self._channels[member, server]
 
     def genuine(self, member: str) -> bool:
@@ -104,7 +104,7 @@ class Callers:
         return Outcome(grpc.StatusCode.OK)
 
     def problem(self, call: Call, outcome: Outcome) -> str | None:
-        """What is wrong with how a call ended, or None."""
+        """Return what is wrong with how a call ended, or None."""
         status, said = outcome.status, f"{outcome.status.name} {outcome.reason} {outcome.said[:200]}".strip()
         if status is grpc.StatusCode.OK:
             return None if self.may(call) else f"{call.sender} may not call this, and it succeeded"
@@ -140,7 +140,7 @@ def _stable(outcome: Outcome) -> bool:
 
 
 def _channel(credentials: Credentials | None, ca_pem: bytes, server: Server) -> grpc.Channel:
-    """A channel whose calls nothing but TLS touches; the server is known to be the federation's."""
+    """Open a channel whose calls only TLS touches; the server is known to be the federation's."""
     own = () if credentials is None else (credentials.tls_key_pem, credentials.tls_cert_pem)
     options = [
         ("grpc.ssl_target_name_override", server.identity.server_name),

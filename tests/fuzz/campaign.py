@@ -113,7 +113,7 @@ class Campaign:
                 future.result()
 
     def one(self, number: int) -> None:
-        """The input of this number."""
+        """Send the input of this number."""
         self.latest = number
         draws = random.Random(f"{self._seed}:{number}")  # noqa: S311
         if number % 2:

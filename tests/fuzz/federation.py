@@ -102,7 +102,7 @@ class Federation:
         return self.folder / "logs"
 
     def site(self, name: str) -> Path:
-        """A site's folder."""
+        """Return a site's folder."""
         return self.folder / "sites" / name
 
     def signers(self) -> dict[str, Credentials]:
@@ -146,7 +146,7 @@ POLICY_TOML = POLICY.replace("[policy.consent]", "[consent]")
 
 
 def records(site: str) -> Dataset:
-    """A site's own records."""
+    """Draw a site's own records."""
     draws = np.random.default_rng(ord(site[0]))
     y = np.arange(RECORDS) % CLASSES
     return from_arrays(draws.normal(size=(RECORDS, FEATURES)) + 2 * y[:, None], y)
@@ -154,7 +154,7 @@ def records(site: str) -> Dataset:
 
 @contextmanager
 def federation(folder: Path) -> Iterator[Federation]:
-    """A federation that serves: guardian and party a as processes, party b and the learners in this one."""
+    """Run a federation that serves: guardian and party a as processes, party b and learners in this one."""
     made = Federation(folder)
     provision(NAME, (*VOTERS, *LEARNERS, SPARE), "query", folder / "sites", base_port=0)
     _place(made)

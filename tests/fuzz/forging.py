@@ -26,7 +26,7 @@ MENDED = 0.7
 
 
 def nested(field: str) -> type[Message] | None:
-    """The message that a field of bytes, or the payload of a signature in it, holds by its name."""
+    """Return the message that a field of bytes, or a signature's payload in it, holds by its name."""
     return getattr(common_pb2, field.capitalize(), None)
 
 
@@ -38,12 +38,12 @@ class Forger:
         self._signers = signers
 
     def signed(self, field: str, payload: bytes) -> common_pb2.Signed:
-        """What a field of this name would hold, with this payload."""
+        """Return what a field of this name would hold, with this payload."""
         name = field if field in self._signers else "audit"
         return self._signers[name].sign(CONTEXTS[name], payload)
 
     def nonsense(self, kind: type[Message], draws: random.Random) -> bytes:
-        """A message of nonsense, with what is nested in it whole and really signed, nonsense too."""
+        """Return a message of nonsense, with what is nested in it whole and really signed, nonsense too."""
         message = kind()
         fill(message, draws)
         self._nest(message, draws)
@@ -63,7 +63,7 @@ class Forger:
                 setattr(message, field.name, self.nonsense(inner, draws))
 
     def edited(self, kind: type[Message], messages: Sequence[bytes], draws: random.Random) -> list[bytes]:
-        """The messages of a call with a few fields changed, and digests made to fit again, mostly."""
+        """Return the messages of a call with a few fields changed and, mostly, digests made to fit again."""
         try:
             parsed = [kind.FromString(one) for one in messages]
         except DecodeError:

@@ -117,7 +117,7 @@ class Tap:
             yield
 
     def observe(self, to: Target, path: str, messages: list[Any]) -> None:
-        """An honest call is about to be made."""
+        """Take note of an honest call that is about to be made."""
         server = self._servers.get(to.address, "")
         method = self._methods.get((server, path if isinstance(path, str) else path.decode()))
         sender = None if to.credentials is None else self._members.get(to.credentials.identity.uri)

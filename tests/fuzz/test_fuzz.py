@@ -43,11 +43,11 @@ class Bench:
         )
 
     def campaign(self) -> Campaign:
-        """The same inputs every time."""
+        """Return a campaign with the same inputs every time."""
         return Campaign(SEED, self.callers, self.methods, self.forger, self.tap, {}, {})
 
     def method(self, name: str) -> Method:
-        """A call by its name."""
+        """Return a call by its name."""
         (found,) = (method for method in self.methods if method.path.endswith(f"/{name}"))
         return found
 

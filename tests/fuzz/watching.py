@@ -114,7 +114,7 @@ def resident_mib(pid: int) -> int:
 
 
 def problem_of(line: str) -> str | None:
-    """What is wrong with a line of a log: an error that nobody foresaw, or what is no event at all."""
+    """Return what is wrong with a line of a log: an error nobody foresaw, or what is no event at all."""
     try:
         event = json.loads(line)
     except ValueError:
@@ -126,7 +126,7 @@ def problem_of(line: str) -> str | None:
 
 
 def problems_of_ledger(guardian: Path, ca_pem: bytes, federation: str) -> Iterator[str]:
-    """What does not hold in a guardian's ledger."""
+    """Yield what does not hold in a guardian's ledger."""
     where = ledger_location(guardian)
     try:
         verify(where, ca_pem=ca_pem, federation=federation)

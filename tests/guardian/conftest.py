@@ -13,7 +13,7 @@ def federation(tmp_path: Path) -> Federation:
 
 @pytest.fixture
 def guardian(federation: Federation) -> Iterator[Calls]:
-    """A guardian with which every party registered and has a budget of epsilon 1000."""
+    """Run a guardian with which every party registered and has a budget of epsilon 1000."""
     with federation.guardian() as calls:
         calls.prepare_all()
         yield calls

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 def refusal(call: Callable[[], Any], told: str = "") -> str:
-    """The stable code that `call` is refused with, in a sentence with the words `told`."""
+    """Return the stable code that `call` is refused with, in a sentence with the words `told`."""
     try:
         call()
     except grpc.RpcError as exc:
@@ -52,7 +52,7 @@ def refusal(call: Callable[[], Any], told: str = "") -> str:
 
 
 def plan(**changes: Any) -> Plan:
-    """A Confident plan over three parties."""
+    """Return a Confident plan over three parties."""
     values: dict[str, Any] = {
         "nonce": b"n" * 16,
         "task_digest": TASK,
@@ -70,12 +70,12 @@ def plan(**changes: Any) -> Plan:
 
 
 def group(name: str, **changes: int) -> common_pb2.Group:
-    """A group of a manifest; for separate teachers, unless said otherwise."""
+    """Return a group of a manifest; for separate teachers, unless said otherwise."""
     return common_pb2.Group(name=name, **{"records": 100, "teachers": TEACHERS, "copies": 1} | changes)
 
 
 def receipt(mechanism: AnyMechanism, /, **changes: Any) -> common_pb2.Receipt:
-    """What a party keeps of the first batch of a session that the guardian lost."""
+    """Return what a party keeps of the first batch of a session that the guardian lost."""
     fields: dict[str, Any] = {
         "session_id": "lost",
         "batch_id": 1,
@@ -130,13 +130,13 @@ class Federation:
         self.credentials[site, role] = self.ca.issue(identity, folder, SystemClock())
 
     def revoke(self, *holders: Credentials) -> bytes:
-        """The CA's next revocation list, which names both certificates of each holder."""
+        """Issue the CA's next revocation list, which names both certificates of each holder."""
         serials = [one.serial_number for holder in holders for one in (holder.tls_cert, holder.signing_cert)]
         return self.ca.revoke(serials, SystemClock())
 
     @contextmanager
     def guardian(self, noise: NoiseSource | None = None) -> Iterator["Calls"]:
-        """A running guardian with which nobody has registered yet (or its next incarnation).
+        """Run a guardian with which nobody has registered yet (or its next incarnation).
 
         It serves data-dependent policies where it is told to, or where that is what its site.toml has.
         """
@@ -257,7 +257,7 @@ class Calls:
             self.budget(site, epsilon)
 
     def budgets(self, site: str) -> dict[str, admin_pb2.Budget]:
-        """A party's record budgets by group."""
+        """Return a party's record budgets by group."""
         found = list(self.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
         return {budget.group: budget for budget in found if budget.adjacency == "record"}
 
@@ -303,7 +303,7 @@ class Calls:
     def answers(
         self, session: str, batch: int, total: RingArray, scores: np.ndarray | None = None
     ) -> list[guardian_pb2.Answer]:
-        """What `replies` say."""
+        """Return the answers that `replies` holds."""
         return [answer for reply in self.replies(session, batch, total, scores) for answer in reply.answers]
 
     def replies(
@@ -343,7 +343,7 @@ class Calls:
 def framed(
     session: str, batch: int, values: RingArray, scores: np.ndarray | None = None
 ) -> tuple[dict[str, Any], list[common_pb2.Chunk]]:
-    """The header's fields and the chunks of a matrix of ring values, and of what follows it."""
+    """Return the header's fields and the chunks of a matrix of ring values, and of what follows it."""
     data = Ring(8 * values.itemsize).to_bytes(values) + (
         b"" if scores is None else scores.astype("<u4").tobytes()
     )
@@ -365,4 +365,4 @@ def unanimous(queries: int, label: int = 1, sites: int = 3) -> np.ndarray:
 
 
 def _at_once(seconds: float) -> None:
-    """Waits for nothing."""
+    """Wait for nothing."""

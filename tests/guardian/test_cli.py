@@ -34,7 +34,7 @@ def guardian(federation: Federation) -> Iterator[Calls]:
 
 
 def call(federation: Federation, *words: str) -> dict[str, list[dict[str, object]]]:
-    """The JSON that an admin command prints."""
+    """Return the JSON that an admin command prints."""
     site = str(federation.root / "ops-admin")
     result = RUNNER.invoke(app, [*words, "--site", site, "--json", "-"], catch_exceptions=False)
     assert result.exit_code == 0
@@ -104,7 +104,7 @@ def test_audit_verify_of_what_is_not_there(tmp_path: Path) -> None:
 
 
 def refused_to_serve(folder: Path) -> str:
-    """The code with which `ostraka guardian serve` ends."""
+    """Return the code with which `ostraka guardian serve` ends."""
     result = RUNNER.invoke(app, ["serve", "--site", str(folder)])
     assert isinstance(result.exception, OstrakaError)
     return str(result.exception.code)

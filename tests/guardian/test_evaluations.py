@@ -22,7 +22,7 @@ def encrypted(**changes: object) -> Plan:
 
 
 def opened(guardian: Calls, asked: Plan | None = None) -> str:
-    """A session in which party a has evaluated batch 1."""
+    """Open a session in which party a has evaluated batch 1."""
     for site in PARTIES:
         guardian.register(site, head="linear")
         guardian.budget(site, 1000.0)
@@ -106,7 +106,7 @@ def test_a_released_batch_costs_what_was_answered_and_at_worst_who_was_left_out(
 
 
 def guardian_prepared(guardian: Calls, session: str, votes: np.ndarray) -> np.ndarray:
-    """The sum of b and c, without a, whose freeze time has come."""
+    """Return the sum of b and c, without a, whose freeze time has come."""
     ring, halves = Ring(32), []
     for site in ("b", "c"):
         share = np.zeros((QUERIES, 4), dtype=np.uint32)

@@ -57,7 +57,7 @@ def guardian(tmp_path: Path) -> Any:
 
 
 def asked(guardian: Calls, mechanism: AnyMechanism, votes: np.ndarray, **changes: Any) -> tuple[str, Any]:
-    """A batch that everybody voted on: its session and the sum to send."""
+    """Open a batch that everybody voted on: return its session and the sum to send."""
     queries = votes.shape[1]
     chosen = {"mechanism": mechanism, "multi_label": mechanism.multi_label}
     session = guardian.open(plan(**chosen, queries=queries, batch_size=queries, **changes)).session_id

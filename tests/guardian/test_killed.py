@@ -20,7 +20,7 @@ READY_S = 120.0
 
 @contextmanager
 def mortal_guardian(federation: Federation, moment: str, start: Start) -> Iterator[Calls]:
-    """A guardian process that dies at its first release, before or after the answer is stored."""
+    """Run a guardian process that dies at its first release, before or after the answer is stored."""
     site = federation.guardian_folder
     ready = site / "ready.json"
     dying = partial(start, entry="tests.guardian.mortal:main")

@@ -16,7 +16,7 @@ POLICY = 'min_quorum = 2\nmin_sigma = 0.5\nenforce = "{enforce}"\n'
 
 @pytest.fixture(params=["worst_case", "data_dependent"])
 def guardian(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Calls]:
-    """A guardian, under either enforcement, with which every party has a budget of epsilon 1000."""
+    """Run a guardian, under either enforcement, with which every party has a budget of epsilon 1000."""
     federation = Federation(tmp_path, policy=POLICY.format(enforce=request.param))
     with federation.guardian() as calls:
         calls.prepare_all()

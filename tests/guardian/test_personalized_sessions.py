@@ -37,7 +37,7 @@ WORST, QUIET = GnMax(sigma=2.0), GnMax(sigma=10.0)
 
 @contextmanager
 def served(folder: Path, policy: str = POLICY, clock: Any = None, **epsilons: float) -> Iterator[Calls]:
-    """A guardian whose parties have groups of these epsilons, all at one order; it serves any policy."""
+    """Run a guardian whose parties have groups of these epsilons, all at one order; it serves any policy."""
     federation = Federation(folder, clock or SystemClock(), policy=policy, votes_may_tell=True)
     with federation.guardian(Silent()) as calls:
         for site in PARTIES:
@@ -54,7 +54,7 @@ def asked(mechanism: AnyMechanism = WORST, **changes: Any) -> Plan:
 def votes_of(
     ticket: common_pb2.Ticket, ballot: Callable[[common_pb2.Cohort], ArrayLike], width: int = 4
 ) -> dict[str, NDArray[np.float64]]:
-    """What every party of a ticket sends if all teachers of a cohort vote as `ballot` says, in votes."""
+    """Return what a ticket's parties send if all teachers of a cohort vote as `ballot` says, in votes."""
     sent = {}
     for schedule in ticket.schedule:
         total = np.zeros((ticket.size, width))

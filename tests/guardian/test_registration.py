@@ -31,7 +31,7 @@ ASKED = Confident(sigma1=4.0, sigma2=2.0, threshold=15.0)
 
 
 def head_of(federation: Federation, sequence: int, signer: str = "guardian") -> common_pb2.AuditHead:
-    """A head of a log that this guardian no longer has."""
+    """Sign a head of a log that this guardian no longer has."""
     role = Role.GUARDIAN if signer == "guardian" else Role.PARTY
     signed = federation.credentials[signer, role].sign(AUDIT_CONTEXT, sequence.to_bytes(8, "big") + bytes(32))
     return common_pb2.AuditHead(sequence=sequence, hash=bytes(32), signed=signed)
@@ -198,7 +198,7 @@ def test_what_was_spent_is_known_at_a_larger_order_too(federation: Federation, t
 
 
 def label(calls: Calls, **changes: Any) -> None:
-    """A session in which every teacher votes on 20 queries, all of them answered."""
+    """Run a session in which every teacher votes on 20 queries, all of them answered."""
     session = calls.open(plan(**{"mechanism": GnMax(sigma=20.0)} | changes)).session_id
     ticket = calls.ticket(session, 1, 20)
     teachers = {s.participant.site: s.participant.teachers for s in ticket.schedule}

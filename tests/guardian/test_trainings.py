@@ -36,7 +36,7 @@ from tests.guardian.training import (
 
 @contextmanager
 def leading(federation: Federation, *, noise: Recording | None = None) -> Iterator[Lead]:
-    """A running guardian as party a calls it."""
+    """Run a guardian, and yield it as party a calls it."""
     with federation.guardian(noise) as calls:
         lead = Lead(federation, calls.address)
         try:
@@ -47,7 +47,7 @@ def leading(federation: Federation, *, noise: Recording | None = None) -> Iterat
 
 @pytest.fixture
 def lead(tmp_path: Path) -> Iterator[Lead]:
-    """A guardian under a policy that names no mechanisms, with teachers that learn by dp-ttac."""
+    """Run a guardian under a policy that names no mechanisms, with teachers that learn by dp-ttac."""
     with leading(Federation(tmp_path)) as lead:
         lead.join_all("dp-ttac")
         yield lead
@@ -55,7 +55,7 @@ def lead(tmp_path: Path) -> Iterator[Lead]:
 
 @pytest.fixture
 def open_lead(tmp_path: Path) -> Iterator[Lead]:
-    """A guardian whose policy names ttac, with teachers that learn by it."""
+    """Run a guardian whose policy names ttac, with teachers that learn by it."""
     with leading(Federation(tmp_path, policy=ALLOWING)) as lead:
         lead.join_all("ttac")
         yield lead

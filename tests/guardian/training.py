@@ -45,7 +45,7 @@ class Lead(Calls):
             self.budget(site, epsilon)
 
     def begin(self, asked: Plan) -> str:
-        """The session of a training."""
+        """Open the session of a training."""
         return self.open(asked).session_id
 
     def halves(
@@ -60,13 +60,13 @@ class Lead(Calls):
         return kept
 
     def trained(self, session: str, batch: int, updates: Steps, sites: Sequence[str] = PARTIES) -> RingArray:
-        """The lead's sum of a round in which every site took part."""
+        """Return the lead's sum of a round in which every site took part."""
         kept = self.halves(session, batch, updates, sites)
         assert list(self.prepare(session, batch, sites).frozen) == sorted(sites)
         return add(list(kept.values()))
 
     def sum(self, session: str, batch: int, total: RingArray) -> Steps:
-        """What a round released, in lattice steps."""
+        """Return what a round released, in lattice steps."""
         header, chunks = framed(session, batch, total)
         parts = [
             guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**header)),
@@ -77,12 +77,12 @@ class Lead(Calls):
         return lifted(b"".join(reply.update.data for reply in replies))
 
     def released(self, session: str, batch: int) -> Steps:
-        """The same, asked for again."""
+        """Return what a round released, asked for again."""
         request = guardian_pb2.SettleBatchRequest(session_id=session, batch_id=batch)
         return lifted(b"".join(chunk.data for chunk in self.query.ReleasedUpdate(request)))
 
     def round(self, session: str, batch: int, updates: Steps) -> Steps:
-        """A round of all parties, from its ticket to its sum."""
+        """Run a round of all parties, from its ticket to its sum."""
         self.ticket(session, batch, 1)
         return self.sum(session, batch, self.trained(session, batch, updates))
 
@@ -105,11 +105,11 @@ def lifted(data: bytes) -> Steps:
 
 
 def training(mechanism: Ttac | DpTtac = DP, **changes: Any) -> Plan:
-    """A training of all parties."""
+    """Return the plan of a training of all parties."""
     rounds = {"mechanism": mechanism, "queries": ROUNDS, "batch_size": 1}
     return plan(**rounds | changes)
 
 
 def updates(sites: int = len(PARTIES), parameters: int = D, seed: int = 1) -> Steps:
-    """Updates of parties, (sites, parameters) in lattice steps of both signs."""
+    """Draw updates of parties, (sites, parameters) in lattice steps of both signs."""
     return np.random.default_rng(seed).integers(-(2**20), 2**20, (sites, parameters))

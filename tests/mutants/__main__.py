@@ -20,7 +20,7 @@ from tests.mutants.telling import as_table, summary
 def chosen(
     faults: Sequence[Fault], only: Sequence[str], first: int | None, sample: int | None, seed: int
 ) -> list[Fault]:
-    """The faults to plant, in the order of their lists."""
+    """Return the faults to plant, in the order of their lists."""
     unknown = set(only) - {fault.name for fault in faults}
     if unknown:
         raise typer.BadParameter(f"no fault is called {', '.join(sorted(unknown))}")

@@ -42,7 +42,7 @@ class Fault:
         return ".".join([*package, *path.parts]).removesuffix(".__init__")
 
     def planted(self, root: Path = ROOT) -> str:
-        """The file's text with the fault in it.
+        """Return the file's text with the fault in it.
 
         Raises:
             FaultError: where the code is not there, is there more than once, or does not compile afterwards.

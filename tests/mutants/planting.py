@@ -85,7 +85,7 @@ class Planter:
         self._bytecode.cleanup()
 
     def run(self, killers: Sequence[str], planted: Planted | None, limit_s: float) -> Verdict | None:
-        """The verdict on some tests; None where they were not done in time, or their process died."""
+        """Return the verdict on some tests; None where they did not end in time, or their process died."""
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(
             target=run, args=(killers, self.root, planted, self._bytecode.name, theirs)

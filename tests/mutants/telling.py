@@ -13,7 +13,7 @@ from tests.mutants.planting import Trial
 
 
 def as_table(trials: Sequence[Trial]) -> Table:
-    """A row for each fault."""
+    """Return a table with a row for each fault."""
     table = Table("fault", "rule", "killed by", "seconds")
     for trial in trials:
         ended = Text(trial.killed_by, overflow="fold")

@@ -53,7 +53,7 @@ class Planted(MetaPathFinder):
     imported: bool = False
 
     def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The spec of the module alone."""
+        """Return the spec of the module alone."""
         if fullname != self.module:
             return None
         self.imported = True

@@ -88,24 +88,24 @@ def audit(case: Case, samples: int, noise: NoiseSource, ring: Ring, *, drawn: Ca
 
 
 def charged(case: Case, order: float, *, check: bool = True) -> float:
-    """What one query is charged with all its answers given, or for clusters one batch."""
+    """Return what one query is charged with all its answers given, or for clusters one batch."""
     answered = np.ones((case.rows, case.mechanism.answers(case.classes)), dtype=np.bool_)
     cost = worst_case(case.mechanism, order, case.influence.sensitivity, classes=case.classes)
     return (cost if check else replace(cost, check=0.0)).rdp(answered)
 
 
 def promised(case: Case, *, check: bool = True) -> float:
-    """The epsilon of what is charged; without its check as a planted fault."""
+    """Return the epsilon of what is charged; without its check as a planted fault."""
     return epsilon([charged(case, order, check=check) for order in ORDERS], ORDERS, DELTA)
 
 
 def uncharged(found: Finding) -> Finding:
-    """The finding where the check is a planted fault: nobody charges it (001, section 4.2.2)."""
+    """Return the finding where the check is a planted fault: nobody charges it (001, section 4.2.2)."""
     return replace(found, promised=promised(found.case, check=False))
 
 
 def telling(samples: int, case: Case) -> Finding:
-    """The finding where true labels come too often as a planted fault: by a larger epsilon."""
+    """Return the finding where true labels come too often as a planted fault: by a larger epsilon."""
     assert isinstance(case.mechanism, RandRes)
     drawn = replace(case, mechanism=RandRes(epsilon=TELLING * case.mechanism.epsilon))
     return audit(case, samples, OpenDpNoise(), Ring(64), drawn=drawn)

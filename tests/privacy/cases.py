@@ -64,7 +64,7 @@ class Case:
         return self.weights if len(self.weights) else np.ones(self.teachers)
 
     def totals(self, queries: int) -> NDArray[np.float64]:
-        """The weight of all votes on each query (queries,), or on each label of it where some abstain."""
+        """Return the weight of all votes on each query (queries,), or on each label where some abstain."""
         if not len(self.abstains):
             return np.full(queries, self.votes.sum())
         return np.tile(self.votes @ ~self.abstains, (queries, 1))
@@ -107,7 +107,7 @@ def _scores(bits: list[str]) -> NDArray[np.float32]:
 
 
 def _records(counts: list[list[int]]) -> tuple[Votes, Votes]:
-    """Records that make a count of clusters and classes; the first changes both cluster and class."""
+    """Make records from a count of clusters and classes; the first changes both cluster and class."""
     cells = np.argwhere(np.ones_like(counts))
     records = np.repeat(cells, np.ravel(counts), axis=0)
     other = records.copy()
@@ -116,7 +116,7 @@ def _records(counts: list[list[int]]) -> tuple[Votes, Votes]:
 
 
 def _per_label(check: Check | None) -> list[Case]:
-    """The mechanisms that decide each label: the first teacher's labels all turn."""
+    """Return the mechanisms that decide each label: the first teacher's labels all turn."""
     checked = "" if check is None else ", checked"
     even = _scored([(6, "110"), (3, "001"), (1, "010")], "001")
     few = _scored([(5, "1110"), (3, "1000")], "0001")
@@ -155,7 +155,7 @@ CASES: list[Case] = [
 
 
 def _labelled(*records: tuple[int, int], changed: int = 1) -> tuple[Votes, Votes]:
-    """Records of so many queries and classes, and the same where the first `changed` have the last class."""
+    """Make records of these queries and classes, and the same with the first `changed` in the last class."""
     one = np.array(records)
     other = one.copy()
     other[:changed, 1] = 2

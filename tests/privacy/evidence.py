@@ -29,12 +29,12 @@ def agrees(counts: Counts, probabilities: Floats) -> bool:
 
 
 def deviation(counts: Counts, probabilities: Floats) -> float:
-    """The largest difference between how often an outcome came and how often it should."""
+    """Return the largest difference between how often an outcome came and how often it should have come."""
     return float(np.abs(counts / counts.sum() - probabilities).max())
 
 
 def least_epsilon(sampled: tuple[Counts, Counts], expected: tuple[Floats, Floats], delta: float) -> float:
-    """The least epsilon at `delta` that a mechanism with these samples of two neighbours can have.
+    """Return the least epsilon at `delta` that a mechanism with these samples of two neighbours can have.
 
     Of every event that holds the outcomes for which one neighbour is expected to be likelier, from the most
     telling on, the Clopper-Pearson bounds are compared. The events do not depend on the samples, so that

@@ -35,7 +35,7 @@ _STEPS = 200_000
 
 
 def argmax(counts: NDArray[Any], noise: Any) -> Floats:
-    """The chance of each count to be the largest after independent draws of `noise`."""
+    """Return the chance of each count to be the largest after independent draws of `noise`."""
     reach = noise.isf(1e-17)
     at = np.linspace(min(counts) - reach, max(counts) + reach, _STEPS + 1)
     below = [noise.cdf(at - count) for count in counts]
@@ -51,12 +51,12 @@ def gaussian(sigma: float) -> Any:
 
 
 def passing(largest: Any, threshold: float, sigma: float) -> Any:
-    """The chance that `largest` and noise reach the threshold."""
+    """Return the chance that `largest` and noise reach the threshold."""
     return stats.norm.sf((threshold - largest) / sigma)
 
 
 def outcomes(case: Case, votes: Votes) -> Floats:
-    """The chance of every outcome, in the order of `Case.digits`."""
+    """Return the chance of every outcome, in the order of `Case.digits`."""
     match case.mechanism:
         case GnMax(sigma=sigma):
             return _answered(1.0, argmax(_histogram(votes, case), gaussian(sigma)))
@@ -100,7 +100,7 @@ def _answered(passed: float, answers: Floats) -> Floats:
 
 
 def _plurality(labels: Votes, epsilon: float, classes: int) -> Floats:
-    """The most frequent of labels that are each true with Equation 6's chance, else any other (001)."""
+    """Return chances of the plurality of labels, each true with Equation 6's chance, else any other (001)."""
     if not len(labels):
         return np.asarray(np.eye(1 + classes)[0])
     true = np.exp(epsilon) / (np.exp(epsilon) + classes - 1)
@@ -162,7 +162,7 @@ def divergence(p: Floats, r: Floats, order: float) -> float:
 
 
 def exact_epsilon(p: Floats, r: Floats, delta: float) -> float:
-    """The least epsilon at `delta` of two outcome distributions, by bisection."""
+    """Return the least epsilon at `delta` of two outcome distributions, by bisection."""
     low, high = 0.0, 64.0
     for _ in range(50):
         middle = (low + high) / 2

@@ -33,14 +33,14 @@ def tally(case: Case, votes: Votes, times: int, ring: Ring) -> RingArray:
 
 
 def _ballots(case: Case, votes: Votes, weights: NDArray[np.float64], times: int) -> NDArray[np.number]:
-    """A party's ballots, asked `times` times: (times * rows, width)."""
+    """Return a party's ballots, asked `times` times: (times * rows, width)."""
     if isinstance(case.mechanism, RandRes):
         return _responses(case, case.mechanism, votes, times)
     return np.tile(_ballot(case, votes, weights), (times, 1))
 
 
 def _responses(case: Case, mechanism: RandRes, votes: Votes, times: int) -> NDArray[np.float64]:
-    """What a party's code makes of records that are asked about once each, `times` times over."""
+    """Return what a party's code makes of records that are asked about once each, `times` times over."""
     every = np.arange(times)
     X = np.column_stack([np.repeat(every, len(votes)), np.tile(votes[:, 0], times)])
     queries = np.column_stack([np.repeat(every, CLUSTERS), np.tile(np.arange(CLUSTERS), times)])

@@ -117,7 +117,7 @@ def test_one_vote_of_weight_1_would_not_pay_for_what_these_units_change(case: Ca
 
 
 def exactly_charged(case: Case, votes: Votes, order: float) -> float:
-    """What these votes of one query are charged by the divergence itself, with all answers given."""
+    """Return what these votes of one query are charged by the divergence itself, with all answers given."""
     released = Tally(
         mechanism=case.mechanism,
         classes=case.classes,

@@ -31,13 +31,13 @@ def divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
 
 
 def bit(before: float, after: float, sigma: float, order: float) -> Any:
-    """The divergence, in the worse direction, of saying whether a number and noise exceed 0."""
+    """Return the divergence, in the worse direction, of saying whether a number and noise exceed 0."""
     p, r = ((passes(x, sigma), passes(-x, sigma)) for x in (before, after))
     return max(divergence(p, r, order), divergence(r, p, order))
 
 
 def all_answers(cost: WorstCase, labels: int) -> float:
-    """What Ostraka charges at worst for one query whose every label is answered."""
+    """Return what Ostraka charges in the worst case for one query whose every label is answered."""
     return cost.check + min(labels * cost.answer, cost.most)
 
 

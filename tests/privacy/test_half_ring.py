@@ -32,7 +32,7 @@ ARGMAX = pytest.mark.parametrize("mechanism", [GnMax(sigma=SIGMA), Powerset(sigm
 
 
 def offset_sums(votes: list[int], offset: int, ring: Ring) -> RingArray:
-    """Sums of shares that a querying party shifted by `offset` on the first count."""
+    """Return sums of shares that a querying party shifted by `offset` on the first count."""
     sums = encode(np.tile(votes, (DRAWS, 1)), ring)
     sums[:, 0] += ring.dtype.type(offset % 2**ring.bits)
     return sums
@@ -53,7 +53,7 @@ def labels(sums: RingArray, mechanism: AnyMechanism, ring: Ring) -> NDArray[np.i
 
 
 def at_half(ring: Ring) -> int:
-    """The offset that takes the first count of HERE to half the ring."""
+    """Return the offset that takes the first count of HERE to half the ring."""
     return int(2 ** (ring.bits - 1) - HERE[0] * VOTE)
 
 
@@ -89,7 +89,7 @@ def obeys(
     sampled: tuple[Counts, Counts],
     expected: tuple[Floats, Floats],
 ) -> None:
-    """Samples come as expected of two neighbours, and neither they nor what is expected cost too much."""
+    """Check that two neighbours' samples match what is expected, and that neither costs too much."""
     assert agrees(sampled[0], expected[0])
     assert agrees(sampled[1], expected[1])
     assert least_epsilon(sampled, expected, DELTA) <= promised(mechanism, part)
@@ -120,7 +120,7 @@ def test_lifting_before_the_noise_would_be_found(ring: Ring) -> None:
 
 
 def difference_at_half(ring: Ring) -> int:
-    """The offset that takes votes for less votes against, 2 * 7 - 10 in HERE, to half the ring."""
+    """Return the offset that takes votes for minus votes against, 2 * 7 - 10 in HERE, to half the ring."""
     return int(2 ** (ring.bits - 1) - (2 * HERE[0] - TEACHERS) * VOTE) // 2
 
 

@@ -20,7 +20,7 @@ mp.mp.dps = 60
 
 
 def pmf(steps: float, reach: int) -> dict[int, Any]:
-    """The discrete Gaussian on -reach..reach, P(x) proportional to exp(-x^2/(2 steps^2))."""
+    """Return the discrete Gaussian on -reach..reach, P(x) proportional to exp(-x^2/(2 steps^2))."""
     weights = {x: mp.exp(-(mp.mpf(x) ** 2) / (2 * mp.mpf(steps) ** 2)) for x in range(-reach, reach + 1)}
     total = mp.fsum(weights.values())
     return {x: w / total for x, w in weights.items()}
@@ -56,7 +56,7 @@ def _running(values: list[Any]) -> list[Any]:
 
 
 def _share(masses: list[dict[int, Any]], below: list[dict[int, Any]], j: int, x: int) -> Any:
-    """The chance that class j, noisy count x, is chosen: 1/(ties + 1) where all others are at most x."""
+    """Return the chance that class j, noisy count x, is chosen: 1/(ties + 1) if all others are at most x."""
     ties = [mp.mpf(1)]
     for i in range(len(masses)):
         if i != j:

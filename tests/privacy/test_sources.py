@@ -47,7 +47,7 @@ METHODS = (
 
 
 def sources(folder: str) -> dict[str, str]:
-    """The modules of a package that may draw nothing, by path."""
+    """Return the modules of a package that may draw nothing, by path."""
     files = {str(path.relative_to(ROOT)): path for path in (ROOT / folder).rglob("*.py")}
     return {name: path.read_text() for name, path in files.items() if not name.startswith(SEEDED_BY_DESIGN)}
 
@@ -67,7 +67,7 @@ def draws(source: str) -> Iterator[str]:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """What each name that an import binds stands for."""
+    """Yield each name that an import binds, with what it stands for."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -99,7 +99,7 @@ def _loads(function: ast.expr) -> bool:
 
 
 def _constant(argument: ast.expr) -> str:
-    """The forbidden module that a constant names, or nothing."""
+    """Return the forbidden module that a constant names, or nothing."""
     value = argument.value if isinstance(argument, ast.Constant) else ""
     return value if isinstance(value, str) and _forbidden(value) else ""
 

@@ -146,7 +146,7 @@ def test_replacing_all_records_moves_what_a_party_says_by_two_radii(seed: int) -
 
 
 def opposites(scale: float = 1e3) -> tuple[Slice, Slice]:
-    """Records of which one is replaced by its mirror image: its gradient turns round."""
+    """Return records of which one is replaced by its mirror image: its gradient turns round."""
     X = np.full((5, FEATURES), 0.01, np.float32)
     X[0] = scale
     turned = X.copy()

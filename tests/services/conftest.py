@@ -29,13 +29,13 @@ def _trained(folder: Path, data: Dataset, model: str) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with task.toml and three teachers of scikit-learn's digits."""
+    """Return a folder with task.toml and three teachers of scikit-learn's digits."""
     return _trained(tmp_path_factory.mktemp("trained"), digits(), "logistic_regression")
 
 
 @pytest.fixture(scope="session")
 def trained_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with task.toml and three teachers of a multi-label task."""
+    """Return a folder with task.toml and three teachers of a multi-label task."""
     return _trained(tmp_path_factory.mktemp("labels"), symptoms(150), "random_forest")
 
 
@@ -47,6 +47,6 @@ def attica(tmp_path: Path, trained: Path) -> Iterator[Federation]:
 
 @pytest.fixture
 def clinics(tmp_path: Path, trained_labels: Path) -> Iterator[Federation]:
-    """A federation with a multi-label task."""
+    """Yield a federation with a multi-label task."""
     with federation(tmp_path, trained_labels) as made:
         yield made

@@ -6,7 +6,7 @@ from ostraka.common.config import SiteConfig, write_site
 
 
 def party_folder(folder: Path, more: str = "") -> Path:
-    """The folder of eretria in attica, whose site.toml ends with `more`; made if it is not there."""
+    """Return the folder of eretria in attica, whose site.toml ends with `more`; make it if it is missing."""
     folder.mkdir(exist_ok=True)
     site = SiteConfig(
         federation="attica",

@@ -13,7 +13,7 @@ READY_S = 120.0
 
 @contextmanager
 def process(made: Federation, start: Start) -> Iterator[tuple[Child, Caller]]:
-    """The party as a process of its own that serves, and a querying party's channel to it."""
+    """Run the party as a process of its own that serves, with a querying party's channel to it."""
     ready = made.root / "ready.json"
     with Supervisor(made.root / "logs", start=start) as processes:
         words = ["party", "serve", "--site", str(made.party), "--ready-file", str(ready)]
@@ -23,6 +23,6 @@ def process(made: Federation, start: Start) -> Iterator[tuple[Child, Caller]]:
 
 
 def wait_for(child: Child, event: str) -> str:
-    """Returns when the process has logged `event`, with what it said until then."""
+    """Wait until the process has logged `event`, and return what it logged until then."""
     until(lambda: event in child.log.read_text())
     return child.log.read_text()

@@ -27,7 +27,7 @@ LEFT_OUT = [2, 4]
 
 @pytest.fixture(scope="session")
 def trained_abstaining(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with teachers that abstain, and the same as they would vote on every label."""
+    """Return a folder with teachers that abstain, and the same as they would vote on every label."""
     folder = tmp_path_factory.mktemp("abstaining")
     task = infer_task(symptoms(150), "symptoms")
     write_task(task, folder / "task.toml")

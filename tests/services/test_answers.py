@@ -29,7 +29,7 @@ COST = Charge(MECHANISM, SIZE, 3)
 
 @pytest.fixture(params=["cap", "day"])
 def full(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Journal, ErrorCode]]:
-    """A journal in which one batch leaves no room for another, and what that is refused with."""
+    """Yield a journal in which one batch leaves no room for another, and what that is refused with."""
     if request.param == "cap":
         limits: dict[str, Any] = {"cap": Cap(8.0, COST.amount(8.0))}
         code = ErrorCode.PARTY_CAP_REACHED

@@ -75,7 +75,7 @@ def test_only_scheduled_queries_are_voted_on(task: Task, scripted: Scripted) -> 
 
 
 def turns(seed: int) -> list[Turn]:
-    """The first teacher alone, and the three others; on queries of their own, at weights of their own."""
+    """Return turns of the first teacher and of the three others, on queries and at weights of their own."""
     random = np.random.default_rng(seed)
     return [
         Turn(slice(0, 1), random.random(QUERIES) < 0.5, int(random.integers(1, VOTE))),

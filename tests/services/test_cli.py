@@ -27,7 +27,7 @@ FEW = ("--model", "logistic_regression", "--teachers", 3)
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A party's folder with a task and the records that table [training] names."""
+    """Return a party's folder with a task and the records that table [training] names."""
     training = '[training]\ndata = "records.npz"\nteachers = 2\nmodel = "logistic_regression"\n'
     folder = party_folder(tmp_path / "eretria", training)
     records = digits().take(slice(0, 200))

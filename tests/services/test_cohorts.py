@@ -27,7 +27,7 @@ LOW, HIGH = 2, 3
 
 @pytest.fixture(scope="session")
 def trained_apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with task.toml, records of two levels and teachers of each."""
+    """Return a folder with task.toml, records of two levels and teachers of each."""
     folder = tmp_path_factory.mktemp("apart")
     levels = np.where(np.arange(len(digits())) % 5 < LOW, "low", "high")
     data = replace(digits(), consent=tuple(levels.tolist()))
@@ -49,7 +49,7 @@ def attica(tmp_path: Path, trained_apart: Path) -> Iterator[Federation]:
 
 
 def athens(**changes: Any) -> common_pb2.Participant:
-    """The party as a guardian knows it, groups in the order that the ensemble has them."""
+    """Return the party as a guardian knows it, groups in the order that the ensemble has them."""
     high = {"groups": ["high"], "teachers": HIGH, "weight": VOTE, "copies": [1]} | changes
     low = common_pb2.Cohort(groups=["low"], teachers=LOW, weight=VOTE, copies=[1])
     return common_pb2.Participant(

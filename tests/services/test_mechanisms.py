@@ -168,7 +168,7 @@ def counting(attica: Federation, records: int = 1797, clusters: int = 7) -> NDAr
 
 
 def counted(attica: Federation, centres: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Counts of records by nearest centre and class; digits are in sixteenths, so distances are exact."""
+    """Count records by nearest centre and class; digits are in sixteenths, so distances are exact."""
     counts = np.zeros((len(centres), 10), np.int64)
     for x, y in zip(attica.task.prepare(digits().X), digits().labels(), strict=True):
         counts[((centres - x) ** 2).sum(axis=1).argmin(), y] += 1

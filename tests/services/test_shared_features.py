@@ -16,7 +16,7 @@ from tests.services.folders import party_folder
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A party's folder with its records, and those whose features all sites know."""
+    """Return a party's folder with its records, and those whose features all sites know."""
     training = '[training]\ndata = "records.npz"\nshared_features = "features.npz"\n'
     folder = party_folder(tmp_path / "eretria", training + 'teachers = 2\nmodel = "mlp"\nepochs = 3\n')
     records = digits().take(slice(0, 400))

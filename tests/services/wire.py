@@ -311,7 +311,7 @@ class Caller:
         return reply.header
 
     def ballots(self, reply: party_pb2.VoteReplyHeader, batch_id: int = 1) -> NDArray[np.float64]:
-        """What both shares add up to, in votes."""
+        """Return what both shares add up to, in votes."""
         ring = self.federation.ring
         theirs = self.federation.guardian.share(batch_id, reply.rows, reply.width, ring)
         total = add([expand(reply.seed, reply.rows, reply.width, ring), theirs])
@@ -337,7 +337,7 @@ def scheduled(who: common_pb2.Participant, *queries: bytes) -> common_pb2.Schedu
 
 @contextmanager
 def federation(root: Path, trained: Path) -> Iterator[Federation]:
-    """A federation in `root` whose party athens has the task and teachers of folder `trained`."""
+    """Yield a federation in `root` whose party athens has the task and teachers of folder `trained`."""
     ca = CertificateAuthority.create(FEDERATION, yesterday())
     party = root / "athens"
     shutil.copytree(trained, party)

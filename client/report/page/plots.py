@@ -16,7 +16,7 @@ BY_LABEL = ("balanced_accuracy", "auc", "average_precision")
 
 
 def means(student: Mapping[str, Any]) -> str:
-    """A student's metrics, before beside after."""
+    """Plot a student's metrics, those before next to those after."""
     with _drawn(4.6, 3) as (figure, axes):
         for shift, when, colour in ((-0.2, "before", BEFORE), (0.2, "after", AFTER)):
             values = [_number((student[when] or {}).get(name)) for name in MEANS]
@@ -57,7 +57,7 @@ def answers(labels: Sequence[Mapping[str, Any]]) -> str:
 
 
 def rounds(figures: Mapping[str, Any]) -> str:
-    """The student's accuracy after every round, and what all rounds so far cost."""
+    """Plot the student's accuracy after every round, and the cost of all rounds so far."""
     made = figures["rounds"]
     before = ((figures["student"] or {}).get("before") or {}).get("accuracy")
     with _drawn(6, 3.2) as (figure, axes):

@@ -37,7 +37,7 @@ def write_page(figures: Mapping[str, Any], path: Path) -> None:
 
 
 def render(figures: Mapping[str, Any]) -> str:
-    """The page; whatever comes from outside is escaped, and every epsilon says what it promises."""
+    """Return the page; all text from outside is escaped, and every epsilon says what it promises."""
     in_rounds = "rounds" in figures
     asked = _rounds(figures) if in_rounds else _labels(figures)
     return templates.render(

@@ -37,7 +37,7 @@ class BlindTally:
         self._answers = answers_of(plan.mechanism, plan.classes)
 
     def answers(self, batch_id: int, total: RingArray, queries: Queries) -> list[Answer]:
-        """The answers to a frozen batch; total is half of the histogram, uint32 (queries, width)."""
+        """Return the answers to a frozen batch; total is half of the histogram, uint32 (queries, width)."""
         self._meter.begin("tally", 1 if self._check is None else 2)
         width = self._plan.mechanism.answers(self._plan.classes)
         sums = total.astype(np.uint32)
@@ -65,7 +65,7 @@ class BlindTally:
     def _labels(
         self, batch_id: int, sums: NDArray[np.uint32], passed: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """The label of every check that passed, (checks,); 0 where it did not."""
+        """Return the label of every check that passed, (checks,); 0 where it did not."""
         labels = np.zeros(len(passed), np.int64)
         step = StepId(self._session_id, batch_id, common_pb2.STAGE_ANSWERS)
         words = querying_words(sums, self._answers)[passed]

@@ -25,7 +25,7 @@ class Stages:
     random: Callable[[int], bytes]
 
     def compute(self, step: StepId, circuit: Circuit, words: NDArray[np.uint64]) -> Evaluation:
-        """The evaluated circuits for this side's words (instances, words), one instance at least.
+        """Return the evaluated circuits for this side's words (instances, words), at least one instance.
 
         Raises OstrakaError with the guardian's code, `message.invalid` or `crypto.refused` for messages that
         are none of this stage.

@@ -38,26 +38,26 @@ class PartyCircuits:
         return self._votes.teachers
 
     def context(self, points: bytes) -> bytes:
-        """What this batch agrees on with the party that answered these points (`Garbling.context`)."""
+        """Return what this batch and the party that answered these points agree on (`Garbling.context`)."""
         return self._evaluation.context(points)
 
     def point(self) -> bytes:
-        """This side's message of the base transfers."""
+        """Return this side's message of the base transfers."""
         return self._evaluation.point()
 
     def extension(self, points: bytes) -> bytes:
-        """The extension of what the party answered; raises `message.invalid` or `crypto.refused`."""
+        """Return the extension of what the party answered; raise `message.invalid` or `crypto.refused`."""
         return self._evaluation.extension(points)
 
     def take(self, part: bytes) -> None:
-        """The next bytes of the tables, as they arrive; they are held until the labels come."""
+        """Take the next bytes of the tables, as they arrive; they are held until the labels come."""
         self._evaluation.take(part)
 
     def correction(self, logits: NDArray[np.uint64]) -> bytes:
-        """What hides this side's shares of logits (teachers, queries of the batch, classes)."""
+        """Return what hides this side's shares of logits (teachers, queries of the batch, classes)."""
         return self._evaluation.correction(self._votes.words(logits))
 
     def ballots(self, labels: bytes) -> NDArray[np.uint32]:
-        """This side's share of the party's ballots (queries, width), of the labels of the party's words."""
+        """Return this side's share of the party's ballots (queries, width), from its words' labels."""
         self._evaluation.evaluate(labels)
         return self._votes.ballots(self._evaluation.shares())

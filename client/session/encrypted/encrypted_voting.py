@@ -36,7 +36,7 @@ class EncryptedVoting:
         self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
 
     def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
-        """This side's shares of the ballots of every party of the ticket, or why it gave none.
+        """Collect this side's shares of the ballots of every party of the ticket, or why it gave none.
 
         Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
         is asked, so it is never behind parties that wait for it.

@@ -21,14 +21,14 @@ class Encryption:
         self._lock = threading.Lock()
 
     def keys(self, head: Head) -> QueryKeys:
-        """The keys for heads of one kind."""
+        """Return the keys for heads of one kind."""
         with self._lock:
             if head not in self._keys:
                 self._keys[head] = scheme_of(head).keys()
             return self._keys[head]
 
     def encrypt(self, head: Head, features: NDArray[np.float32]) -> bytes:
-        """What every party with such a head is sent: features (n, columns), encrypted."""
+        """Encrypt features (n, columns) into what every party with such a head is sent."""
         keys = self.keys(head)
         with self._meter.measure("none", "encrypt"):
             message = keys.encrypt(features)
@@ -36,7 +36,7 @@ class Encryption:
         return message
 
     def begin(self, heads: Iterable[Head]) -> list[Head]:
-        """The kinds of heads, each once, with the bar of their encryption begun."""
+        """Return the kinds of heads, each once, and begin the bar of their encryption."""
         kinds = sorted(set(heads))
         self._meter.begin("encrypt", len(kinds))
         return kinds

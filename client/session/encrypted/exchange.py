@@ -35,7 +35,7 @@ class Exchange:
         self._step = StepId(ticket.read.session_id, ticket.read.batch_id, common_pb2.STAGE_BALLOTS)
 
     def ballots(self, keys: QueryKeys, queries: Future[bytes]) -> NDArray[np.uint32]:
-        """This side's share of the party's ballots (queries, width), for the encrypted queries.
+        """Return this side's share of the party's ballots (queries, width), for the encrypted queries.
 
         The party garbles while the queries are still being encrypted, and evaluated. Raises OstrakaError with
         the party's code, `message.invalid` or `crypto.refused` for replies that are none.
@@ -77,7 +77,7 @@ class Exchange:
             traffic.received += circuits.sizes.tables
 
     def _logits(self, keys: QueryKeys, public: bytes, queries: bytes) -> NDArray[np.uint64]:
-        """This side's shares of the logits, (teachers, queries, classes)."""
+        """Return this side's shares of the logits, (teachers, queries, classes)."""
         teachers, classes = self._circuits.teachers, self._session.plan.classes
         size = keys.reply_bytes(teachers * classes)
         reply = bytearray()

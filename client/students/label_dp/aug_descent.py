@@ -61,13 +61,13 @@ class AugDescent(Neural):
         rounds: int = 4,
         weight: float = 5.0,
     ) -> None:
-        """Takes the parameters."""
+        """Take the parameters."""
         super().__init__(shape, classes, network=network, learning=learning, seed=seed)
         self.rounds = rounds
         self.weight = weight
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
-        """What the first steps make small, while no label is doubted yet."""
+        """Return what the first steps minimise, while no label is doubted yet."""
         require_one_label("aug-descent", multi_label=multi_label)
         return Supervised(views)
 
@@ -114,7 +114,7 @@ class AugDescent(Neural):
     def _lesson(
         self, turn: Turn, other: nn.Module, views: Augmentation, labelled: Labelled, pool: Features
     ) -> tuple[Objective, Labelled, Features]:
-        """What a network makes small in a turn, and of which records."""
+        """Return what a network minimises in a turn, and over which records."""
         if turn.round == 0:
             return self.objective(views, multi_label=False), Labelled(labelled.X, labelled.y), pool
         learning = self.learning or self.default_learning

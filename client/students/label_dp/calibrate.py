@@ -1,4 +1,4 @@
-"""How much noise NoiseCluster needs: the analytic Gaussian mechanism (001, Theorem 1; Balle and Wang 2018).
+"""Noise calibration of NoiseCluster: the analytic Gaussian mechanism (001, Theorem 1; Balle and Wang 2018).
 
 A label that changes leaves one count of a cluster and enters another, so the counts move by sqrt(2).
 """
@@ -17,7 +17,7 @@ ROUNDING = 1e-15
 
 
 def noise_cluster_delta(sigma: float, epsilon: float) -> float:
-    """The least delta at which counts with noise of `sigma` records are epsilon-label-DP, rounded up.
+    """Return the least delta at which counts with noise of `sigma` records are epsilon-label-DP, rounded up.
 
     001, Equation 5. Raises InputError for a sigma that is not positive or an epsilon that is negative.
     """
@@ -32,7 +32,7 @@ def noise_cluster_delta(sigma: float, epsilon: float) -> float:
 
 
 def noise_cluster_sigma(epsilon: float, delta: float) -> float:
-    """The least sigma, in records, that makes a release of clusters (epsilon, delta)-label-DP, rounded up.
+    """Return the least sigma, in records, for an (epsilon, delta)-label-DP release of clusters, rounded up.
 
     Raises InputError for an epsilon that is not positive or a delta outside (0, 1).
     """
@@ -42,7 +42,7 @@ def noise_cluster_sigma(epsilon: float, delta: float) -> float:
 
 
 def noise_cluster_epsilon(sigma: float, delta: float) -> float:
-    """The least epsilon of label-DP that noise of `sigma` records gives at `delta`, rounded up; it may be 0.
+    """Return the least epsilon of label-DP from noise of `sigma` records at `delta`, rounded up; may be 0.
 
     Raises InputError for a sigma that is not positive or a delta outside (0, 1).
     """
@@ -54,7 +54,7 @@ def noise_cluster_epsilon(sigma: float, delta: float) -> float:
 
 
 def _least(enough: Callable[[float], bool]) -> float:
-    """The least positive value that is enough, found by halving; whatever is larger is enough as well."""
+    """Return the least positive value that is enough, by halving; any larger value is enough as well."""
     low = high = 1.0
     while not enough(high):
         low, high = high, 2 * high

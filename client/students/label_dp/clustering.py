@@ -21,7 +21,7 @@ STARTS = 4
 def cluster(
     features: Features, shape: tuple[int, ...], k: int, name: str = KMEANS, seed: int = 0
 ) -> Assignments:
-    """The cluster of every record, int32 (N,), each in 0..k-1; the same for the same arguments.
+    """Return the cluster of every record, int32 (N,), each in 0..k-1; the same for the same arguments.
 
     Args:
         features: prepared features, flat float32 (N, F).

@@ -42,7 +42,7 @@ class Turn:
 
 
 def turns(steps: int, rounds: int) -> Iterator[Turn]:
-    """A warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn.
+    """Yield a warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn.
 
     Raises `config.invalid` for no rounds.
     """
@@ -61,17 +61,17 @@ class Standing:
     """Both networks of a training as its checkpoint has them after a turn."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        """Takes where they are kept, if anywhere."""
+        """Take the checkpoint where the networks are kept, if anywhere."""
         self._checkpoint = checkpoint
 
     def save(self, turn: Turn, nets: tuple[nn.Module, nn.Module], looks: list[Look]) -> None:
-        """Keeps both networks as they stand after a turn."""
+        """Keep both networks as they stand after a turn."""
         notes = {"turns": turn.number + 1, "looks": [asdict(look) for look in looks]}
         parts = {str(row): net.state_dict() for row, net in enumerate(nets)}
         self._checkpoint.save(State(notes, parts))
 
     def restore(self, nets: tuple[nn.Module, nn.Module]) -> tuple[int, list[Look]]:
-        """Puts both networks where the checkpoint says they stood: turns that were made, and looks."""
+        """Put both networks where the checkpoint says they stood; return the turns made, and looks."""
         stood = self._checkpoint.read()
         if stood is None:
             return 0, []
@@ -81,5 +81,5 @@ class Standing:
         return int(stood.notes["turns"]), [Look(**look) for look in stood.notes["looks"]]
 
     def remove(self) -> None:
-        """Removes the checkpoint of a training that is done."""
+        """Remove the checkpoint of a training that is done."""
         self._checkpoint.remove()

@@ -50,7 +50,7 @@ class DenoiseSsl(FixMatch):
         n_clusters: int | None = None,
         clusterer: str = KMEANS,
     ) -> None:
-        """Takes the parameters."""
+        """Take the parameters."""
         super().__init__(
             shape,
             classes,
@@ -90,7 +90,7 @@ class DenoiseSsl(FixMatch):
 def purified(
     labelled: Labelled, pool: Features, assignments: Assignments, classes: int
 ) -> tuple[Labelled, Features]:
-    """The records whose labels are kept, and the features of all others.
+    """Return the records whose labels are kept, and the features of all others.
 
     Args:
         labelled: records with labels, N of them.

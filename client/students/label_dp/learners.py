@@ -26,7 +26,7 @@ class LdpSsl(FixMatch):
 
 
 def require_one_label(student: str, *, multi_label: bool) -> None:
-    """Raises `config.invalid` for records that have any number of labels."""
+    """Raise `config.invalid` for records that have any number of labels."""
     if multi_label:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,

@@ -1,4 +1,4 @@
-"""What Aug-Descent makes small: DivideMix's loss on strong views, its guesses from weak ones.
+"""Loss of Aug-Descent: DivideMix's loss on strong views, with guesses from weak ones.
 
 Li et al. 2020, Algorithm 1; Nishi et al. 2021, Algorithm 4; 001, section 4.3.3.
 """
@@ -61,11 +61,11 @@ class Descent:
         return loss + self.weight * functional.mse_loss(likely, believed[labels:])
 
     def _guessed(self, net: nn.Module, x: Tensor, step: Step) -> Tensor:
-        """What both networks guess together, sharpened, (n, classes)."""
+        """Return what both networks guess together, sharpened, (n, classes)."""
         return sharpen(self._guess((net, self.other), x, step), TEMPERATURE, multi_label=False)
 
     def _guess(self, nets: tuple[nn.Module, ...], x: Tensor, step: Step) -> Tensor:
-        """The mean probabilities that the networks give weak views, (n, classes)."""
+        """Return the mean probabilities that the networks give weak views, (n, classes)."""
         views = torch.cat([self.views.weak(x, step.random) for _ in range(VIEWS)])
         likely = torch.stack([probabilities(net(views), multi_label=False) for net in nets]).mean(dim=0)
         return likely.reshape(VIEWS, len(x), -1).mean(dim=0)

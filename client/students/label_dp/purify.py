@@ -1,4 +1,4 @@
-"""Which of many noisy labels to believe: those that their cluster agrees with (001, section 4.3.2)."""
+"""Selection of noisy labels that agree with their cluster (001, section 4.3.2)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ Labels = NDArray[np.int64]
 
 
 def label_counts(assignments: Assignments, y: Labels, clusters: int, classes: int) -> NDArray[np.int64]:
-    """Records by cluster and class, int64 (clusters, classes) (001, Algorithm 1).
+    """Count records by cluster and class, int64 (clusters, classes) (001, Algorithm 1).
 
     Args:
         assignments: the cluster of each record, (N,).
@@ -31,7 +31,7 @@ def pseudo_labels(assignments: Assignments, y: Labels, clusters: int, classes: i
 
 
 def purified_accuracy(epsilon: float, pseudo: float) -> float:
-    """Expected accuracy of the labels of RandRes that agree with pseudo labels (001, Equation 8).
+    """Return the expected accuracy of RandRes labels that agree with pseudo labels (001, Equation 8).
 
     Args:
         epsilon: of the randomised response.

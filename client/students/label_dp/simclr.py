@@ -49,7 +49,7 @@ def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS
 
 
 def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: int) -> None:
-    """Makes two strong views of a record alike among all of a batch."""
+    """Make two strong views of a record alike among all of a batch."""
     random = torch.Generator(X.device).manual_seed(seed)
     optimizer = torch.optim.AdamW(net.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
@@ -64,7 +64,7 @@ def train(net: nn.Module, views: Augmentation, X: Tensor, *, seed: int, steps: i
 
 
 def contrast(first: Tensor, second: Tensor, temperature: float = TEMPERATURE) -> Tensor:
-    """The normalised, temperature-scaled cross-entropy of pairs (n, d), a scalar (SimCLR, Equation 1).
+    """Return the normalised, temperature-scaled cross-entropy of pairs (n, d), a scalar (SimCLR, Equation 1).
 
     Each of the 2n rows shall be told its partner from the 2n - 2 others by their cosines.
     """

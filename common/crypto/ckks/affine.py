@@ -63,5 +63,5 @@ class AffineMaps:
         return outputs
 
     def _biases(self, modulus: int) -> NDArray[np.uint64]:
-        """A constant has the same value everywhere in NTT form."""
+        """Return the biases, one value each: a constant has the same value everywhere in NTT form."""
         return np.array([bias % modulus for bias in self._bias], np.uint64)[:, None]

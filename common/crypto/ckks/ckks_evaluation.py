@@ -58,7 +58,7 @@ class CkksEvaluator:
                 index += 1
 
     def _evaluated(self, head: EncryptedHead, firsts: Residues) -> list[Any]:
-        """The logits of a head of its first layer's outputs, (outputs, 2, primes, degree).
+        """Return the logits of a head from its first layer's outputs, (outputs, 2, primes, degree).
 
         SEAL refuses results whose second half is zero. Keys that were never generated bring that about for
         some weights and not for others, so a refusal would tell of weights: the logits mean nothing instead.
@@ -72,7 +72,7 @@ class CkksEvaluator:
         return ciphertexts
 
     def _nothing(self) -> Any:
-        """A ciphertext of nothing in particular, whose second half is uniform."""
+        """Return a meaningless ciphertext whose second half is uniform."""
         seed, degree = secrets.token_bytes(SEED_BYTES), self.parameters.degree
         moduli = enumerate(self._seal.moduli[: self.parameters.result_primes])
         second = [UniformResidues(seed, f"prime {prime}", modulus, degree) for prime, modulus in moduli]
@@ -80,7 +80,7 @@ class CkksEvaluator:
         return self._seal.ciphertext(np.stack([residues * np.uint64(0), residues]), self.parameters.scale)
 
     def _first_layers(self, heads: Sequence[EncryptedHead], queries: EncryptedQueries) -> Residues:
-        """The outputs of all heads' first layers, (outputs, 2, primes, degree), at `_first_scale`."""
+        """Compute the outputs of all heads' first layers, (outputs, 2, primes, degree), at `_first_scale`."""
         maps = [head.layers[0] for head in heads]
         affine = AffineMaps(self.parameters, maps, self._seal.moduli, self.parameters.scale)
         return affine.apply(queries.halves, self._zero(self.parameters.primes))

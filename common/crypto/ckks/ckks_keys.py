@@ -36,7 +36,7 @@ class CkksKeys:
         self._decryptor = sealapi.Decryptor(self._seal.context, secret)
 
     def public(self, context: bytes) -> bytes:
-        """What parties need to evaluate and to encrypt zeros; the same bytes whatever the context."""
+        """Return what parties need to evaluate and to encrypt zeros; the same bytes for every context."""
         return self._public
 
     def encrypt(self, X: NDArray[np.floating[Any]]) -> bytes:
@@ -68,7 +68,7 @@ class CkksKeys:
         return np.stack([logit_share(self._values(halves)[:instances]) for halves in packed])
 
     def _values(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """What a packed ciphertext decrypts to, real parts, (slots,)."""
+        """Return what a packed ciphertext decrypts to, real parts, (slots,)."""
         halves = [
             unpack(self.parameters, packed, prime, self._seal.moduli[prime])
             for prime in range(self.parameters.result_primes)
@@ -77,7 +77,7 @@ class CkksKeys:
         return np.array(self._seal.encoder.decode_double(self._decrypted(ciphertext)))
 
     def _first_half(self, values: NDArray[np.float64], uniform: tuple[UniformResidues, ...]) -> bytes:
-        """The first half of a ciphertext of `values` whose second half is the next uniform polynomial u.
+        """Make the first half of a ciphertext of `values` whose second half is the next uniform polynomial u.
 
         It decrypts to first + u s = values + noise. SEAL chooses second halves itself, so that values are
         encrypted as SEAL does and (0, u) is taken off: what is left decrypts to values + noise - u s.

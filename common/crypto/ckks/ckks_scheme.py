@@ -14,7 +14,7 @@ class CkksScheme:
         return CkksKeys()
 
     def evaluator(self, public: bytes, context: bytes) -> CkksEvaluator:
-        """What evaluates under a querying party's keys; raises `crypto.refused` or `message.invalid`."""
+        """Return what evaluates under a party's keys; may raise `crypto.refused` or `message.invalid`."""
         return CkksEvaluator(SQUARES, public)
 
     def queries_bytes(self, features: int) -> int:

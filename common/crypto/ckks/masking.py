@@ -49,18 +49,18 @@ class Mask:
     low: NDArray[np.complex128] = field(repr=False)
 
     def share(self) -> NDArray[np.uint64]:
-        """This side's shares of the logits, (slots,): what undoes the mask, as `logit_share` counts."""
+        """Return this side's shares of the logits, (slots,): they undo the mask, as `logit_share` counts."""
         whole = self.high.real * 2.0**self.parameters.limb_bits + self.low.real
         return logit_share(-whole / self.parameters.scale)
 
 
 def draw_mask(parameters: Parameters, stream: Stream) -> Mask:
-    """The next mask of a stream of random bytes."""
+    """Draw the next mask from a stream of random bytes."""
     return Mask(parameters, _limb(parameters, stream), _limb(parameters, stream))
 
 
 def add_mask(seal: Seal, encryptor: Any, ciphertext: Any, mask: Mask) -> Any:
-    """The ciphertext plus the mask plus a fresh encryption of zero.
+    """Return the ciphertext plus the mask plus a fresh encryption of zero.
 
     Encoding rounds to whole coefficients. Those of a limb are below 2^40, which double precision encodes
     exactly; whole masks would be rounded, and their low bits would hide nothing. So `high` is lifted to its

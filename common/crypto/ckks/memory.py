@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def memory_file(content: bytes | memoryview = b"") -> Iterator[tuple[str, int]]:
-    """A path to a file of `content` that this process alone can open, and its descriptor; gone afterwards.
+    """Yield path and descriptor of a file of `content` that this process alone can open; gone afterwards.
 
     On Linux it never touches a disk. Elsewhere it is a private temporary file.
     """

@@ -14,7 +14,7 @@ _SQUARE = 2
 
 
 def write_public(seal: Seal, generator: Any) -> bytes:
-    """A fresh public key and relinearization key; `most_public_bytes` at most."""
+    """Write a fresh public key and relinearization key; `most_public_bytes` at most."""
     key, relinearization = sealapi.PublicKey(), sealapi.RelinKeys()
     generator.create_public_key(key)
     generator.create_relin_keys(relinearization)

@@ -37,7 +37,7 @@ class EncryptedQueries:
 
 
 def second_halves(seal: Seal, seed: bytes) -> tuple[UniformResidues, ...]:
-    """The uniform second halves of all ciphertexts of a message of queries, for each prime."""
+    """Return the uniform second halves of all ciphertexts of a message of queries, for each prime."""
     return tuple(
         UniformResidues(seed, f"ckks second halves {prime}", modulus, seal.parameters.degree)
         for prime, modulus in enumerate(seal.moduli)

@@ -17,7 +17,7 @@ class UniformResidues:
         self._degree = degree
 
     def polynomial(self) -> NDArray[np.uint64]:
-        """The next polynomial, (degree,). Drawn values that are not below the prime are drawn again."""
+        """Return the next polynomial, (degree,); drawn values that are not below the prime are redrawn."""
         found: list[NDArray[np.uint64]] = []
         missing = self._degree
         while missing:
@@ -30,7 +30,7 @@ class UniformResidues:
 def product(
     weights: NDArray[np.int64], weight_bits: int, residues: NDArray[np.uint64], modulus: int
 ) -> NDArray[np.uint64]:
-    """The matrix product weights (rows, n) times residues (n, columns), modulo a prime below 2^48.
+    """Return the matrix product weights (rows, n) times residues (n, columns), modulo a prime below 2^48.
 
     Both are split into limbs so small that double precision adds up n products of limbs exactly; the limbs'
     products are then put together modulo the prime. Weights lie between -2^weight_bits and 2^weight_bits.
@@ -54,7 +54,7 @@ def product(
 
 
 def _limb_bits(residue_bits: int, weight_bits: int, terms: int) -> tuple[int, int]:
-    """The cheapest sizes of limbs of residues and of weights whose products of n terms stay exact."""
+    """Return the cheapest limb sizes of residues and of weights whose products of n terms stay exact."""
     room = EXACT_BITS + 1 - terms.bit_length()
     sizes = [(bits, room - bits) for bits in range(8, room - 8)]
     return min(sizes, key=lambda size: -(-residue_bits // size[0]) * (weight_bits // size[1] + 1))

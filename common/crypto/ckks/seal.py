@@ -77,28 +77,28 @@ class Seal:
         return self._levels[primes]
 
     def encode(self, values: NDArray[Any], primes: int, scale: float) -> Any:
-        """A plaintext of one value, real or complex, a slot; errors of SEAL's own pass."""
+        """Encode one value, real or complex, per slot as a plaintext; errors of SEAL's own pass."""
         plain = sealapi.Plaintext()
         self.encoder.encode(values.tolist(), self.level(primes), scale, plain)
         return plain
 
     def constant(self, value: float, primes: int) -> Any:
-        """A plaintext of a whole number in every slot, at scale 1."""
+        """Return a plaintext of a whole number in every slot, at scale 1."""
         plain = sealapi.Plaintext()
         self.encoder.encode(value, self.level(primes), 1.0, plain)
         return plain
 
     def polynomial(self, plain: Any) -> Residues:
-        """The residues of a plaintext in NTT form, (primes, degree)."""
+        """Return the residues of a plaintext in NTT form, (primes, degree)."""
         return self._last_words(plain, plain.coeff_count()).reshape(-1, self.parameters.degree)
 
     def residues(self, ciphertext: Any) -> Residues:
-        """The residues of a ciphertext, (2, primes, degree)."""
+        """Return the residues of a ciphertext, (2, primes, degree)."""
         shape = (ciphertext.size(), ciphertext.coeff_modulus_size(), self.parameters.degree)
         return self._last_words(ciphertext, math.prod(shape)).reshape(shape)
 
     def ciphertext(self, residues: Residues, scale: float) -> Any:
-        """The ciphertext of residues (2, primes, degree), each below its prime."""
+        """Return the ciphertext of residues (2, primes, degree), each below its prime."""
         content = self._prefix(residues.shape[1]) + residues.astype("<u8", copy=False).tobytes()
         header = _HEADER.pack(*self._version, _UNCOMPRESSED, 0, _HEADER.size + len(content))
         ciphertext = sealapi.Ciphertext(self.context)
@@ -114,7 +114,7 @@ class Seal:
         return _HEADER.unpack_from(save(sealapi.Plaintext()))[:4]
 
     def _prefix(self, primes: int) -> bytes:
-        """What SEAL writes before the residues of a ciphertext in NTT form with this many primes."""
+        """Return what SEAL writes before the residues of a ciphertext in NTT form with this many primes."""
         if primes not in self._prefixes:
             template = sealapi.Ciphertext(self.context)
             template.resize(self.context, self.level(primes), 2)
@@ -124,7 +124,7 @@ class Seal:
 
 
 def save(item: Any) -> bytes:
-    """What SEAL writes of an item to a file."""
+    """Return what SEAL writes to a file for an item."""
     with memory_file() as (path, descriptor):
         item.save(path)
         return content_of(descriptor)

@@ -54,7 +54,7 @@ def pack(parameters: Parameters, residues: Residues) -> bytes:
 
 
 def unpack(parameters: Parameters, data: NDArray[np.uint8], prime: int, modulus: int) -> Residues:
-    """The residues modulo one prime, (count, degree), of packed polynomials (count, bytes).
+    """Unpack the residues modulo one prime, (count, degree), of packed polynomials (count, bytes).
 
     Raises:
         OstrakaError: `message.invalid` where a residue is not below `modulus`.
@@ -93,7 +93,7 @@ def ciphertexts(
 
 
 def without_digest(parameters: Parameters, data: bytes) -> memoryview:
-    """What follows the digest of the parameters.
+    """Return what follows the digest of the parameters.
 
     Raises:
         OstrakaError: `crypto.refused` for a message under other parameters.

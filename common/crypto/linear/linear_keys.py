@@ -42,7 +42,7 @@ class LinearKeys:
         self._secret = ternary(Stream(self._seed, "secret key"))
 
     def public(self, context: bytes) -> bytes:
-        """The first half of an encryption of zero whose second half is the context's."""
+        """Return the first half of an encryption of zero whose second half is the context's."""
         second = uniform(Stream(context, PUBLIC_KEY))
         error = errors(self._errors("public key", context))
         return polynomial_octets(self._first(second, error))

@@ -30,7 +30,7 @@ def queries_bytes(features: int) -> int:
 
 
 def write_queries(seed: bytes, first: Polynomials) -> bytes:
-    """Queries whose first halves are (features, DEGREE), and whose second halves are the seed's."""
+    """Write queries whose first halves are (features, DEGREE), and whose second halves are the seed's."""
     return DIGEST + seed + polynomial_octets(first)
 
 

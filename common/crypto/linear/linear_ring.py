@@ -35,7 +35,7 @@ class Factor:
         self._high, self._low = _transformed(high), _transformed(low)
 
     def times(self, small: Small) -> Polynomials:
-        """The products with polynomials (..., DEGREE) of -1, 0 and 1."""
+        """Return the products with polynomials (..., DEGREE) of -1, 0 and 1."""
         transformed = _transformed(small)
         high, low = (_inverse(limb * transformed) for limb in (self._high, self._low))
         return (high << _LIMB) + low

@@ -13,7 +13,7 @@ class LinearScheme:
         return LinearKeys()
 
     def evaluator(self, public: bytes, context: bytes) -> LinearEvaluator:
-        """What evaluates under a querying party's keys; raises `message.invalid` for keys of another size."""
+        """Return what evaluates under a party's keys; raise `message.invalid` for keys of another size."""
         return LinearEvaluator(public, context)
 
     def queries_bytes(self, features: int) -> int:

@@ -1,4 +1,4 @@
-"""How features, weights and logits are counted modulo 2^64, and what becomes of them as shares."""
+"""Encoding of features, weights and logits modulo 2^64, and their additive shares."""
 
 import numpy as np
 from numpy.typing import NDArray

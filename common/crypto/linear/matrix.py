@@ -9,7 +9,7 @@ _BITS = 64
 
 
 def product(weights: NDArray[np.int64], weight_bits: int, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The product modulo 2^64 of weights (rows, n) and values (n, columns).
+    """Return the product modulo 2^64 of weights (rows, n) and values (n, columns).
 
     Both are split into limbs whose products double precision adds up exactly; products of limbs whose place
     is beyond the modulus are left out. Weights lie within +-2^weight_bits, and time depends on shapes alone.
@@ -31,7 +31,7 @@ def product(weights: NDArray[np.int64], weight_bits: int, values: NDArray[np.uin
 
 
 def _limb_sizes(weight_bits: int, terms: int) -> tuple[int, int]:
-    """The sizes of limbs of values and of weights that take the fewest products."""
+    """Return the sizes of limbs of values and of weights that take the fewest products."""
     together = EXACT_BITS + 2 - terms.bit_length()
     sizes = [(size, together - size) for size in range(8, together - 7)]
     return min(sizes, key=lambda pair: _products(pair[0], pair[1], weight_bits))

@@ -10,17 +10,17 @@ _PAIRS = 21
 
 
 def uniform(stream: Stream, *shape: int) -> Polynomials:
-    """The next uniform polynomials, `shape` + (DEGREE,)."""
+    """Draw the next uniform polynomials, `shape` + (DEGREE,)."""
     return stream.ring(64, *shape, DEGREE)
 
 
 def ternary(stream: Stream, *shape: int) -> Small:
-    """The next polynomials of -1, 0 and 1, each with probability 1/3 but for 2^-62; `shape` + (DEGREE,)."""
+    """Draw the next polynomials of -1, 0 and 1, each of probability 1/3 up to 2^-62; `shape` + (DEGREE,)."""
     return (stream.ring(64, *shape, DEGREE) % np.uint64(3)).astype(np.int64) - 1
 
 
 def errors(stream: Stream, *shape: int) -> Small:
-    """The next polynomials of errors, standard deviation 3.24, at most 21; `shape` + (DEGREE,)."""
+    """Draw the next polynomials of errors, standard deviation 3.24, at most 21; `shape` + (DEGREE,)."""
     ones: Small = np.bitwise_count(stream.ring(_PAIRS, 2, *shape, DEGREE)).astype(np.int64)
     difference: Small = ones[0] - ones[1]
     return difference

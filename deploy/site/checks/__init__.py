@@ -1,1 +1,1 @@
-"""What `ostraka site check` looks at: small functions, each of which finds one thing."""
+"""Checks of `ostraka site check`: small functions, each of which finds one thing."""

@@ -66,7 +66,7 @@ def certificates(site: SiteConfig, clock: Clock) -> tuple[Finding, Credentials |
 
 
 def revocation_lists(credentials: Credentials) -> list[Finding]:
-    """The files of a revocation list that no server would believe: without one, nobody is revoked."""
+    """Find the revocation list files that no server would believe: without one, nobody is revoked."""
     found = []
     for path in dict.fromkeys(folder / CRL for folder in credentials.lists):
         try:

@@ -1,4 +1,4 @@
-"""What a check finds, and what it is given."""
+"""Findings of a check, and its input."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,10 +49,10 @@ def ok(check: str, sentence: str) -> Finding:
 
 
 def warning(check: str, sentence: str) -> Finding:
-    """It works for now."""
+    """Return the finding that it works for now."""
     return Finding(check, "warning", sentence)
 
 
 def failed(check: str, sentence: str) -> Finding:
-    """It does not work."""
+    """Return the finding that it does not work."""
     return Finding(check, "failed", sentence)

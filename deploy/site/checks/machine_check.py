@@ -1,4 +1,4 @@
-"""What the machine has to have: space, memory, and the device that was asked for."""
+"""Checks of the machine: disk space, memory, and the requested device."""
 
 import shutil
 from pathlib import Path
@@ -72,7 +72,7 @@ def _of_machine() -> float:
 
 
 def _of_container() -> float:
-    """What is left of this control group's limit, `inf` where it has none."""
+    """Return what is left of this control group's limit, `inf` where it has none."""
     try:
         limit = (CGROUP / "memory.max").read_text().strip()
         used = int((CGROUP / "memory.current").read_text())

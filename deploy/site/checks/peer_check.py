@@ -1,4 +1,4 @@
-"""Whether servers can be reached, and whether their clocks, versions and revocation lists go with ours."""
+"""Checks of other servers: reachability, clocks, versions and revocation lists."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Answer:
 
 
 def peers(place: Place) -> Iterator[Peer]:
-    """The servers that a site's role calls: the guardian's replicas, and for who asks the parties."""
+    """Yield the servers that a site's role calls: the guardian's replicas and, for a querier, the parties."""
     site = place.site
     for address in split_addresses(site.guardian) if site.guardian else ():
         yield Peer(Identity(site.federation, site.guardian_site, Role.GUARDIAN), address)
@@ -77,7 +77,7 @@ def peer(place: Place, peer: Peer) -> list[Finding]:
 
 
 def ask(place: Place, peer: Peer) -> Answer:
-    """What a server says of itself; raises `server.*` or `identity.*` where it says nothing."""
+    """Ask a server what it says of itself; raises `server.*` or `identity.*` where it says nothing."""
     with open_channel(place.credentials, peer.address, peer.identity, clock=place.clock) as channel:
         stub = site_pb2_grpc.SiteStub(channel)
         try:
@@ -93,7 +93,7 @@ def ask(place: Place, peer: Peer) -> Answer:
 
 
 def reached(peer: Peer, answer: Answer) -> Finding:
-    """That a server answered."""
+    """Return the finding that a server answered."""
     return ok(
         peer.name, f"{peer.address} answers in {2000 * answer.unsure_s:.0f} ms and is {peer.identity.uri}."
     )

@@ -1,4 +1,4 @@
-"""Whether this site's server can listen, or listens already."""
+"""Check of the port of this site's server: free, or already served."""
 
 import errno
 import socket

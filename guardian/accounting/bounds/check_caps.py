@@ -1,4 +1,4 @@
-"""What no charge for a query with a check may exceed, because no more was reserved for it."""
+"""Caps on charges for queries with a check: no charge exceeds what was reserved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a theorem6 total tells about the votes it came from, and what publishing it with noise costs.
+"""Smooth sensitivity of a theorem6 total, and the cost of publishing it with noise.
 
 The rdp of a query depends on its votes through one number that a neighbour moves by at most one step: the
 distance, in deviations of the noise, at which its bound on another outcome lies. What a vote can change at

@@ -1,4 +1,4 @@
-"""What multi-label releases are made of: checked tallies, and per label a check, a vote or both."""
+"""Parts of multi-label releases: checked tallies, and per label a check, a vote or both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Confident charges, by the outcome of its check: the cheapest pair of charges that a filter may take.
+"""Charges of Confident by the outcome of its check: the cheapest pair of charges that a filter may take.
 
 For every neighbour and both directions let F and G be the parts of the joint moment sum P^a R^(1-a) that
 failed and passed checks contribute. A pair (x, y), fixed before the outcome is known, keeps a filter's

@@ -15,7 +15,7 @@ BUSY_TIMEOUT_S = 5.0
 def open_storage(
     where: Path | str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S
 ) -> Storage:
-    """The storage at `where`: a path is a SQLite file, a string the URL of a PostgreSQL database.
+    """Open the storage at `where`: a path is a SQLite file, a string the URL of a PostgreSQL database.
 
     Args:
         where: a SQLite file, made (mode 0600) unless `read_only`; or `postgresql+psycopg://...`.

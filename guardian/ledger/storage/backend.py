@@ -1,4 +1,4 @@
-"""What the ledger needs of a database."""
+"""Interface of a storage backend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Storage(ABC):
 
     @abstractmethod
     def write(self) -> AbstractContextManager[Connection]:
-        """A transaction that is committed, and durable, at the end of the block.
+        """Open a transaction that is committed, and durable, at the end of the block.
 
         Raises:
             OstrakaError: `ledger.locked` where another transaction is in the way for too long, as
@@ -33,7 +33,7 @@ class Storage(ABC):
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees one state of the ledger while others write. Raises as `write`."""
+        """Open a transaction that sees one state of the ledger while others write. Raises as `write`."""
 
     @abstractmethod
     def check_health(self, connection: Connection) -> None:

@@ -54,7 +54,7 @@ class PostgresStorage(Storage):
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is committed, and durable, at the end of the block.
+        """Open a transaction that is committed, and durable, at the end of the block.
 
         It is undone where its process hangs, or its machine is gone: others wait for what it locked.
         """
@@ -65,7 +65,7 @@ class PostgresStorage(Storage):
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the ledger while others write."""
+        """Open a transaction that sees one state of the ledger while others write."""
         with self._translated(), self._reading_engine.begin() as connection:
             yield connection
 

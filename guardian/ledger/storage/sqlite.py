@@ -49,13 +49,13 @@ class SqliteStorage(Storage):
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that alone may write, committed (and on disk) at the end of the block."""
+        """Open a transaction that alone may write, committed (and on disk) at the end of the block."""
         with self._writing, self._translated(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the ledger while others write."""
+        """Open a transaction that sees one state of the ledger while others write."""
         with self._translated(), self._reading_engine.begin() as connection:
             yield connection
 

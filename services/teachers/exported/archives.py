@@ -39,13 +39,13 @@ class Archive:
     """
 
     def __init__(self, members: Mapping[str, bytes], *, script: bool) -> None:
-        """Takes its members by name."""
+        """Take the archive's members by name."""
         self.script = script
         self._members = members
 
     @classmethod
     def read(cls, path: Path) -> "Archive":
-        """What is harmless in a file; raises HarmfulError, in words that name no path."""
+        """Read what is harmless in a file; raise HarmfulError, in words that name no path."""
         try:
             members = _members(path)
             if MODEL in members:
@@ -57,7 +57,7 @@ class Archive:
             raise HarmfulError("is no file of torch.export or TorchScript") from exc
 
     def opened(self) -> BytesIO:
-        """A new archive of the members, as torch reads it."""
+        """Return a new archive of the members, as torch reads it."""
         packed = BytesIO()
         with ZipFile(packed, "w", ZIP_STORED) as archive:
             for name, content in self._members.items():

@@ -26,7 +26,7 @@ MEANT = {"teachers", "model", "encoder", "thresholds", "abstains", "consent"}
 def host(
     dataset: Dataset, task: Task, config: TrainingConfig, *, folder: Path, public: Dataset | None = None
 ) -> Ensemble:
-    """The exported models that `config.model` names, one teacher for each file, in the order of their names.
+    """Host the exported models that `config.model` names, one teacher per file, in the order of their names.
 
     The party vouches for what nobody can see here: that they were trained on these records, and each record
     went into one model. Otherwise its `max_votes_per_person` must be as many as a record went into.
@@ -98,7 +98,7 @@ def _require_no_training(config: TrainingConfig, public: Dataset | None) -> None
 
 
 def _files(path: Path) -> Sequence[Path]:
-    """The file, or all files of a folder."""
+    """Return the file, or all files of a folder."""
     files = sorted(found for found in path.iterdir() if found.is_file()) if path.is_dir() else [path]
     if not files:
         raise not_hosted(path, "is a folder without files")

@@ -38,7 +38,7 @@ class Exported:
     """
 
     def __init__(self, files: Sequence[Path], shape: tuple[int, ...], classes: int) -> None:
-        """Reads the models in the order of their teachers, on a GPU where there is one.
+        """Read the models in the order of their teachers, on a GPU where there is one.
 
         Raises:
             OstrakaError: `model.invalid` for a file that is none, that may not be loaded, or whose model does
@@ -68,13 +68,13 @@ class Exported:
         return torch.cat(parts)[None].cpu().numpy()
 
     def save(self, folder: Path) -> None:
-        """Copies the files."""
+        """Copy the files."""
         for row, file in enumerate(self._files):
             shutil.copyfile(file, _place(folder, row))
 
     @classmethod
     def load(cls, folder: Path, manifest: TeachersManifest) -> "Exported":
-        """Reads them; raises `model.invalid` where a file is missing, or another than the manifest says."""
+        """Read them; raise `model.invalid` where a file is missing, or another than the manifest says."""
         files = [_place(folder, row) for row in range(manifest.teachers)]
         for file, digest in zip(files, manifest.files, strict=True):
             if _digest(file) != digest:
@@ -105,7 +105,7 @@ class Exported:
 
 
 def not_hosted(file: Path, problem: str) -> OstrakaError:
-    """The refusal of a file of an exported model."""
+    """Return the refusal of a file of an exported model."""
     return OstrakaError(
         ErrorCode.MODEL_INVALID,
         f"{file} {problem}: export it with torch.export.save or torch.jit.save, in evaluation mode, with a "

@@ -1,4 +1,4 @@
-"""What may stand in an archive of torch.export: operations on tensors, their names and sizes, weights."""
+"""Allowed contents of a torch.export archive: operations on tensors, their names and sizes, weights."""
 
 import json
 import re
@@ -34,7 +34,7 @@ class HarmfulError(Exception):
 
 
 def harmless_program(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The members of an archive that loading needs, without pickles and without text that would be run.
+    """Return the members of an archive that loading needs, without pickles or text that would be run.
 
     Raises HarmfulError for what is neither, and KeyError or ValueError where parts are missing or broken.
     """
@@ -48,7 +48,7 @@ def harmless_program(members: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _without_metadata(value: Any) -> Any:
-    """The same JSON, with nothing in what torch keeps for people."""
+    """Return the same JSON, with nothing in what torch keeps for people."""
     if isinstance(value, list):
         return [_without_metadata(part) for part in value]
     if isinstance(value, dict):
@@ -57,7 +57,7 @@ def _without_metadata(value: Any) -> Any:
 
 
 def _require_harmless(value: Any, key: str) -> None:
-    """Raises HarmfulError unless all texts below are names, sizes or operations."""
+    """Raise HarmfulError unless all texts below are names, sizes or operations."""
     if isinstance(value, dict):
         for name, part in value.items():
             _require_harmless(part, name)
@@ -79,7 +79,7 @@ def _require_harmless_text(text: str, key: str) -> None:
 
 
 def _require_harmless_spec(value: Any) -> None:
-    """Raises HarmfulError unless a program takes and gives nothing but tuples, lists and dicts."""
+    """Raise HarmfulError unless a program takes and gives nothing but tuples, lists and dicts."""
     if isinstance(value, list):
         for part in value:
             _require_harmless_spec(part)

@@ -57,7 +57,7 @@ class TogetherTeachers:
     def __init__(
         self, parts: Sequence[Slice], model: str, classes: int, config: TrainingConfig, recipe: Recipe
     ) -> None:
-        """Takes each teacher's records, and how they learn.
+        """Take each teacher's records, and how they learn.
 
         Raises:
             OstrakaError: `model.invalid` where the model cannot learn together, `config.invalid` for settings
@@ -71,7 +71,7 @@ class TogetherTeachers:
     def update(
         self, mechanism: Ttac | DpTtac, round: Round, variates: Vector
     ) -> tuple[NDArray[np.int64], Vector]:
-        """The party's update of a round, lattice steps (d,), and its teachers' next variates (teachers, d).
+        """Return the party's round update, lattice steps (d,), and its teachers' next variates (teachers, d).
 
         Args:
             mechanism: what is released, and how updates are clipped.
@@ -91,7 +91,7 @@ class TogetherTeachers:
         return steps, np.stack(after).astype(np.float32)
 
     def finish(self, mechanism: Ttac | DpTtac, round: Round, variates: Vector) -> list[nn.Module]:
-        """The teachers, one network each, in evaluation mode on the CPU, after their last local steps."""
+        """Return the teachers, one evaluation-mode network each, on the CPU, after their last local steps."""
         learnt = self._learnt(mechanism, round, variates)
         nets = [self._at(theta.astype(np.float32)).cpu().eval() for theta in learnt]
         if self._config.head is not None:
@@ -100,7 +100,7 @@ class TogetherTeachers:
         return nets
 
     def _gradients(self, radius: float, round: Round) -> tuple[NDArray[np.int64], Vector]:
-        """The sum of all records' clipped gradients at the average, and each teacher's mean of its own."""
+        """Sum all records' clipped gradients at the average; also return each teacher's mean of its own."""
 
         def work(part: Slice) -> NDArray[np.int64]:
             X, y = (torch.from_numpy(array).to(self._device) for array in (part.X, part.y))
@@ -147,7 +147,7 @@ class TogetherTeachers:
         return run_each(work, range(len(self._parts)), self._workers)
 
     def _at(self, theta: Vector) -> nn.Module:
-        """A network of its own with these parameters (d,)."""
+        """Return a separate network with these parameters (d,)."""
         net = copy.deepcopy(self._net)
         set_vector(net, theta)
         return net
@@ -162,12 +162,12 @@ class TogetherTeachers:
 
 
 def _radius_of_records(mechanism: Ttac | DpTtac) -> float | None:
-    """What each record's gradient is clipped to, if it is."""
+    """Return the radius that each record's gradient is clipped to; None where it is not."""
     return mechanism.radius if isinstance(mechanism, DpTtac) and mechanism.clip == "record" else None
 
 
 def require_usable(config: TrainingConfig) -> None:
-    """Raises `config.invalid` for settings that only teachers that learn apart have a use for."""
+    """Raise `config.invalid` for settings that only teachers that learn apart have a use for."""
     for name in ("epochs", "held_out", "balanced"):
         if getattr(config, name):
             raise OstrakaError(

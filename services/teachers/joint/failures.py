@@ -1,4 +1,4 @@
-"""What is said where a model fails for a record: once, without data."""
+"""Error of a model that fails on a record, reported once and without data."""
 
 from functools import cache
 

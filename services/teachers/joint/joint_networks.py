@@ -13,7 +13,7 @@ Vector = NDArray[np.float32]
 
 
 def first(model: str, shape: tuple[int, ...], classes: int, seed: int) -> nn.Module:
-    """A network whose first weights depend on the seed alone; its scaler changes nothing.
+    """Return a network whose first weights depend on the seed alone; its scaler changes nothing.
 
     Raises:
         OstrakaError: `model.invalid` where the model cannot be built, or has state beside its parameters.
@@ -33,12 +33,12 @@ def vector(net: nn.Module) -> Vector:
 
 
 def set_vector(net: nn.Module, theta: Vector) -> None:
-    """Gives a network these parameters (d,)."""
+    """Set a network's parameters to these (d,)."""
     device = next(net.parameters()).device
     vector_to_parameters(torch.from_numpy(theta.copy()).to(device), net.parameters())
 
 
 @torch.no_grad()
 def move(net: nn.Module, by: Tensor) -> None:
-    """Adds a vector (d,) to all parameters."""
+    """Add a vector (d,) to all parameters."""
     vector_to_parameters(parameters_to_vector(net.parameters()) + by, net.parameters())

@@ -1,4 +1,4 @@
-"""What one teacher does alone in a round: steps along its own gradients, corrected (004, Algorithm 1)."""
+"""Local steps of one teacher in a round: corrected gradient steps (004, Algorithm 1)."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def step_on(
     correction: Tensor,
     radius: float | None,
 ) -> None:
-    """Moves a network's parameters once for each batch (lines 6 to 9).
+    """Move a network's parameters once for each batch (lines 6 to 9).
 
     Args:
         net: starts at the average.
@@ -50,7 +50,7 @@ def drawn(
     *,
     moved: bool,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """A teacher's batches in a round, from its own slice by its own entropy and the round's number.
+    """Yield a teacher's batches in a round, from its own slice by its own entropy and the round's number.
 
     Images are moved and turned as configured, where `moved`.
     """
@@ -66,14 +66,14 @@ def drawn(
 
 
 def _mean(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
-    """The mean gradient (d,) of a batch of one teacher, (1, batch, ...)."""
+    """Return the mean gradient (d,) of a batch of one teacher, (1, batch, ...)."""
     loss = Loss()(net(X[0])[None], y) / y.shape[1]
     mean: Tensor = parameters_to_vector(torch.autograd.grad(loss, list(net.parameters())))
     return mean
 
 
 def _mean_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tensor:
-    """The mean of the clipped gradients (d,) of a batch (batch, ...)."""
+    """Return the mean of the clipped gradients (d,) of a batch (batch, ...)."""
     steps = sum_of_clipped(net, X, y, radius)
     mean: Tensor = steps.double() * (radius / (STEPS * len(y)))
     return mean.to(X.dtype)

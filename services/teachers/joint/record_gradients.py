@@ -21,7 +21,7 @@ PLAIN = (nn.Flatten, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, AsImages, Scaler, Squa
 
 
 def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tensor:
-    """The sum of records' gradients in radii, each clipped to one, int64 (d,) in lattice steps.
+    """Sum records' gradients in radii, each clipped to one, int64 (d,) in lattice steps.
 
     Each is rounded towards zero to whole steps before it is added: a record adds a vector of norm at most
     `STEPS`, whatever the other records are, and sums of whole numbers are exact (own derivation:
@@ -41,7 +41,7 @@ def sum_of_clipped(net: nn.Module, X: Tensor, y: Tensor, radius: float) -> Tenso
 
 
 def gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
-    """The gradient of each record's loss, float32 (N, d), which no other record has a part in."""
+    """Return the gradient of each record's loss, float32 (N, d), which no other record has a part in."""
     layers = list(_layers(net))
     if _is_chain(layers):
         return _of_chain(layers, X, y)
@@ -49,7 +49,7 @@ def gradients(net: nn.Module, X: Tensor, y: Tensor) -> Tensor:
 
 
 def require_gradients(net: nn.Module, X: Tensor, y: Tensor, model: str) -> None:
-    """Raises `model.invalid` unless gradients can be taken of the network at all: at zeros, like X and y."""
+    """Raise `model.invalid` unless gradients can be taken of the network at all: at zeros, like X and y."""
     try:
         gradients(net, torch.zeros_like(X[:1]), torch.zeros_like(y[:1]))
     except FAILURES as exc:
@@ -81,7 +81,7 @@ def _fails(net: nn.Module, x: Tensor, y: Tensor) -> bool:
 
 
 def _without(rows: Tensor, failed: Tensor) -> Tensor:
-    """The same rows, those that failed all 0."""
+    """Return the same rows, with those that failed all 0."""
     return rows.masked_fill(failed.view(-1, *[1] * (rows.dim() - 1)), 0)
 
 

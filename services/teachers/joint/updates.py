@@ -1,4 +1,4 @@
-"""What a party's teachers learnt in a round, as whole lattice steps that can be split into shares."""
+"""Updates of a party's teachers in a round, as whole lattice steps that can be split into shares."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,14 @@ WITHIN = 1 - 1e-6
 
 
 def plain(update: Floats) -> Steps:
-    """Steps of an update (d,) that nothing protects; a coordinate that is no number is 0."""
+    """Return steps of an update (d,) that nothing protects; a coordinate that is not a number is 0."""
     numbers = np.nan_to_num(update, nan=0.0, posinf=0.0, neginf=0.0)
     steps: Steps = np.rint(np.clip(numbers, -LARGEST, LARGEST) * UPDATE_UNITS * STEPS).astype(np.int64)
     return steps
 
 
 def clipped(update: Floats, radius: float) -> Steps:
-    """Steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
+    """Return steps of an update (d,) in radii, clipped to one; their norm is at most `STEPS`.
 
     Rounding is towards zero, so that it makes no norm larger. An update that is no number is 0.
     """

@@ -20,7 +20,7 @@ class Products(Chain):
     """Networks of a scaler, linear layers and what works value by value between them."""
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
-        """Takes networks of one architecture; they keep their own weights until `unstack`."""
+        """Take networks of one architecture; they keep their own weights until `unstack`."""
         self._networks = len(nets)
         scalers, *layers = zip(*(_flat(net) for net in nets), strict=True)
         super().__init__([Linears(same) if isinstance(same[0], nn.Linear) else same[0] for same in layers])
@@ -61,12 +61,12 @@ def are_products(net: nn.Module) -> bool:
 
 
 def _flat(net: nn.Module) -> list[Any]:
-    """What the network does to records that are flat from the start."""
+    """Return what the network does to records that are flat from the start."""
     return [leaf for leaf in leaves(net) if not isinstance(leaf, nn.Flatten)]
 
 
 def _product(X: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Outputs (N, outputs) on a CPU."""
+    """Return outputs (N, outputs) on a CPU."""
     if len(X) < MIN_ROWS or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return functional.linear(X, weight, bias)
     return functional.linear(X.to_mkldnn(), weight, bias).to_dense()

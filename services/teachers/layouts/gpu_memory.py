@@ -1,4 +1,4 @@
-"""What a GPU whose memory is full does: less at a time."""
+"""Smaller batches where a GPU's memory is full."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def is_out_of_memory(exc: Exception) -> bool:
 
 
 def free_memory(device: torch.device) -> None:
-    """Gives back what torch keeps of a device's memory for later."""
+    """Give back what torch keeps of a device's memory for later."""
     if device.type == "cuda":
         torch.cuda.empty_cache()
     elif device.type == "mps":
@@ -28,7 +28,7 @@ class MicroBatches:
     """Evaluates records some at a time; half as many from the moment on at which memory was short."""
 
     def __init__(self, device: torch.device) -> None:
-        """Starts with as many as are fast on the device."""
+        """Start with as many records at a time as are fast on the device."""
         self._device = device
         self._size = MICRO_BATCH if device.type == "cpu" else MICRO_BATCH_ON_GPU
         self._told = False

@@ -20,7 +20,7 @@ class Grouped(Chain):
     """
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
-        """Takes networks of one architecture; they keep their own weights until `unstack`."""
+        """Take networks of one architecture; they keep their own weights until `unstack`."""
         self._networks = len(nets)
         scalers, images, *layers = zip(*map(leaves, nets), strict=True)
         super().__init__([self._step(same) for same in layers])

@@ -15,13 +15,13 @@ class Weights:
     bias: Tensor
 
     def __init__(self, layers: Sequence[nn.Linear | nn.Conv2d]) -> None:
-        """Takes the layers, which keep their own weights until `unstack`; they have biases."""
+        """Take the layers, which keep their own weights until `unstack`; they have biases."""
         self._layers = layers
         self._networks = len(layers)
 
     @torch.no_grad()
     def unstack(self) -> None:
-        """Gives every layer its weights back."""
+        """Give every layer its weights back."""
         weights, biases = self.weight.chunk(self._networks), self.bias.chunk(self._networks)
         for layer, weight, bias in zip(self._layers, weights, biases, strict=True):
             assert layer.bias is not None  # noqa: S101 - the constructor's condition
@@ -33,13 +33,13 @@ class Linears(Weights):
     """Linear layers: one batched matrix product."""
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
-        """Takes the layers; weights (networks, outputs, inputs)."""
+        """Take the layers; weights (networks, outputs, inputs)."""
         super().__init__(layers)
         self.weight = torch.stack([layer.weight.detach() for layer in layers]).requires_grad_()
         self.bias = torch.stack([layer.bias.detach() for layer in layers]).requires_grad_()
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Outputs (networks, N, outputs) for values (networks, N, inputs)."""
+        """Return outputs (networks, N, outputs) for values (networks, N, inputs)."""
         return torch.baddbmm(self.bias[:, None], values, self.weight.mT)
 
 
@@ -47,7 +47,7 @@ class Convolutions(Weights):
     """Convolutions: one of as many groups of channels as there are networks."""
 
     def __init__(self, layers: Sequence[nn.Conv2d]) -> None:
-        """Takes the layers; weights (networks * outputs, inputs, height, width), channels last."""
+        """Take the layers; weights (networks * outputs, inputs, height, width), channels last."""
         super().__init__(layers)
         weight = torch.cat([layer.weight.detach() for layer in layers])
         self.weight = weight.contiguous(memory_format=torch.channels_last).requires_grad_()
@@ -67,7 +67,7 @@ class Chain:
     """What several networks do, step after step; a `Stack` once it has `each` and `all`."""
 
     def __init__(self, steps: Sequence[Any]) -> None:
-        """Takes functions of values, some of them `Weights`."""
+        """Take functions of values, some of them `Weights`."""
         self._steps = steps
 
     @property
@@ -76,21 +76,21 @@ class Chain:
         return [step for step in self._steps if isinstance(step, Weights)]
 
     def parameters(self) -> list[Tensor]:
-        """What an optimizer changes."""
+        """Return the tensors that an optimizer changes."""
         return [tensor for step in self.weights for tensor in (step.weight, step.bias)]
 
     def unstack(self) -> None:
-        """Gives every network its weights back."""
+        """Give every network its weights back."""
         for step in self.weights:
             step.unstack()
 
     def run(self, values: Tensor, done: int = 0) -> Tensor:
-        """What the steps make of values, after the first `done` of them."""
+        """Return what the steps make of values, after the first `done` of them."""
         for step in self._steps[done:]:
             values = step(values)
         return values
 
 
 def leaves(net: nn.Module) -> list[Any]:
-    """What a chain of modules does, in order."""
+    """Return what a chain of modules does, in order."""
     return [module for module in net.modules() if not isinstance(module, nn.Sequential)]

@@ -1,4 +1,4 @@
-"""How many networks share the cores or the GPU: by kind of model and of device."""
+"""Layouts of many networks on cores or a GPU, by kind of model and of device."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ UNKNOWN: Mapping[Work, Layout] = {"training": "loop", "prediction": "workers"}
 
 
 def best_device() -> torch.device:
-    """A GPU where there is one, else the CPU."""
+    """Return a GPU where there is one, else the CPU."""
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -60,7 +60,7 @@ def low_precision(device: torch.device) -> AbstractContextManager[object]:
 
 
 def fastest(model: str, device: torch.device, work: Work) -> Layout:
-    """The layout that is fastest for networks of this model; `UNKNOWN` where it was not measured."""
+    """Return the layout that is fastest for networks of this model; `UNKNOWN` where it was not measured."""
     return FASTEST["cpu" if device.type == "cpu" else "gpu", work].get(model, UNKNOWN[work])
 
 
@@ -108,5 +108,5 @@ def stacked(layout: Layout, nets: Sequence[nn.Module]) -> Stack:
 
 
 def _order(net: nn.Module, order: torch.memory_format) -> None:
-    """Puts the weights of convolutions in this order in memory."""
+    """Put the weights of convolutions in this order in memory."""
     net.to(memory_format=order)  # type: ignore[call-overload]

@@ -12,7 +12,7 @@ class Stack(Protocol):
     """Networks as one; what one computes depends on its own weights and records alone."""
 
     def parameters(self) -> list[Tensor]:
-        """What an optimizer changes."""
+        """Return the tensors that an optimizer changes."""
         ...
 
     def each(self, X: Tensor) -> Tensor:
@@ -24,7 +24,7 @@ class Stack(Protocol):
         ...
 
     def unstack(self) -> None:
-        """Gives every network its weights back."""
+        """Give every network its weights back."""
         ...
 
 
@@ -32,11 +32,11 @@ class Alone:
     """One network as it is."""
 
     def __init__(self, net: nn.Module) -> None:
-        """Takes the network, which is trained in place."""
+        """Take the network, which is trained in place."""
         self._net = net
 
     def parameters(self) -> list[Tensor]:
-        """What an optimizer changes."""
+        """Return the tensors that an optimizer changes."""
         return list(self._net.parameters())
 
     def each(self, X: Tensor) -> Tensor:
@@ -56,12 +56,12 @@ class Mapped:
     """Networks mapped by torch.func over shared weight tensors, whose first axis counts networks."""
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
-        """Takes networks of one architecture; they keep their own weights until `unstack`."""
+        """Take networks of one architecture; they keep their own weights until `unstack`."""
         self._nets = nets
         self._weights, self._buffers = stack_module_state(list(nets))
 
     def parameters(self) -> list[Tensor]:
-        """What an optimizer changes."""
+        """Return the tensors that an optimizer changes."""
         return list(self._weights.values())
 
     def each(self, X: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ class Mapped:
         return torch.vmap(self._call, in_dims=(0, 0, None))(self._weights, self._buffers, X)
 
     def unstack(self) -> None:
-        """Gives every network its weights back."""
+        """Give every network its weights back."""
         with torch.no_grad():
             for row, net in enumerate(self._nets):
                 for name, weight in net.named_parameters():

@@ -1,4 +1,4 @@
-"""How a party's networks share the processor's cores."""
+"""Worker threads of a party's networks on the processor's cores."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ def threads() -> int:
 
 
 def groups(networks: int, parts: int) -> list[list[int]]:
-    """Indices 0..networks-1 in at most `parts` runs of nearly equal length."""
+    """Split indices 0..networks-1 into at most `parts` runs of nearly equal length."""
     return [part.tolist() for part in np.array_split(np.arange(networks), min(parts, networks))]
 
 
@@ -53,7 +53,7 @@ class Steps:
     """Tells how many steps are done; safe from several threads."""
 
     def __init__(self, progress: Progress, total: int) -> None:
-        """Takes whom to tell, one step at a time, and how many steps to expect."""
+        """Take the callback to notify, one step at a time, and how many steps to expect."""
         self._progress, self._total = progress, total
         self._done = 0
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class Steps:
             self._total += more
 
     def done(self) -> None:
-        """Counts one step."""
+        """Count one step."""
         with self._lock:
             self._done += 1
             self._progress(self._done, self._total)
@@ -78,11 +78,11 @@ class PartOfSteps:
     """
 
     def __init__(self, steps: Steps) -> None:
-        """Takes whom to tell."""
+        """Take the steps to notify."""
         self.taken = 0
         self._steps = steps
 
     def done(self) -> None:
-        """Counts one step."""
+        """Count one step."""
         self.taken += 1
         self._steps.done()

@@ -41,6 +41,6 @@ def table(federation: Federation) -> list[tuple[str, ...]]:
 
 
 def whole(row: int) -> tuple[str, ...]:
-    """What is known of a query in the end."""
+    """Return what is known of a query in the end."""
     implied = row % 3 == 0
     return str(row), *TRUE[row % 3], "implied" if implied else "answered", "cat" if implied else ""

@@ -39,7 +39,7 @@ def members(tmp_path: Path) -> dict[Identity, Credentials]:
 
 
 def granted(members: dict[Identity, Credentials], clock: Clock, **changes: Any) -> common_pb2.Grant:
-    """The grant with these changes, as the querying party reads it."""
+    """Return the grant with these changes, as the querying party reads it."""
     fields: dict[str, Any] = {
         "session_id": "s",
         "plan_digest": digest(PLAN),

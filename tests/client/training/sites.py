@@ -56,7 +56,7 @@ DP_TTAC = TrainingOptions(**{**vars(TTAC), "kind": "dp_ttac", "average_rate": 5.
 
 
 def records(site: str) -> Dataset:
-    """A party's own, mostly of one class."""
+    """Draw a party's own records, mostly of one class."""
     place = PARTIES.index(site)
     draw = np.random.default_rng(place)
     y = np.where(np.arange(RECORDS) % 4 > 0, place, np.arange(RECORDS) % CLASSES)
@@ -145,7 +145,7 @@ class Sites:
         return Ensemble.load(self.folders.parties[site] / "teachers")
 
     def expected(self, options: TrainingOptions, rounds: int = ROUNDS - 1) -> Average:
-        """The average after rounds of all parties without noise, as Algorithm 1 has it in one process."""
+        """Return the average after rounds of all parties without noise, by Algorithm 1 in one process."""
         mechanism = options.mechanism("logistic", (FEATURES + 1) * CLASSES)
         parties = [self.prepared(site) for site in PARTIES]
         learners = [
@@ -171,7 +171,7 @@ class Sites:
 
 @contextmanager
 def training_sites(root: Path, together: Together, policy: str) -> Iterator[Sites]:
-    """A guardian that serves, and folders of parties that do not yet."""
+    """Run a guardian that serves, and make folders of parties that do not serve yet."""
     folders = provision("fed", PARTIES, "query", root / "sites", base_port=0)
     task = infer_task(records("a"), "columns", *map(records, PARTIES[1:]))
     with (folders.guardian / SITE_FILE).open("a") as file:

@@ -13,7 +13,7 @@ BINDING = bytes(range(100, 132))
 
 
 def compute(circuit: Circuit, words: NDArray[Any], own: NDArray[Any]) -> NDArray[np.uint32]:
-    """The outputs (instances, outputs) for words (instances, words) and (instances, garbler_words).
+    """Return the outputs (instances, outputs) for words (instances, words) and (instances, garbler_words).
 
     They are added up from shares, or as opened by all who may open them.
     """

@@ -44,7 +44,7 @@ LABELS: list[AnyMechanism] = [
 
 
 def counted(how: BallotCircuit, logits: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint32]:
-    """The ballots that the circuit gives for logits (instances, classes) split into shares."""
+    """Return the ballots that the circuit gives for logits (instances, classes) split into shares."""
     circuit = how.circuit
     own = np.random.default_rng(seed).integers(0, 2**circuit.word_bits, logits.shape)
     bits = circuit.in_the_clear(logits - own, own)
@@ -52,7 +52,7 @@ def counted(how: BallotCircuit, logits: NDArray[np.int64], seed: int = 0) -> NDA
 
 
 def expected(mechanism: AnyMechanism, logits: NDArray[np.int64], weight: int, bits: int) -> NDArray[np.int64]:
-    """The ballots of a teacher with these logits, in steps of 2^-16 vote."""
+    """Return the ballots of a teacher with these logits, in steps of 2^-16 vote."""
     scores = 0.5 + logits / 2.0**bits
     votes = scores if mechanism.multi_label else logits.argmax(axis=1)
     counts = ballots(votes[None], mechanism, logits.shape[1], weight)

@@ -42,7 +42,7 @@ def linear_head(X: NDArray[np.float64], y: NDArray[np.int64], _: int) -> Encrypt
 
 
 def square_head(X: NDArray[np.float64], y: NDArray[np.int64], teacher: int) -> EncryptedHead:
-    """A logistic regression on squares of random combinations."""
+    """Fit a logistic regression on squares of random combinations."""
     rng = np.random.default_rng(teacher)
     weights, bias = rng.normal(0, 1 / 8, (HIDDEN, X.shape[1])), rng.normal(0, 0.5, HIDDEN)
     return EncryptedHead((affine(weights, bias), affine(*logistic((X @ weights.T + bias) ** 2, y))))

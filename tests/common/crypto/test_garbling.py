@@ -22,7 +22,7 @@ STEP = st.tuples(st.sampled_from(["and", "xor", "not"]), st.integers(0, 10**6), 
 
 
 def every_wire(steps: list[tuple[str, int, int]]) -> Build:
-    """A circuit that adds a wire for each step and gives all of them."""
+    """Return a circuit that adds a wire for each step and gives all of them."""
 
     def build(gates: Gates, inputs: Wires) -> Wires:
         wires = list(inputs)

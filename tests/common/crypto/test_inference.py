@@ -24,7 +24,7 @@ def widths(sides: Sides, inputs: int, outputs: int) -> tuple[int, ...]:
 
 
 def silent(sides: Sides, bias: np.ndarray, inputs: int = 3) -> EncryptedHead:
-    """A head whose weights are all zero."""
+    """Return a head whose weights are all zero."""
     *hidden, outputs = widths(sides, inputs, len(bias))[1:]
     last = affine(np.zeros((outputs, (hidden or [inputs])[0])), bias)
     return EncryptedHead((*(affine(np.zeros((n, inputs)), np.zeros(n)) for n in hidden), last))

@@ -150,7 +150,7 @@ def test_swapped_columns_and_another_context_are_refused() -> None:
 
 
 def deviating(errors: Bits, guesses: Bits) -> bytes:
-    """The best a receiver can do that adds `errors` (128, bytes) to the choices of its columns.
+    """Return the best message of a receiver that adds `errors` (128, bytes) to its columns' choices.
 
     For every column with an error it guesses delta's bit, and claims what the check wants if the guess holds.
     """

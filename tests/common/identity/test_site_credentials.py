@@ -15,7 +15,7 @@ def federation(tmp_path: Path) -> Federation:
 
 
 def configured(folder: Path, **changes: str | Path) -> SiteConfig:
-    """What a site folder says, once it is written and read."""
+    """Return what a site folder says, once it is written and read."""
     values = {"federation": NAME, "site": "a", "role": "query", "guardian": "127.0.0.1:1", **changes}
     folder.mkdir(exist_ok=True)
     write_site(SiteConfig.model_validate({**values, "folder": folder}))

@@ -11,7 +11,7 @@ CLASSES = 3
 
 
 def clouds(records: int, seed: int = 0, features: int = 6) -> Labelled:
-    """Records of three classes around three centres, on one scale."""
+    """Draw records of three classes around three centres, on one scale."""
     random = np.random.default_rng(seed)
     y = np.arange(records) % CLASSES
     centres = np.random.default_rng(99).normal(0, 1, (CLASSES, features))
@@ -20,7 +20,7 @@ def clouds(records: int, seed: int = 0, features: int = 6) -> Labelled:
 
 
 def labels(records: int, seed: int = 0) -> Labelled:
-    """The same records, of which three labels say the class, each with an unknown here and there."""
+    """Return the same records with three labels that say the class, each with an unknown here and there."""
     single = clouds(records, seed)
     y = np.eye(CLASSES, dtype=np.int64)[single.y]
     y[np.arange(0, records, 7), 1] = -1

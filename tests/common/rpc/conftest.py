@@ -79,7 +79,7 @@ def federation(tmp_path: Path) -> Federation:
 
 @pytest.fixture
 def serve(federation: Federation) -> Iterator[Serve]:
-    """Starts guardians, by default of the fixture's federation, and says where they listen."""
+    """Yield what starts guardians, by default of the fixture's federation, and says where they listen."""
     servers = []
 
     def start(

@@ -7,6 +7,6 @@ from grpc._channel import _InactiveRpcError, _RPCState
 
 
 def Failure(status: grpc.StatusCode) -> Any:  # noqa: N802
-    """What a blocking call raises."""
+    """Return the error that a blocking call raises."""
     state: Any = _RPCState((), (), (), status, "")
     return _InactiveRpcError(state)  # type: ignore[abstract]

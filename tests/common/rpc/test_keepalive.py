@@ -23,7 +23,7 @@ def cable(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> Iterator[Link]:
 
 
 def watching(federation: Federation, cable: Link) -> Iterator[health_pb2.HealthCheckResponse]:
-    """A call that is answered once and then waits for as long as its server's health stays as it is."""
+    """Start a call that is answered once and then waits while its server's health stays as it is."""
     channel = open_channel(federation.issue(QUERIER), cable.address, GUARDIAN)
     watch = health_pb2_grpc.HealthStub(channel).Watch  # type: ignore[attr-defined, unused-ignore]
     return iter(watch(health_pb2.HealthCheckRequest(), timeout=30))

@@ -44,7 +44,7 @@ class Served:
         self._federation, self._address, self._registry, self.ids = federation, address, registry, ids
 
     def call(self, make: Any, whose: Any = QUERIER) -> Any:
-        """What a member's call came to, refusals as their status."""
+        """Return the outcome of a member's call, refusals as their status."""
         with open_channel(self._federation.issue(whose), self._address, GUARDIAN) as channel:
             try:
                 return make(stubs.GuardianStub(channel))

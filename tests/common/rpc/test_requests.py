@@ -16,7 +16,7 @@ GARBAGE = b"\xff\xff\xff"
 
 
 def refusal(federation: Federation, address: str, method: str, data: bytes, whose: Identity) -> ErrorCode:
-    """The code that raw bytes are refused with; SubmitBallots is a stream of them."""
+    """Return the code that raw bytes are refused with; SubmitBallots is sent a stream of them."""
     with open_channel(federation.issue(whose), address, GUARDIAN) as channel:
         streamed = method == "SubmitBallots"
         call: Any = (channel.stream_unary if streamed else channel.unary_unary)(SERVICE + method)

@@ -28,7 +28,7 @@ class Unreadable:
 
 @pytest.fixture
 def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
-    """Reads what was logged after `configure_logging`."""
+    """Yield a function that reads what was logged after `configure_logging`."""
     monkeypatch.setenv("GRPC_VERBOSITY", "ERROR")
     logging.captureWarnings(False)
 

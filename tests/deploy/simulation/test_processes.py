@@ -26,7 +26,7 @@ signal.pause()
 
 @pytest.fixture(params=["fresh", "forked"])
 def script(request: pytest.FixtureRequest) -> Start:
-    """Starts processes that run the script that is their first argument, in both ways."""
+    """Return what starts processes that run the script in their first argument, in both ways."""
     way = fresh if request.param == "fresh" else request.getfixturevalue("start")
     return partial(way, entry=SCRIPT)
 

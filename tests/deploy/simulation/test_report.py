@@ -96,7 +96,7 @@ def report(**changes: object) -> Report:
 
 
 def worded(report: Report) -> str:
-    """The page with names of plots in their stead."""
+    """Return the page with the names of plots in place of the plots."""
 
     def name(plot: Plot, _: Report) -> str:
         return plot.__name__
@@ -106,7 +106,7 @@ def worded(report: Report) -> str:
 
 @pytest.fixture(scope="module")
 def drawn() -> str:
-    """The page as users see it, its plots drawn."""
+    """Return the page as users see it, its plots drawn."""
     return render(report())
 
 

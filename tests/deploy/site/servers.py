@@ -12,7 +12,7 @@ from ostraka.common.rpc import BoundServer, make_server
 
 @contextmanager
 def serving(kit: Path, *, clock: Clock | None = None, listen: str = "") -> Iterator[BoundServer]:
-    """A server with a kit's certificates where its site.toml says, or at `listen`."""
+    """Run a server with a kit's certificates where its site.toml says, or at `listen`."""
     site = load_site(kit)
     clock = clock or SystemClock()
     bound = make_server(Credentials.of(site), listen or site.listen, [], {}, clock)

@@ -33,7 +33,7 @@ def records() -> Dataset:
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Sites:
-    """A guardian, a party with teachers, an administrator and a querying party, none of which serves yet."""
+    """Return a guardian, a party with teachers, an administrator and a querying party, none serving yet."""
     guardian, a = free_ports(2)
     sites = make_sites(tmp_path, SystemClock(), guardian, a)
     sites.join("hub-guardian", "hub-admin", "a-party", "q-query")
@@ -49,7 +49,7 @@ def sites(tmp_path: Path) -> Sites:
 
 @pytest.fixture
 def serving(sites: Sites) -> Iterator[ExitStack]:
-    """The guardian and the party serve."""
+    """Run the guardian and the party, both serving."""
     with running_guardian(sites["hub-guardian"], sleep=lambda _: None), ExitStack() as party:
         party.enter_context(running_party(sites["a-party"], stop=Event()))
         yield party

@@ -52,7 +52,7 @@ def made_folder(kit: Path) -> None:
 
 
 def relisted(kit: Path) -> None:
-    """A list of files that names a planted one, and none that is signed."""
+    """Write a list of files that names a planted one, in place of the signed list."""
     seal = json.loads((kit / "kit.sig").read_text())
     seal["files"]["../compose.yml"] = "00" * 32
     (kit / "kit.sig").write_text(json.dumps(seal))

@@ -82,7 +82,7 @@ def divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
 
 
 def small_divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
-    """The same where it is far smaller than the digits of the likeliest outcome can show."""
+    """Return the divergence where it is far smaller than the likeliest outcome's digits can show."""
     a = mp.mpf(order)
     excess = mp.fsum(x * ((y / x) ** (1 - a) - 1 - (1 - a) * (y / x - 1)) for x, y in zip(p, r, strict=True))
     return mp.log1p(excess) / (a - 1)

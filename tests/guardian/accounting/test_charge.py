@@ -164,7 +164,7 @@ def test_a_larger_order_or_less_noise_costs_more_by_every_mechanism(released: Ta
 
 
 def less_telling(mechanism: AnyMechanism) -> AnyMechanism:
-    """A mechanism with twice the noise in whatever it draws."""
+    """Return a mechanism with twice the noise in whatever it draws."""
     changes: dict[str, object] = {
         name: value * (0.5 if name in {"gamma", "epsilon"} else 2)
         for name, value in mechanism

@@ -47,7 +47,7 @@ def test_threshold(golden: dict[str, Any]) -> None:
 
 
 def released(run: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The votes of a run's queries, and which were answered."""
+    """Return the votes of a run's queries, and which were answered."""
     path = DATA / run["votes_file"]
     if not path.exists():
         pytest.skip(ABSENT)

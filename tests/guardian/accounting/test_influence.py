@@ -155,7 +155,7 @@ def outcomes(counts: Counts, values: Sequence[float]) -> list[Any]:
 
 
 def moment(p: Sequence[Any], r: Sequence[Any], order: float, pair: tuple[float, float]) -> float:
-    """What a filter needs to be at most 1 (docs/accounting.md)."""
+    """Return what a filter needs to be at most 1 (docs/accounting.md)."""
     a = mp.mpf(order)
     costs = [pair[0], *[pair[1]] * (len(p) - 1)]
     terms = (

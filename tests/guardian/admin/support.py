@@ -15,7 +15,7 @@ UNIT: dict[str, Any] = {"party": "a", "group": "all", "adjacency": "record"}
 
 
 def refused(call: Any) -> OstrakaError:
-    """What `call` is refused with."""
+    """Return the error that `call` is refused with."""
     try:
         call()
     except grpc.RpcError as exc:
@@ -26,7 +26,7 @@ def refused(call: Any) -> OstrakaError:
 def agree(
     federation: Federation, signer: str = "a", role: Role = Role.PARTY, **fields: Any
 ) -> common_pb2.Signed:
-    """An agreement of a party as it signs it; a raise of 1000 to 2000 unless fields say otherwise."""
+    """Sign a party's agreement as the party does; a raise of 1000 to 2000 unless fields say otherwise."""
     raises = fields.get("action", "raise") == "raise"
     raised = {"epsilon_before": 1000.0, "epsilon": 2000.0} if raises else {}
     agreed: dict[str, Any] = {

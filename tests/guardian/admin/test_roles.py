@@ -16,7 +16,7 @@ METHODS = admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods
 
 
 def code(credentials: Credentials, address: str, name: str) -> str:
-    """The code with which a call with an empty request ends; empty where it is answered."""
+    """Return the code with which a call with an empty request ends; empty where it is answered."""
     method = next(method for method in METHODS if method.name == name)
     reply = message_factory.GetMessageClass(method.output_type)
     request = message_factory.GetMessageClass(method.input_type)()

@@ -24,7 +24,7 @@ ALLOWED = {"max_votes_per_person", "shared_features"}
 
 
 def replies(guardian: Calls, federation: Federation, session: str) -> dict[str, list[Message]]:
-    """What every method answers, by its name."""
+    """Return what every method answers, by its name."""
     admin = guardian.admin
     because: dict[str, Any] = {"reason": "to look"}
     agreement = agree(federation, epsilon_before=900.0)

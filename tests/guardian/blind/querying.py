@@ -26,7 +26,7 @@ CHECK, ANSWERS = common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS
 
 
 def blind_plan(**changes: object) -> Plan:
-    """A Confident plan over three parties, tallied blindly."""
+    """Return a Confident plan over three parties, tallied blindly."""
     return any_plan(**{"tally": "blind", "ring_bits": 32} | changes)
 
 
@@ -79,7 +79,7 @@ class Querying:
         return bits.astype(np.bool_).reshape(self.size, answers)
 
     def evaluate(self, stage: common_pb2.Stage, words: NDArray[np.uint64]) -> Evaluation:
-        """A stage from BeginTally to CompareTally."""
+        """Run a stage from BeginTally to CompareTally."""
         evaluation = self.begun(stage, len(words))
         evaluation.take(self.garble(stage, self.extension(stage, len(words))))
         evaluation.evaluate(self.compare(stage, evaluation.correction(words)))
@@ -91,19 +91,19 @@ class Querying:
         return self.evaluations.setdefault(stage, Evaluation(computation, binding))
 
     def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:
-        """What GarbleTally takes, after BeginTally."""
+        """Return what GarbleTally takes, after BeginTally."""
         evaluation = self.begun(stage, instances)
         return evaluation.extension(self.begin(stage, evaluation.point()))
 
     def check(self) -> NDArray[np.bool_]:
-        """The whole check: which answers passed, bool (queries, answers), as both learn it."""
+        """Run the whole check: return which answers passed, bool (queries, answers), as both learn it."""
         evaluation = self.evaluate(CHECK, self.words(CHECK))
         passed = self.open_check(evaluation.returned())
         assert (passed.reshape(-1) == evaluation.bits()[:, 0]).all()
         return passed
 
     def answers(self, passed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """The labels of what passed, in order."""
+        """Return the labels of what passed, in order."""
         return labels_of(self.evaluate(ANSWERS, self.words(ANSWERS, passed)).bits())
 
     def _messages(self, stage: common_pb2.Stage, data: bytes) -> Iterator[common_pb2.Step]:
@@ -118,7 +118,7 @@ class Querying:
 
 
 def asked(guardian: Calls, plan: Plan, votes: NDArray[np.integer[Any]], batch: int = 1) -> Querying:
-    """A frozen batch in which the three sites cast `votes` (sites, queries, width), ready for its tally."""
+    """Freeze a batch in which the three sites cast `votes` (sites, queries, width), ready for its tally."""
     session = guardian.open(plan).session_id
     guardian.ticket(session, batch, votes.shape[1])
     sums = guardian.vote(session, batch, votes, ring=RING)

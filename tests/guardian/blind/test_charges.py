@@ -51,7 +51,7 @@ class Books:
 
 @pytest.fixture
 def books(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> Books:
-    """The ledger as it is on disk, and as it was each time that tables were about to be made."""
+    """Return the ledger as it is on disk, and as it was each time that tables were about to be made."""
     books = Books(federation)
     honest = Stage.tables
 
@@ -269,7 +269,7 @@ def test_released_answers_count_among_the_queries_of_a_session(guardian: Calls) 
 
 
 def _ticketed(guardian: Calls, session: str, batch: int) -> str | None:
-    """The code that a batch of one query is refused with, if it is."""
+    """Return the code that a batch of one query is refused with, or None if it is not."""
     try:
         guardian.ticket(session, batch, 1)
     except grpc.RpcError as exc:

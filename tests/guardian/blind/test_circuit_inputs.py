@@ -86,7 +86,7 @@ class Given:
 
 
 def halves(sums: NDArray[Any], seed: int = 0) -> tuple[Sums, Sums]:
-    """The guardian's half and the querying party's of sums of any size and sign."""
+    """Return the guardian's half and the querying party's of sums of any size and sign."""
     own = np.random.default_rng(seed).integers(0, 2**32, sums.shape, dtype=np.uint32)
     return own, RING.wrap(sums) - own
 
@@ -100,7 +100,7 @@ def opened(circuit: Circuit, theirs: Sums, words: Words) -> NDArray[np.bool_]:
 def blindly(
     mechanism: AnyMechanism, sums: NDArray[Any], totals: NDArray[np.int64], noise: Given, seed: int = 0
 ) -> Answers:
-    """What both stages tell, the answers' circuits computed for all queries."""
+    """Return what both stages tell, the answers' circuits computed for all queries."""
     classes = sums.shape[1]
     own, theirs = halves(sums, seed)
     shape = (len(sums), mechanism.answers(classes))

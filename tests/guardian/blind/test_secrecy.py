@@ -35,7 +35,7 @@ def assert_fair(bits: NDArray[np.uint8]) -> None:
 
 
 def bits_of(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """The bits of each value, (values, 32)."""
+    """Return the bits of each value, (values, 32)."""
     return np.unpackbits(values.astype("<u4").reshape(-1, 1).view(np.uint8), axis=1, bitorder="little")
 
 
@@ -63,7 +63,7 @@ class Overheard(Querying):
 
 
 def overheard(guardian: Calls, plan: Any, label: int) -> Overheard:
-    """A whole tally of queries on which everybody votes for `label`."""
+    """Run a whole tally of queries on which everybody votes for `label`, and keep its messages."""
     asking = asked(guardian, plan, unanimous(QUERIES, label))
     querying = Overheard(guardian, plan, asking.session, 1, asking.sums)
     querying.answers(querying.check() if plan is PLANS[1] else None)

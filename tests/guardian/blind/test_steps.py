@@ -18,7 +18,7 @@ QUERIES = 4
 
 @pytest.fixture
 def querying(guardian: Calls) -> Querying:
-    """A frozen batch whose queries all pass."""
+    """Return a frozen batch whose queries all pass."""
     return asked(guardian, blind_plan(), unanimous(QUERIES))
 
 

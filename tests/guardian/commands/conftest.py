@@ -25,13 +25,13 @@ class Admin:
         return CliRunner().invoke(app, [*map(str, words), "--site", str(self.site)])
 
     def json(self, *words: object) -> Any:
-        """The JSON that a command prints."""
+        """Return the JSON that a command prints."""
         result = self.run(*words, "--json", "-")
         assert result.exit_code == 0, result.exception
         return json.loads(result.stdout)
 
     def text(self, *words: object) -> str:
-        """What a command tells people, its words on one line."""
+        """Return what a command tells people, its words on one line."""
         result = self.run(*words)
         assert result.exit_code == 0, result.exception
         return " ".join(result.stdout.split())
@@ -51,7 +51,7 @@ def federation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Federation:
 
 @pytest.fixture
 def admin(federation: Federation) -> Iterator[Admin]:
-    """An administrator of a guardian with which every party registered and has a budget.
+    """Yield an administrator of a guardian with which every party registered and has a budget.
 
     The guardian is in the same process, and what it logs is none of its administrator's output.
     """

@@ -20,7 +20,7 @@ UNIT = ("--party", "a", "--group", "all")
 
 @pytest.fixture
 def party(federation: Federation) -> Path:
-    """The site folder of party a."""
+    """Return the site folder of party a."""
     folder = federation.root / "a-party"
     write_site(
         SiteConfig(

@@ -60,20 +60,20 @@ class Browser:
 
 
 def hidden(page: str) -> dict[str, str]:
-    """What a page's hidden fields hold but the secret of forms."""
+    """Return what a page's hidden fields hold, except the secret of forms."""
     found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
     return {name: unescape(value) for name, value in found if name != "csrf"}
 
 
 def problem(page: str) -> str:
-    """The sentence that a page refuses with."""
+    """Return the sentence that a page refuses with."""
     found = re.search(r'role="alert">([^<]*)<', page)
     assert found is not None, page
     return unescape(found[1])
 
 
 def admin_folder(federation: Federation, guardian: Calls) -> Path:
-    """The administrator's site folder, complete."""
+    """Return the administrator's site folder, complete."""
     folder = federation.root / "ops-admin"
     write_site(
         SiteConfig(federation=FEDERATION, site="ops", role="admin", guardian=guardian.address, folder=folder)
@@ -85,7 +85,7 @@ def admin_folder(federation: Federation, guardian: Calls) -> Path:
 def browsing(
     folder: Path, *, allow_changes: bool = False, clock: Clock | None = None, entered: bool = True
 ) -> Iterator[Browser]:
-    """A browser at a console of its own; `entered` by the first URL unless said otherwise."""
+    """Open a browser at a console of its own; `entered` by the first URL unless said otherwise."""
     urls: list[str] = []
     with (
         running(folder, "127.0.0.1:0", allow_changes=allow_changes, clock=clock, tell=urls.append) as address,

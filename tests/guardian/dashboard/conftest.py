@@ -16,19 +16,19 @@ def federation(tmp_path: Path) -> Federation:
 
 @pytest.fixture
 def folder(federation: Federation, guardian: Calls) -> Path:
-    """The administrator's folder."""
+    """Return the administrator's folder."""
     return admin_folder(federation, guardian)
 
 
 @pytest.fixture
 def reader(folder: Path) -> Iterator[Browser]:
-    """A browser at a console that changes nothing."""
+    """Yield a browser at a console that changes nothing."""
     with browsing(folder) as browser:
         yield browser
 
 
 @pytest.fixture
 def editor(folder: Path) -> Iterator[Browser]:
-    """A browser at a console that allows changes."""
+    """Yield a browser at a console that allows changes."""
     with browsing(folder, allow_changes=True) as browser:
         yield browser

@@ -25,7 +25,7 @@ PAGES = (
 
 
 def refusal(folder: Path, listen: str) -> str:
-    """The code that a console is refused with."""
+    """Return the code that a console is refused with."""
     with pytest.raises(OstrakaError) as refused, running(folder, listen, tell=print):
         pass
     return str(refused.value.code)

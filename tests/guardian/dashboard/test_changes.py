@@ -14,7 +14,7 @@ UNIT: dict[str, Any] = {"party": "a", "group": "all", "adjacency": "record"}
 
 
 def logged(guardian: Calls) -> dict[str, Any]:
-    """The latest row of the audit log."""
+    """Return the latest row of the audit log."""
     *_, row = guardian.admin.ExportAudit(admin_pb2.ExportAuditRequest())
     found: dict[str, Any] = json.loads(row.payload)
     return found

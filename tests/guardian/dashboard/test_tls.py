@@ -23,7 +23,7 @@ OPS = ("ops", Role.ADMIN)
 
 @contextmanager
 def client(address: str, federation: Federation, shown: Credentials | None) -> Iterator[Browser]:
-    """A browser that trusts the federation's CA and shows a certificate, or none."""
+    """Open a browser that trusts the federation's CA and shows a certificate, or none."""
     context = ssl.create_default_context(cafile=federation.credentials[OPS].folder / "ca.crt")
     context.check_hostname = False
     if shown is not None:

@@ -111,7 +111,7 @@ class Bench:
         self.figures.add("s", batch, [Charge(UNIT, WORST, WORST)], costs(queries))
 
     def tick(self, after_s: float = 1.0) -> list[Stored]:
-        """What is stored by one tick so much later."""
+        """Return what is stored by one tick `after_s` later."""
         before = len(self.store.stored)
         self.clock.advance(after_s)
         self.figures.tick()

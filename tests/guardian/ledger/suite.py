@@ -55,7 +55,7 @@ class LedgerSuite(ABC):
     @pytest.fixture
     @abstractmethod
     def where(self) -> Path | str:
-        """A place without a ledger."""
+        """Return a place without a ledger."""
 
     @pytest.fixture
     def time(self) -> ManualClock:
@@ -63,7 +63,7 @@ class LedgerSuite(ABC):
 
     @pytest.fixture
     def opener(self, where: Path | str, time: ManualClock) -> Iterator[Opener]:
-        """Opens the ledger as a restarted guardian does."""
+        """Yield a function that opens the ledger as a restarted guardian does."""
         opened: list[Ledger] = []
 
         def open_again() -> Ledger:

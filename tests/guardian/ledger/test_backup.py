@@ -28,7 +28,7 @@ from tests.guardian.ledger.support import (
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    """A ledger to back up: batch 1 released, 2 dead, 3 open."""
+    """Return a ledger to back up: batch 1 released, 2 dead, 3 open."""
     ledger = with_budgets(Place(tmp_path / "first.db").open())
     for site in ("athens", "corinth"):
         ledger.register(site, b"m", b"signed")

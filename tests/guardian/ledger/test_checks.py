@@ -26,7 +26,7 @@ CHECK = (Charge(ATHENS, 30, 7), Charge(CORINTH, 20, 6))
 
 @pytest.fixture
 def ledger(place: Place) -> Iterator[Ledger]:
-    """A batch 1 that reserved 100 of two units and was checked; log and tables agree in the end."""
+    """Yield a batch 1 that reserved 100 of two units and was checked; log and tables agree in the end."""
     ledger = with_budgets(place.open())
     ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
     ledger.charge_check("s", 1, DIGEST, CHECK)

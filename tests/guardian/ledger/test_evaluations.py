@@ -25,7 +25,7 @@ WORST = {ATHENS: 100}
 
 @pytest.fixture
 def ledger(place: Place) -> Ledger:
-    """A batch 1 that reserved 100 of two units, and that Athens evaluated."""
+    """Return a ledger whose batch 1 reserved 100 of two units, and that Athens evaluated."""
     ledger = with_budgets(place.open())
     ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
     ledger.record_evaluation("s", 1, "athens", WORST)

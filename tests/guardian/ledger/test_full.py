@@ -75,7 +75,7 @@ def test_a_release_that_finds_no_room_in_postgresql_charges_nothing() -> None:
 
 @contextmanager
 def _tablespace(url: str) -> Iterator[tuple[str, Path]]:
-    """A database whose new tables lie on a small disk, and that disk."""
+    """Yield a database whose new tables lie on a small disk, and that disk."""
     database = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -131,7 +131,7 @@ class Guardian(RuleBasedStateMachine):
 
 
 def attempt(call: Callable[[], T]) -> T | None:
-    """The result of `call`, or None where the ledger refused."""
+    """Return the result of `call`, or None where the ledger refused."""
     try:
         return call()
     except (OstrakaError, ValueError):

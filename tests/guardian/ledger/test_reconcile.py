@@ -25,7 +25,7 @@ LABELS = ATHENS._replace(adjacency="label")
 
 @pytest.fixture
 def ledger(place: Place) -> Ledger:
-    """A released batch 1, a batch 2 that died, a batch 3 that is open, a batch 4 that never was."""
+    """Return a ledger: batch 1 released, batch 2 dead, batch 3 open, and a batch 4 that never was."""
     ledger = with_budgets(place.open())
     ledger.register("athens", b"m", b"signed")
     for batch_id in (1, 2, 3):

@@ -33,7 +33,7 @@ Opener = Callable[..., Ledger]
 
 @pytest.fixture
 def opener(postgres_url: str) -> Iterator[Opener]:
-    """Opens the one ledger for the guardian at an address, by a clock of its own."""
+    """Yield a function that opens the one ledger for the guardian at an address, by a clock of its own."""
     opened: list[Ledger] = []
 
     def open_at(address: str, ahead_s: float = 0.0) -> Ledger:

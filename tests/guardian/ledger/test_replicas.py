@@ -39,7 +39,7 @@ def time() -> ManualClock:
 
 @pytest.fixture
 def opener(postgres_url: str, time: ManualClock) -> Iterator[Opener]:
-    """Opens the one ledger for the guardian at an address."""
+    """Yield a function that opens the one ledger for the guardian at an address."""
     opened: list[Ledger] = []
 
     def open_at(address: str, lease_s: float) -> Ledger:
@@ -56,7 +56,7 @@ def opener(postgres_url: str, time: ManualClock) -> Iterator[Opener]:
 
 @pytest.fixture
 def first(opener: Opener) -> Ledger:
-    """Holds session "s" with a ticketed batch."""
+    """Return the ledger of a guardian that holds session "s" with a ticketed batch."""
     ledger = with_budgets(opener("a:1", LEASE_S))
     ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
     return ledger
@@ -64,7 +64,7 @@ def first(opener: Opener) -> Ledger:
 
 @pytest.fixture
 def second(opener: Opener, first: Ledger) -> Ledger:
-    """A guardian whose lease outlasts every test."""
+    """Return the ledger of a guardian whose lease outlasts every test."""
     return opener("b:2", LONG_S)
 
 

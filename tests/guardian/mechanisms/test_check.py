@@ -90,7 +90,7 @@ def test_interactive_passes_where_the_votes_differ_enough_from_the_scores(
 
 
 def shifted(ring: Ring, data: st.DataObject) -> tuple[RingArray, RingArray]:
-    """A sum with any offset on every count, before and after one vote moves."""
+    """Return a sum with any offset on every count, before and after one vote moves."""
     offsets = data.draw(st.lists(st.integers(0, 2**ring.bits - 1), min_size=3, max_size=3))
     sums = np.array([offsets], dtype=ring.dtype)
     return sums, sums + np.array([[VOTE, -VOTE, 0]]).astype(ring.dtype)

@@ -9,7 +9,7 @@ def bernoulli(p: Fraction) -> bool:
 
 
 def bernoulli_exp(gamma: Fraction) -> bool:
-    """True with probability exp(-gamma), gamma >= 0."""
+    """Return True with probability exp(-gamma), gamma >= 0."""
     while gamma > 1:
         if not _bernoulli_exp_1(Fraction(1)):
             return False

@@ -61,7 +61,7 @@ Sampler = Callable[[float], NDArray[np.int64]]
 
 
 def edges(law: Law, steps: float) -> NDArray[np.float64]:
-    """Ends of twenty cells of about equal probability."""
+    """Return the ends of twenty cells of about equal probability."""
     return np.unique(np.round(law.quantile(np.arange(1, 20) / 20) * steps))
 
 

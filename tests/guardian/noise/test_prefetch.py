@@ -58,7 +58,7 @@ def ahead(source: Numbered) -> Iterator[Ahead]:
 
 
 def prepared(source: Numbered, *draws: Draw) -> DrawnNoise:
-    """The noise of one batch when the background thread is through with it."""
+    """Return the noise of one batch when the background thread has finished it."""
     ahead = Ahead(source, threads=1)
     noise = ahead.prepare(draws)
     ahead._pool.shutdown()

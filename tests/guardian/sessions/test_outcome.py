@@ -78,7 +78,7 @@ def plan_of(mechanism: Mechanism, queries: int, classes: int, ring_bits: Any, ad
 
 
 def honest(plan: Plan, voters: int, draws: np.random.Generator) -> Steps:
-    """Sums in lattice steps that ballots of `voters` make."""
+    """Draw sums in lattice steps that ballots of `voters` make."""
     width = plan.mechanism.width(plan.classes)
     cells = plan.queries * width
     match plan.mechanism:
@@ -95,7 +95,7 @@ def honest(plan: Plan, voters: int, draws: np.random.Generator) -> Steps:
 
 
 def shifted(sums: Steps, how: str, half: int, draws: np.random.Generator) -> Steps:
-    """What a querying party makes of them."""
+    """Return what a querying party makes of the sums."""
     offset = np.zeros_like(sums)
     match how:
         case "random":
@@ -193,7 +193,7 @@ def test_any_sum_is_answered_and_charged_within_its_reservation(
 
 
 def costs(attendance: Attendance, bound: BOUND = "exact", **budgeted: Any) -> dict[UnitKey, Charge]:
-    """What each unit pays for four queries on which all that vote are of one mind, once that is computed."""
+    """Return each unit's charge for four queries on which all voters agree, once that is computed."""
     plan = plan_of(GnMax(sigma=3), 4, 4, 64, "record")
     votes = np.zeros((4, 4), dtype=np.int64)
     votes[:, 1] = attendance.totals()

@@ -24,7 +24,7 @@ QUERIER = members().credentials["q", Role.QUERY].identity
 
 @contextmanager
 def replica(where: str, clock: ManualClock, address: str) -> Iterator[tuple[Ledger, Coordinator]]:
-    """A guardian's ledger and coordinator, without its server."""
+    """Open a guardian's ledger and coordinator, without its server."""
     ledger = Ledger.open(where, clock=clock, cipher=CIPHER, sign_head=sign, address=address)
     noise: Any = CheapNoise(0)
     figures: Any = None
@@ -38,7 +38,7 @@ def replica(where: str, clock: ManualClock, address: str) -> Iterator[tuple[Ledg
 
 
 def begun(ledger: Ledger, coordinator: Coordinator) -> None:
-    """A session with a ticketed batch, of parties that registered and have budgets."""
+    """Begin a session with a ticketed batch, of parties that registered and have budgets."""
     for site, signed in members().manifests.items():
         ledger.register(site, signed.payload, signed.SerializeToString())
         for group in GROUPS[site]:

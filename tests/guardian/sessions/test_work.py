@@ -76,7 +76,7 @@ def named(mechanism: AnyMechanism) -> str:
 
 
 def sums(width: int) -> dict[str, Sums]:
-    """What a batch may add up to, in votes times 2^16, whoever made it so."""
+    """Return what a batch may add up to, in votes times 2^16, no matter who made it so."""
     one_mind = np.zeros((QUERIES, width), dtype=np.int64)
     one_mind[:, 1] = TEACHERS * VOTE
     spread = np.full((QUERIES, width), TEACHERS * VOTE // width)
@@ -106,7 +106,7 @@ def plan_of(mechanism: AnyMechanism) -> Plan:
 
 
 def work_of(mechanism: AnyMechanism, released: Sums, enforce: ENFORCE = "worst_case") -> int:
-    """What `tally` does, and nothing that it leaves for later."""
+    """Count what `tally` does, and nothing that it leaves for later."""
     asked = plan_of(mechanism)
     attendance = everybody([cohort("a", "all", 20), cohort("b", "all", 10)], asked.queries)
     units = {key for one in attendance.cohorts for key in one.payers(asked.adjacency)}
@@ -137,7 +137,7 @@ def test_the_clock_tells_sums_apart_where_budgets_are_held_to_data_dependent_cos
 
 
 def blind_work_of(mechanism: AnyMechanism, half: Sums) -> list[int]:
-    """What beginning each stage of a blind tally does, every query having passed."""
+    """Count what beginning each stage of a blind tally does, every query having passed."""
     stages = [common_pb2.STAGE_CHECK] * (check_of(mechanism, CLASSES) is not None)
     tallied = BlindTally(
         plan=plan_of(mechanism),
@@ -165,7 +165,7 @@ def test_a_blind_tally_does_the_same_whatever_its_half_is(mechanism: AnyMechanis
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Calls, WorkClock]]:
-    """A guardian whose sessions ask for exact figures, and what every release costs it."""
+    """Yield a guardian whose sessions ask for exact figures, and what counts the cost of each release."""
     folder = tmp_path_factory.mktemp("served")
     clock = WorkClock(Coordinator.release)
     policy = 'bound = "exact"\nmin_sigma = 0.05\nmin_quorum = 2\n'

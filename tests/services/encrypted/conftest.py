@@ -19,20 +19,20 @@ def encrypted(made: Federation, encodings: Sequence[str] = ENCODINGS) -> None:
 
 @pytest.fixture(scope="session")
 def linear(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with task.toml and three linear teachers of scikit-learn's digits."""
+    """Return a folder with task.toml and three linear teachers of scikit-learn's digits."""
     return _trained(tmp_path_factory.mktemp("linear"), TrainingConfig(teachers=TEACHERS, head="linear"))
 
 
 @pytest.fixture(scope="session")
 def square(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with networks that square."""
+    """Return the same with networks that square."""
     config = TrainingConfig(teachers=TEACHERS, head="square-mlp")
     return _trained(tmp_path_factory.mktemp("square"), config)
 
 
 @pytest.fixture(scope="session")
 def linear_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three linear teachers of a multi-label task."""
+    """Return a folder with three linear teachers of a multi-label task."""
     folder, data = tmp_path_factory.mktemp("linear-labels"), symptoms(150)
     task = infer_task(data, "labels")
     write_task(task, folder / "task.toml")

@@ -22,7 +22,7 @@ from tests.services.wire import Caller, participant, scheduled
 
 
 def athens(head: str) -> common_pb2.Participant:
-    """The party as a guardian knows it, all its teachers in one cohort."""
+    """Return the party as a guardian knows it, all its teachers in one cohort."""
     who = participant("athens")
     who.head = head
     return who
@@ -66,7 +66,7 @@ class Encrypted:
         return party_pb2.BeginRequest(**(fields | changes))
 
     def begin(self, request: party_pb2.BeginRequest | None = None) -> bytes:
-        """The extension to send next."""
+        """Return the extension to send next."""
         try:
             reply = self.stub.Begin(request or self.request(), timeout=60)
         except grpc.RpcError as exc:
@@ -91,7 +91,7 @@ class Encrypted:
         return self.call("Compare", correction, self.sizes.labels)
 
     def share(self, tables: bytes, labels: bytes) -> NDArray[np.uint32]:
-        """This side's share of the ballots."""
+        """Return this side's share of the ballots."""
         self.evaluation.take(tables)
         self.evaluation.evaluate(labels)
         return self.votes.ballots(self.evaluation.shares())

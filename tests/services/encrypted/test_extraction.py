@@ -33,7 +33,7 @@ def opened(keys: LinearKeys, reply: bytes) -> NDArray[np.int64]:
 
 
 def chosen_reply(caller: Caller, X: NDArray[np.float32], batch: int) -> tuple[LinearKeys, bytes]:
-    """What a ticket for one query gets, for a message that reads a feature's weight in many coefficients."""
+    """Return what a one-query ticket gets for a message reading a feature's weight in many coefficients."""
     asked = Encrypted(caller, X, batch_id=batch)
     asked.begin()
     features = X.shape[1]

@@ -36,7 +36,7 @@ def expected(made: Federation, X: NDArray[np.float32], weight: int = VOTE) -> ND
 
 
 def moved(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
-    """The share of votes that fell otherwise."""
+    """Return the share of votes that differ."""
     return float(np.abs(found - wanted).sum() / 2 / (len(found) * TEACHERS))
 
 

@@ -41,7 +41,7 @@ def numbered(start: int, count: int) -> NDArray[np.float32]:
 
 @contextmanager
 def busy(device: Device, model: Sums) -> Iterator[None]:
-    """The device predicts one query for as long as the block runs, and then what came meanwhile."""
+    """Keep the device predicting one query while the block runs, and let it predict what came meanwhile."""
     model.go_on.clear()
     first = device.ask(model, numbered(0, 1), slice(None))
     model.entered.wait()

@@ -62,7 +62,7 @@ def loader(trained: Path, device: Recording) -> Loader:
 
 
 def retrained(hosted: Hosted) -> Hosted:
-    """The same with teachers that are declared otherwise."""
+    """Return the same with teachers that are declared otherwise."""
     manifest = common_pb2.Manifest()
     manifest.CopyFrom(hosted.manifest)
     manifest.training = "another way"

@@ -55,7 +55,7 @@ class Held:
         made.guardian.on_share = self._hold
 
     def begin(self, caller: Caller, ask: Ask) -> "Future[party_pb2.VoteReplyHeader]":
-        """The reply to `ask`, to come; returns when its share is at the door."""
+        """Return the future reply to `ask`, once its share has arrived at the guardian."""
         reply = self._pool.submit(caller.vote, ask)
         assert self._arrived.wait(WAIT_S)
         return reply
@@ -176,7 +176,7 @@ def health(caller: Caller) -> int:
 
 
 def querying(made: Federation, address: str, retry: Retry) -> PartyPeer:
-    """A querying party's own client."""
+    """Return a querying party's own client."""
     athens = Identity(FEDERATION, "athens", Role.PARTY)
     return PartyPeer("athens", partial(open_channel, made.querier, address, athens), retry)
 

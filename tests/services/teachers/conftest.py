@@ -6,7 +6,7 @@ from ostraka.common.task import Task, infer_task
 
 
 def blobs(records: int, seed: int = 0, shape: tuple[int, ...] = (4,)) -> Dataset:
-    """Records of three classes around three centres."""
+    """Draw records of three classes around three centres."""
     random = np.random.default_rng(seed)
     y = np.arange(records) % 3
     centres = np.random.default_rng(99).uniform(-1, 1, (3, *shape))

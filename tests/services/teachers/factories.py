@@ -95,7 +95,7 @@ def mortal(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def counted(shape: tuple[int, ...], classes: int) -> Any:
-    """Notes every call in a file, and at the call asked for ends the process as a kill does."""
+    """Note every call in a file, and at the call asked for end the process as a kill does."""
     with Path(os.environ["CALLS"]).open("a") as calls:
         calls.write(".")
         calls.flush()

@@ -31,7 +31,7 @@ def kill_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(tries: int = 5) -> "Cluster":
-    """A cluster of one node; tried again where a busy machine takes longer than the 30 s that Ray allows."""
+    """Start a cluster of one node; try again where a busy machine exceeds the 30 s that Ray allows."""
     from ray.cluster_utils import Cluster
 
     try:
@@ -44,7 +44,7 @@ def started(tries: int = 5) -> "Cluster":
 
 @pytest.fixture(scope="module")
 def cluster(kill_once: Path) -> Iterator[str]:
-    """A Ray cluster on this machine that outlives what connects to it."""
+    """Run a Ray cluster on this machine that outlives what connects to it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KILL_ONCE", str(kill_once))
         running = started()

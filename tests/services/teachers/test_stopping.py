@@ -33,7 +33,7 @@ def of_class_one() -> Slice:
 
 
 def steps(net: nn.Linear, logits: list[float], watched: Iterator[object]) -> int:
-    """Sets the logit of every step that is trained; how many were."""
+    """Set the logit of every step that is trained; return how many were."""
     done = 0
     for done, _ in enumerate(watched, start=1):
         set_logit(net, logits[done - 1])

@@ -92,7 +92,7 @@ def test_one_changed_record_changes_the_teachers_it_was_given_to(
 
 
 def stored(**changes: object) -> dict[str, object]:
-    """A manifest as it was written before there were groups."""
+    """Return a manifest as it was written before there were groups."""
     return {
         "teachers": 4,
         "records": 20,

@@ -15,13 +15,13 @@ def attica(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def noisy(attica: Federation) -> Training:
-    """A party that learns by dp-ttac."""
+    """Return a party that learns by dp-ttac."""
     return training(attica, "dp-ttac", BY_RECORD)
 
 
 @pytest.fixture
 def plain(attica: Federation) -> Training:
-    """A party that learns by ttac, which its policy names."""
+    """Return a party that learns by ttac, which its policy names."""
     made = training(attica, "ttac", PLAIN)
     attica.set_policy(mechanisms=["ttac"])
     return made

@@ -46,7 +46,7 @@ PLAIN = Ttac(recipe=RECIPE)
 
 
 def records_folder(folder: Path) -> Path:
-    """A folder with a task and records of it."""
+    """Make a folder with a task and records of it."""
     random = np.random.default_rng(3)
     y = np.arange(RECORDS) % CLASSES
     data = from_arrays(random.normal(size=(RECORDS, FEATURES)) + y[:, None], y)
@@ -149,7 +149,7 @@ class Lead:
             self.stub.Finish(sent.messages(), timeout=60)
 
     def update(self, batch: int, **changes: Any) -> NDArray[np.int64]:
-        """What both shares of the party's update add up to, in lattice steps (d,)."""
+        """Return what both shares of the party's update add up to, in lattice steps (d,)."""
         reply = self.train(self.round(batch, **changes))
         assert (reply.rows, reply.width) == (1, PARAMETERS)
         made = self.caller.federation
@@ -159,7 +159,7 @@ class Lead:
 
 
 def refusal(lead: Lead, sent: Sent) -> ErrorCode:
-    """The code that a party refuses a round with."""
+    """Return the code that a party refuses a round with."""
     with pytest.raises(OstrakaError) as refused:
         lead.train(sent)
     return refused.value.code
@@ -256,7 +256,7 @@ class Training:
 
     @contextmanager
     def process(self, start: Start) -> Iterator[tuple[Child, Lead]]:
-        """The party as `ostraka party train --training` runs it."""
+        """Run the party as `ostraka party train --training` runs it."""
         ready = self.made.root / "ready.json"
         ready.unlink(missing_ok=True)
         options: dict[str, object] = {"site": self.made.party, "training": self.together, "ready-file": ready}

@@ -14,7 +14,7 @@ from tests.services.wire import Federation, scheduled
 
 
 def refusals(lead: Lead, sent: Sent, last: Sent, told: str | None = None) -> set[ErrorCode]:
-    """What a round, and the end of a training, are refused with, in sentences with the words `told`."""
+    """Return what a round, and the end of a training, are refused with, in sentences with `told` in them."""
     with pytest.raises(OstrakaError, match=told) as round_refused:
         lead.train(sent)
     with pytest.raises(OstrakaError, match=told) as last_refused:

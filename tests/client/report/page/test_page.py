@@ -49,7 +49,7 @@ def figures(federation: Federation) -> dict[str, Any]:
 
 
 def renamed(value: Any) -> Any:
-    """The same figures with every name that comes from outside replaced."""
+    """Return the same figures with every name that comes from outside replaced."""
     if isinstance(value, dict):
         return {
             key: EVIL if key in ("name", "site", "run", "task", "measured_on") else renamed(one)

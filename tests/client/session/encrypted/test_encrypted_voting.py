@@ -28,7 +28,7 @@ def encrypted(**changes: Any) -> Any:
 
 
 def histograms(federation: Federation, chosen: Any) -> Any:
-    """What the guardian counted in a run of its own, query by query."""
+    """Return what the guardian counted in a run of its own, query by query."""
     federation.guardian.histograms.clear()
     (run_of(federation) / "session.json").unlink(missing_ok=True)
     run(federation, chosen)

@@ -34,7 +34,7 @@ WRONG: list[list[float]] = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
 
 
 def certain(strength: float = 20.0) -> nn.Linear:
-    """A network that says of every unit row its own class."""
+    """Return a network that gives every unit row its own class."""
     net = nn.Linear(CLASSES, CLASSES, bias=False)
     with torch.no_grad():
         net.weight.copy_(strength * torch.eye(CLASSES))

@@ -23,7 +23,7 @@ RECORDS = 600
 
 
 def private(epsilon: float, seed: int = 0) -> Labelled:
-    """Records with randomised labels, the same for the same seed."""
+    """Return records with randomised labels, the same for the same seed."""
     records = clouds(RECORDS, seed)
     drawn = randomize(records.y, CLASSES, epsilon, np.random.default_rng(seed).bytes)
     return Labelled(records.X, drawn)
@@ -119,7 +119,7 @@ def test_a_few_labels_that_are_known_to_be_right_need_no_clusters(kind: str) -> 
 
 
 def interrupted(fit: Any, after: int) -> None:
-    """Runs a training that is killed once so many steps are done."""
+    """Run a training that is killed once `after` steps are done."""
 
     def killed(done: int, total: int) -> None:
         if done > after:

@@ -16,7 +16,7 @@ FEATURES = 3
 
 
 def with_key_of_zeros(public: bytes) -> bytes:
-    """The same message with a public key all of whose coefficients are zero."""
+    """Return the same message with a public key all of whose coefficients are zero."""
     length = int.from_bytes(public[32:40], "little")
     key, rest = public[40 : 40 + length], public[40 + length :]
     raw = bytearray(pa.CompressedInputStream(pa.BufferReader(key[16:]), "zstd").read())

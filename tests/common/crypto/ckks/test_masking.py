@@ -35,7 +35,7 @@ class Keys:
         return ciphertext
 
     def coefficients(self, ciphertext: Any) -> list[int]:
-        """The polynomial that it decrypts to, exactly, as integers about 0."""
+        """Return the polynomial that a ciphertext decrypts to, exactly, as integers around 0."""
         plain = sealapi.Plaintext()
         self.decryptor.decrypt(ciphertext, plain)
         ntt = self.seal.polynomial(plain)
@@ -55,7 +55,7 @@ def keys() -> Keys:
 
 
 def drawn_coefficients(parameters: Parameters) -> list[int]:
-    """The coefficients of the first mask of a stream, from the definition."""
+    """Return the coefficients of the first mask of a stream, from the definition."""
     stream = Stream(SEED, "test")
     bits = parameters.limb_bits
     high, low = (stream.ring(bits, 3, parameters.degree).astype(object).sum(axis=0) for _ in range(2))

@@ -61,13 +61,13 @@ def honest(keys: LinearKeys) -> bytes:
 
 
 def out_of_range(keys: LinearKeys, monkeypatch: pytest.MonkeyPatch, size: float = LARGE) -> bytes:
-    """Queries of which feature i is large in coefficients i, i + FEATURES, ..., so that those give w_i."""
+    """Encrypt queries whose feature i is large in coefficients i, i + FEATURES, ..., so these give w_i."""
     monkeypatch.setattr("ostraka.common.crypto.linear.linear_keys.checked_queries", lambda X: X)
     return keys.encrypt(np.tile(np.eye(FEATURES) * size, (DEGREE // FEATURES, 1)))
 
 
 def estimates(keys: LinearKeys, found: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """What the secret key opens, averaged over the coefficients that should give the same weight."""
+    """Return what the secret key opens, averaged over coefficients that should give the same weight."""
     opened = np.stack([first + Factor(second).times(keys._secret) for first, second in found])
     averages: NDArray[np.float64] = opened.view(np.int64).reshape(len(found), -1, FEATURES).mean(axis=1)
     return averages / 2.0**61

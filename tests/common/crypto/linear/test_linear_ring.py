@@ -17,7 +17,7 @@ SLOT = 10
 
 
 def exact(polynomial: Any, small: Any) -> Any:
-    """The product modulo X^n + 1 and 2^64, by products of packed integers (Kronecker)."""
+    """Return the product modulo X^n + 1 and 2^64, by products of packed integers (Kronecker)."""
     number = packed(polynomial)
     positive, negative = (unpacked(number * packed(np.maximum(part, 0))) for part in (small, -small))
     product = [first - second for first, second in zip(positive, negative, strict=True)]

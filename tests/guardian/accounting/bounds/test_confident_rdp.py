@@ -35,7 +35,7 @@ def charges(
     influence: Influence = ONE_VOTE,
     lattice: float = 0.0,
 ) -> tuple[float, float]:
-    """What a failed and a passed check cost."""
+    """Return the cost of a failed and of a passed check."""
     rdp = confident_rdp(
         [votes, votes],
         threshold,

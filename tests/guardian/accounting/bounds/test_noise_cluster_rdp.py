@@ -23,7 +23,7 @@ sigmas = st.floats(2, 40)
 
 
 def largest(counts: list[list[int]], sigma: float, order: float, *, across: bool) -> float:
-    """The largest divergence of all clusters' labels together, over every record that could move."""
+    """Return the largest divergence of all clusters' labels together, over every record that could move."""
     cells = list(itertools.product(range(len(counts)), range(len(counts[0]))))
     found = []
     for (c, a), (d, b) in itertools.permutations(cells, 2):

@@ -107,7 +107,7 @@ Outcomes = tuple[list[Any], Any]
 
 
 def neighbours(integrals: Integrals, counts: list[int]) -> list[Outcomes]:
-    """The outcomes of every neighbour; a vote may leave and reach sets without votes."""
+    """Return the outcomes of every neighbour; a vote may leave and reach sets without votes."""
     padded = [*counts, 0, 0]
     pairs = {(padded[a], padded[b]): (a, b) for a, b in itertools.permutations(range(len(padded)), 2)}
     moved = [[c - (i == a) + (i == b) for i, c in enumerate(padded)] for a, b in pairs.values()]
@@ -115,7 +115,7 @@ def neighbours(integrals: Integrals, counts: list[int]) -> list[Outcomes]:
 
 
 def divergence(here: Outcomes, there: Outcomes, others: int, order: float) -> float:
-    """The larger of both directions, the `others` sets without votes taken together."""
+    """Return the larger of both directions, the `others` sets without votes taken together."""
     found = []
     with mp.workdps(DIGITS):
         for power in (mp.mpf(order), 1 - mp.mpf(order)):

@@ -18,7 +18,7 @@ APART = np.abs(EVERY[:, None] - EVERY[None]).sum(axis=2) // 2
 
 
 def smooth_by_hand(rdp: np.ndarray, beta: float) -> np.ndarray:
-    """The smooth sensitivity (H,) of one query's rdp (H,), over every histogram."""
+    """Return the smooth sensitivity (H,) of one query's rdp (H,), over every histogram."""
     change = np.abs(rdp[:, None] - rdp[None])
     local = np.where(APART == 1, change, 0.0).max(axis=1)
     return np.asarray((np.exp(-beta * APART) * local[None]).max(axis=1))

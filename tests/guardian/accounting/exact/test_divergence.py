@@ -24,13 +24,13 @@ sigmas = st.floats(2, 60)
 
 
 def divergence(p: Sequence[Any], r: Sequence[Any], order: float) -> Any:
-    """The larger of both directions."""
+    """Return the larger divergence of both directions."""
     with mp.workdps(DIGITS):
         return max(oracle.small_divergence(p, r, order), oracle.small_divergence(r, p, order))
 
 
 def moves(votes: Sequence[int]) -> list[list[int]]:
-    """A vote may leave a class that shows none: the sums may have been shifted."""
+    """Move one vote in every way, also from a class that shows none: the sums may have been shifted."""
     found = []
     for a in range(len(votes)):
         for b in range(len(votes)):

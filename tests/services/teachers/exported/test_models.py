@@ -37,7 +37,7 @@ def write(
     *,
     training: bool = False,
 ) -> Path:
-    """A file as other programs write it."""
+    """Write a file as other programs write it."""
     net.train(training)
     example = torch.zeros(2, *shape)
     with warnings.catch_warnings():
@@ -70,7 +70,7 @@ def nets() -> list[nn.Module]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, nets: list[nn.Module]) -> Path:
-    """A site folder with one model of each kind."""
+    """Return a site folder with one model of each kind."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "models").mkdir()
     for row, (net, kind) in enumerate(zip(nets, KINDS, strict=True)):
@@ -269,7 +269,7 @@ def test_files_that_are_no_exported_model_are_refused(content: bytes | None, tmp
 
 
 def altered(path: Path, change: Callable[[str, bytes], bytes], **more: bytes) -> Path:
-    """The same archive with `change` made to every member."""
+    """Rewrite an archive with `change` made to every member."""
     with ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     root = next(iter(members)).partition("/")[0]
@@ -295,7 +295,7 @@ def called(text: str, attack: str) -> str:
 
 
 def handed(text: str, attack: str) -> str:
-    """Calls `os.system` by way of `operator.call`."""
+    """Make a graph call `os.system` by way of `operator.call`."""
     found = json.loads(text)
     for node in found["graph_module"]["graph"]["nodes"]:
         if "relu" in node["target"]:

@@ -51,7 +51,7 @@ def teachers(slices: list[Slice], mechanism: Ttac | DpTtac) -> TogetherTeachers:
 
 
 def start(number: int = 0, seed: int = 3) -> tuple[Round, np.ndarray]:
-    """A round in the middle of a training, and variates of both teachers."""
+    """Return a round in the middle of a training, and variates of both teachers."""
     random = np.random.default_rng(seed)
     d = len(first())
     theta, c = (0.1 * random.standard_normal((2, d))).astype(np.float32)

@@ -139,7 +139,7 @@ def test_with_clip_record_a_party_sums_its_records_gradients() -> None:
 
 
 def direction(theta: Floats) -> Floats:
-    """What of logistic regression's parameters decides a class: no mean over classes, length one."""
+    """Return what of logistic regression's parameters decides a class: no mean over classes, length one."""
     table = np.concatenate(
         [theta[: CLASSES * FEATURES].reshape(CLASSES, -1), theta[CLASSES * FEATURES :, None]], axis=1
     )
@@ -229,7 +229,7 @@ EXAMPLES = "tests.services.teachers.joint.examples:"
 
 
 def with_one_that_fails() -> list[Slice]:
-    """The usual parts, one record of which makes `picky` raise."""
+    """Return the usual parts, one record of which makes `picky` raise."""
     slices = parts()
     slices[0].X[3] = Picky.FORBIDDEN
     return slices
