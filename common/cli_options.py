@@ -35,7 +35,7 @@ class OverridesOf:
             yield _option(name, kind | None, None, typer.Option(*flag, help=field.description))
 
     def collect(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The values that were given."""
+        """Return the values that were given."""
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -57,7 +57,7 @@ class _InstanceOf:
                 yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
 
     def collect(self, values: dict[str, Any]) -> BaseModel:
-        """The model of these values; raises a usage error naming the option that it refuses."""
+        """Return the model of these values; raise a usage error that names a refused option."""
         try:
             return self.model.model_validate(values)
         except ValidationError as exc:
@@ -110,7 +110,7 @@ def _option(name: str, kind: Any, default: Any, info: Any) -> inspect.Parameter:
 
 
 def _without_none(annotation: Any) -> Any:
-    """The type of a value that is given: `X` of `X | None`."""
+    """Return the type of a given value: `X` of `X | None`."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     others = [one for one in get_args(annotation) if one is not NoneType]

@@ -37,7 +37,7 @@ class StudentOptions(BaseModel):
     )
 
     def choice(self) -> Choice:
-        """The choice; raises `config.invalid` for options that exclude each other."""
+        """Return the choice; raise `config.invalid` for options that exclude each other."""
         return Choice(**dict(self))
 
 

@@ -45,7 +45,7 @@ class LeadOptions(BaseModel):
     )
 
     def chosen(self) -> TrainingOptions:
-        """The choices of the training."""
+        """Return the choices of the training."""
         noisy = self.training == "dp-ttac"
         average_rate = self.average_rate or (20.0 if noisy and self.clip == "record" else 1.0)
         given = dict(self) | {"average_rate": average_rate}

@@ -12,7 +12,7 @@ SHARED = Path(__file__).parent
 
 
 def environment(folder: Path, **filters: Callable[..., Any]) -> "Environment":
-    """The templates of `folder` and the shared ones; a name that is not there is an error."""
+    """Return the templates of `folder` and the shared ones; an undefined name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -27,10 +27,10 @@ def environment(folder: Path, **filters: Callable[..., Any]) -> "Environment":
 
 
 def render(template: Path, /, **values: Any) -> str:
-    """The page that a template makes of `values`; it may use the templates beside it and the shared ones."""
+    """Render a template with `values`; it may use templates of its own folder and the shared ones."""
     return environment(template.parent).get_template(template.name).render(values)
 
 
 def image(svg: str) -> str:
-    """A plot as the source of an inline image, in which nothing can run."""
+    """Return a plot as the source of an inline image, in which nothing can run."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

@@ -30,7 +30,7 @@ class CheckedMechanismOptions(BaseModel):
         return {name: getattr(self, name) for name in self.PARAMETERS}
 
     def make(self) -> AnyMechanism:
-        """The mechanism; raises `plan.invalid` as `make_mechanism` does."""
+        """Return the mechanism; raise `plan.invalid` as `make_mechanism` does."""
         return make_mechanism(self.mechanism, **self.parameters)
 
 

@@ -362,7 +362,7 @@ class Ledger(Administration):
 
     @retried
     def session_with_batch(self, session_id: str, batch_id: int) -> tuple[StoredSession, StoredBatch | None]:
-        """A session that this guardian serves with one of its batches, None if that id was never used in it.
+        """Return a session that this guardian serves, with one of its batches or None if its id is unused.
 
         Raises:
             OstrakaError: `session.unknown`, `session.elsewhere`; `message.invalid` for an id that no batch

@@ -190,7 +190,7 @@ class Coordinator:
             self._ledger.record_evaluation(session_id, batch_id, party.site, worst)
 
     def batch_to_submit(self, party: Identity, session_id: str, batch_id: int) -> TicketedBatch:
-        """The batch that `party` may send a share of, before a byte of it is read.
+        """Return the batch that `party` may send a share of, before a byte of it is read.
 
         Raises:
             OstrakaError: `ticket.invalid` if the batch has no ticket or the party is not scheduled,
@@ -208,7 +208,7 @@ class Coordinator:
             batch.submit(party.site, share)
 
     def batch_to_release(self, querier: Identity, session_id: str, batch_id: int) -> TicketedBatch:
-        """The batch that `querier` may send a sum of, before a byte of it is read.
+        """Return the batch that `querier` may send a sum of, before a byte of it is read.
 
         Raises:
             OstrakaError: `session.*`, `ticket.invalid` if the batch has no ticket, `batch.out_of_order` where
@@ -266,7 +266,7 @@ class Coordinator:
         return answers
 
     def _released(self, ticketed: TicketedBatch, request: Share) -> bytes:
-        """The stored answers of a batch that this process holds no shares of any more, or `batch.dead`."""
+        """Return the stored answers of a batch whose shares are gone here, or raise `batch.dead`."""
         stored = self._ledger.answers(*ticketed.key, request.sha256)
         if stored is None:
             ticketed.session.check_open(self._clock.now())

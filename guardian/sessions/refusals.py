@@ -39,7 +39,7 @@ def not_open() -> OstrakaError:
 
 
 def no_ticket(batch_id: int) -> OstrakaError:
-    """The error for a batch that was never opened."""
+    """Return the error for a batch that was never opened."""
     return OstrakaError(
         ErrorCode.TICKET_INVALID, f"Batch {batch_id} has no ticket; ask for one with OpenBatch."
     )

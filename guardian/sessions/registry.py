@@ -64,7 +64,7 @@ def unknown(session_id: str) -> OstrakaError:
 
 
 def load_session(ledger: Ledger, session_id: str) -> Session:
-    """The session from the ledger; raises `session.unknown`, or `session.elsewhere`."""
+    """Load the session from the ledger; raise `session.unknown` or `session.elsewhere`."""
     return _parsed(ledger.held_session(session_id))
 
 
@@ -76,7 +76,7 @@ def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Sessi
 
 
 def load_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session, StoredBatch | None]:
-    """The session and its batch from the ledger, in one read; None for a batch that was never opened.
+    """Load a session and its batch from the ledger in one read; None for a batch never opened.
 
     Raises `session.unknown` or `session.elsewhere`, and `message.invalid` for an id that no batch can have.
     """
@@ -87,7 +87,7 @@ def load_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session,
 def load_batch_of(
     ledger: Ledger, querier: Identity, session_id: str, batch_id: int
 ) -> tuple[Session, StoredBatch | None]:
-    """The same of a session that `querier` opened; `session.unknown` for one of somebody else."""
+    """Load the same of a session that `querier` opened; raise `session.unknown` for others."""
     session, batch = load_batch(ledger, session_id, batch_id)
     session.check_querier(querier)
     return session, batch

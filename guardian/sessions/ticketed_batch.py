@@ -28,7 +28,7 @@ class TicketedBatch:
 
     @classmethod
     def of(cls, session: Session, batch_id: int, stored: StoredBatch | None) -> TicketedBatch:
-        """The batch as `stored`; raises `ticket.invalid` where it was never opened."""
+        """Return the batch as `stored`; raise `ticket.invalid` where it was never opened."""
         if stored is None:
             raise no_ticket(batch_id)
         return cls(session, batch_id, stored.size, stored.state == "released")

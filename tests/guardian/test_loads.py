@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @contextmanager
 def alone(header: T) -> Iterator[Iterator[T]]:
-    """A stream that sends its header, and nothing more for as long as it is open."""
+    """Yield the header of a stream, and nothing more for as long as it is open."""
     over = threading.Event()
 
     def messages() -> Iterator[T]:
@@ -35,7 +35,7 @@ def alone(header: T) -> Iterator[Iterator[T]]:
 
 
 def submitted_header(guardian: Calls, site: str, session: str, batch: int) -> str:
-    """What a site's share is refused with before any of it is sent."""
+    """Return the error that a site's share is refused with before any of it is sent."""
     fields, _ = framed(session, batch, encode(np.zeros((20, 4), dtype=np.int64), RING))
     header = guardian_pb2.SubmitBallotsRequest(header=guardian_pb2.BallotsHeader(**fields))
     stub = guardian.stub(site, Role.PARTY)
@@ -44,7 +44,7 @@ def submitted_header(guardian: Calls, site: str, session: str, batch: int) -> st
 
 
 def released_header(guardian: Calls, site: str, session: str, batch: int) -> str:
-    """What a querying party's sum is refused with before any of it is sent."""
+    """Return the error that a querying party's sum is refused with before any of it is sent."""
     fields, _ = framed(session, batch, encode(np.zeros((20, 4), dtype=np.int64), RING))
     header = guardian_pb2.ReleaseRequest(header=guardian_pb2.ReleaseHeader(**fields))
     stub = guardian.stub(site, Role.QUERY)

@@ -40,7 +40,7 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def tables() -> MetaData:
-    """This version's tables with a new one, and a new column in one that is there."""
+    """Return this version's tables with a new table, and a new column in an existing one."""
     later = MetaData()
     for table in schema.metadata.sorted_tables:
         table.to_metadata(later)

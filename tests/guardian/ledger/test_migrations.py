@@ -43,13 +43,13 @@ Install = Callable[[], None]
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Install:
-    """Makes the code that of a later version."""
+    """Make the code that of a later version."""
     return lambda: later_version.install(monkeypatch, tmp_path / "migrations")
 
 
 @pytest.fixture
 def older(place: Place, later: Install) -> Place:
-    """A place with a ledger of this version, to code of a later one."""
+    """Return a place with a ledger of this version, opened by code of a later one."""
     write(place)
     later()
     return place
