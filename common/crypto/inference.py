@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 QUERIES = 4096
@@ -105,21 +104,6 @@ class Scheme(Protocol):
     def logits_bytes(self, outputs: int) -> int:
         """Bytes of the encrypted logits of one head for a batch."""
         ...
-
-
-def scheme_of(head: Head) -> Scheme:
-    """Return the scheme under which heads of this kind run.
-
-    Raises `config.invalid` where the library that heads with squares need is of another version than the one
-    they are written for.
-    """
-    if head == "linear":
-        from ostraka.common.crypto.linear.linear_scheme import LinearScheme
-
-        return LinearScheme()
-    from ostraka.common.crypto.ckks.ckks_scheme import CkksScheme
-
-    return CkksScheme()
 
 
 def checked_queries(X: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from ostraka.common.confidential import read_encrypted_queries
 from ostraka.common.crypto.heads import EncryptedHead
-from ostraka.common.crypto.inference import MaskedLogits, scheme_of
+from ostraka.common.crypto.inference import MaskedLogits
 from ostraka.common.crypto.logits import Head
+from ostraka.common.crypto.schemes import scheme_of
 
 LENGTH_BYTES = 8
 """What says how long the public keys are."""

@@ -10,7 +10,7 @@ import scipy.sparse
 from ostraka.common.ballot_computation import BallotComputation
 from ostraka.common.confidential import ballots_binding, read_encrypted_queries
 from ostraka.common.crypto.heads import Affine, EncryptedHead
-from ostraka.common.crypto.inference import scheme_of
+from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.two_party import Garbling
 from ostraka.common.plan import Plan
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages

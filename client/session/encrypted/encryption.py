@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.session.meter import Meter
-from ostraka.common.crypto.inference import QueryKeys, scheme_of
+from ostraka.common.crypto.inference import QueryKeys
 from ostraka.common.crypto.logits import Head
+from ostraka.common.crypto.schemes import scheme_of
 
 
 class Encryption:

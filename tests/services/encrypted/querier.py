@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ostraka.common.ballot_computation import BallotComputation
 from ostraka.common.confidential import ballots_binding, framed_keys
 from ostraka.common.crypto.computation import Sizes
-from ostraka.common.crypto.inference import Scheme, scheme_of
+from ostraka.common.crypto.inference import Scheme
+from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.two_party import Evaluation
 from ostraka.common.rpc import call_error
 from ostraka.common.rpc.steps import StepId, read_reply, request_messages
