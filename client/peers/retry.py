@@ -24,7 +24,7 @@ class Retry:
     """
 
     attempts: int = 4
-    base_s: float = 0.25
+    base_s: float = 0.5
     sleep: Callable[[float], None] = time.sleep
     rng: random.Random = field(default_factory=random.SystemRandom)
 

@@ -66,8 +66,13 @@ def keeps_reservations_at_recovery() -> Iterator[None]:
 
 @contextmanager
 def settles_without_a_tombstone() -> Iterator[None]:
-    """Let a batch that is said to be dead still be opened or released."""
-    with mock.patch.object(ledger, "dead_batches", like(dead_batches, kill=lambda *_: None)):
+    """Let a batch that is said to be dead be released: neither ledger nor memory knows of it."""
+
+    def settle(self: Coordinator, session_id: str, batch_id: int) -> bytes | None:
+        return self._ledger.settle(session_id, batch_id)
+
+    unburied = mock.patch.object(ledger, "dead_batches", like(dead_batches, kill=lambda *_: None))
+    with unburied, mock.patch.object(Coordinator, "_settle", settle):
         yield
 
 
