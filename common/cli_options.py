@@ -27,7 +27,7 @@ class OverridesOf:
     model: type[BaseModel]
 
     def options(self) -> Iterator[inspect.Parameter]:
-        """One option for every field, None where it is not given."""
+        """Yield one option for every field, None where it is not given."""
         for name, field in self.model.model_fields.items():
             plain = _without_none(field.annotation)
             kind = plain if plain in _PARSED else str
@@ -46,7 +46,7 @@ class _InstanceOf:
     model: type[BaseModel]
 
     def options(self) -> Iterator[inspect.Parameter]:
-        """One option for every field, with its default, its choices and its range."""
+        """Yield one option for every field, with its default, its choices and its range."""
         for name, field in self.model.model_fields.items():
             plain = _without_none(field.annotation)
             kind = plain if plain in _PARSED or get_origin(plain) is Literal else str

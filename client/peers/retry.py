@@ -10,8 +10,8 @@ import grpc
 
 from ostraka.common.rpc import call_error, with_retries
 
-PATIENCE = 4
-"""Attempts more, which with waits that begin at a quarter of a second take 16 seconds at least."""
+PATIENCE = 3
+"""Attempts more, which with waits that begin at half a second take 15.75 seconds at least."""
 
 T = TypeVar("T")
 

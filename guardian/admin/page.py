@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.page import templates
+from ostraka.guardian.admin.remaining import left
 from ostraka.guardian.admin.report import Report, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -70,10 +71,8 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
 
 
 def _left(budget: admin_pb2.Budget) -> str:
-    """At one order and delta, what is spent and what is left add up to the budget's epsilon."""
-    if budget.enforce != "worst_case":
-        return "depends on votes, not shown"
-    return f"{max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved):.4f}"
+    amount = left(budget)
+    return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
 
 
 def _breaks(report: Report) -> Iterable[Iterable[str]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ostraka.common.guarantees import NOTIONS
+from ostraka.guardian.admin.remaining import left
 from ostraka.guardian.admin.times import day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -22,13 +23,6 @@ def number(value: float) -> str:
 def unit(named: Any) -> str:
     """Return the unit of a budget or charge, and what its epsilons promise."""
     return f"{named.party}/{named.group} ({NOTIONS[named.adjacency]})"
-
-
-def left(budget: admin_pb2.Budget) -> float | None:
-    """Return what is left of a budget in the worst case; None where that depends on votes."""
-    if budget.enforce != "worst_case":
-        return None
-    return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
 
 
 def percent(part: float, whole: float) -> float:
@@ -55,7 +49,7 @@ def audit_about(row: admin_pb2.AuditRow) -> str:
 
 
 def audit_field(row: admin_pb2.AuditRow, name: str) -> str:
-    """One field of an audit row; empty where it has none."""
+    """Return one field of an audit row; empty where it has none."""
     return str(json.loads(row.payload).get(name, ""))
 
 

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from google.protobuf.message import DecodeError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.dashboard.filters import left, unit
+from ostraka.guardian.admin.remaining import left
+from ostraka.guardian.dashboard.filters import unit
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 

@@ -7,8 +7,9 @@ from cryptography import x509
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.identity.identity import identity_of
+from ostraka.guardian.admin.remaining import left
 from ostraka.guardian.admin.times import day
-from ostraka.guardian.dashboard.filters import left, unit
+from ostraka.guardian.dashboard.filters import unit
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 EXPIRY_DAYS = 30

@@ -1,4 +1,4 @@
-"""Batches: ticketed with a reservation, then released with a charge, or dead (`deaths`)."""
+"""Batches: ticketed with a reservation, then released with a charge, or dead (`dead_batches`)."""
 
 from __future__ import annotations
 
