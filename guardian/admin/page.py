@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.page import templates
-from ostraka.guardian.admin.remaining import left
+from ostraka.guardian.admin.remaining import left_text
 from ostraka.guardian.admin.report import Report, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -64,15 +64,10 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
     yield f"{budget.order:g}"
     yield budget.enforce
     yield f"{budget.epsilon_worst_case:.4f}"
-    yield _left(budget)
+    yield left_text(budget)
     yield f"{budget.epsilon_lifetime:.4f}"
     yield budget.state
     yield f"broken since {day(budget.broken_unix_s)}" if budget.broken_unix_s else "holds"
-
-
-def _left(budget: admin_pb2.Budget) -> str:
-    amount = left(budget)
-    return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
 
 
 def _breaks(report: Report) -> Iterable[Iterable[str]]:

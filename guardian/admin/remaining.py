@@ -8,3 +8,9 @@ def left(budget: admin_pb2.Budget) -> float | None:
     if budget.enforce != "worst_case":
         return None
     return max(0.0, budget.epsilon - budget.epsilon_worst_case - budget.epsilon_reserved)
+
+
+def left_text(budget: admin_pb2.Budget) -> str:
+    """Return the same for people to read."""
+    amount = left(budget)
+    return "depends on votes, not shown" if amount is None else f"{amount:.4f}"

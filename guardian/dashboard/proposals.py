@@ -11,7 +11,7 @@ from urllib.parse import quote
 from google.protobuf.message import DecodeError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.admin.remaining import left
+from ostraka.guardian.admin.remaining import left_text
 from ostraka.guardian.dashboard.filters import unit
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
@@ -157,13 +157,11 @@ def _lowered(values: Values, kept: admin_pb2.Budget | None, epsilon: float) -> P
     after = admin_pb2.Budget()
     after.CopyFrom(kept)
     after.epsilon = epsilon
-    steps = (("epsilon", f"{kept.epsilon:g}", f"{epsilon:g}"), ("left at worst", _left(kept), _left(after)))
+    steps = (
+        ("epsilon", f"{kept.epsilon:g}", f"{epsilon:g}"),
+        ("left at worst", left_text(kept), left_text(after)),
+    )
     return Proposal(unit(kept), steps, "Only its party can have it raised again.", _page(kept.party))
-
-
-def _left(of: admin_pb2.Budget) -> str:
-    amount = left(of)
-    return "depends on votes, not shown" if amount is None else f"{amount:.4f}"
 
 
 def _find(stub: admin_pb2_grpc.AdminStub, values: Values) -> admin_pb2.Budget | None:
