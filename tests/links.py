@@ -13,6 +13,8 @@ HELD_PIECES = 16
 """What a link holds in each direction, as the buffers of routers do: 256 KiB."""
 SEGMENT_BYTES = 1448
 """As on Ethernet."""
+ACCEPTING_TURNS = 5
+"""Turns of the loop after which a connection that was just accepted has a task that closes it."""
 Held = asyncio.Queue[tuple[float, bytes]]
 
 
@@ -110,6 +112,8 @@ def links(*made: Link) -> Iterator[None]:
         for server in servers:
             server.close()
             await server.wait_closed()
+        for _ in range(ACCEPTING_TURNS):
+            await asyncio.sleep(0)
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
