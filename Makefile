@@ -37,15 +37,20 @@ lint: install
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
+SAMPLES = 50000
+
 audit: install
-	$(PY) -m tests.privacy.audit --samples 50000
+	$(PY) -m tests.privacy.audit --samples $(SAMPLES)
+
+SCHEDULES = 300
+KILLS = 180
 
 chaos: install
-	$(PY) -m tests.chaos.schedules --schedules 300
-	$(PY) -m tests.chaos.schedules --schedules 150 --backend postgresql
+	$(PY) -m tests.chaos.schedules --schedules $(SCHEDULES)
+	$(PY) -m tests.chaos.schedules --schedules $$(($(SCHEDULES) / 2)) --backend postgresql
 	$(PY) -m tests.chaos.mutants
-	$(PY) -m tests.chaos.kill --rounds 200
-	$(PY) -m tests.chaos.kill --rounds 30 --backend postgresql
+	$(PY) -m tests.chaos.kill --rounds $(KILLS)
+	$(PY) -m tests.chaos.kill --rounds $$(($(KILLS) / 6)) --backend postgresql
 
 mutants: install
 	$(PY) -m tests.mutants $(MUTANTS)
