@@ -1,0 +1,124 @@
+"""Whether no heights of two classes in a triangle cost more than a bound: cells that are halved where needed.
+
+docs/accounting-argmax.md derives both bounds of a cell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.argmax.three_outcomes import Floats, log_outcomes, steepness
+
+_ROOT2 = math.sqrt(2)
+_FIRST_CELLS = 8
+_LEVELS = 14
+_MOST_CELLS = 20_000
+_INDEX_BITS = 24
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Room:
+    """What must not cost more than a bound.
+
+    Attributes:
+        order: Renyi order.
+        shift: how far a class rises and the other falls.
+        log_moment: the bound, times order - 1.
+        a: least height above the level of the class that rises.
+        b: least height of the class that falls.
+        leg: how far heights a and b reach above these in sum.
+    """
+
+    order: float
+    shift: float
+    log_moment: float
+    a: float
+    b: float
+    leg: float
+
+
+@dataclass(frozen=True)
+class Corners:
+    """What is calculated at corners of cells.
+
+    Attributes:
+        excess: moment less 1.
+        weight: bound of the weight with which outcomes bend it, within half a diagonal.
+    """
+
+    excess: Floats
+    weight: Floats
+
+
+def cells_fit(room: Room) -> bool:
+    """Return whether all heights of the triangle are proved to stay within the bound.
+
+    False where one exceeds it, or where cells would become too many.
+    """
+    if room.leg <= 0 or room.leg == math.inf:
+        return room.leg <= 0
+    width = room.leg / _FIRST_CELLS
+    i, j = (index.ravel() for index in np.indices((_FIRST_CELLS, _FIRST_CELLS)))
+    for _ in range(_LEVELS):
+        inside = (i + j) * width < room.leg
+        i, j = i[inside], j[inside]
+        if not len(i):
+            return True
+        if len(i) > _MOST_CELLS:
+            break
+        open_ = _open(room, i, j, width)
+        i, j, width = 2 * i[open_], 2 * j[open_], width / 2
+        i, j = np.concatenate((i, i + 1, i, i + 1)), np.concatenate((j, j, j + 1, j + 1))
+    return False
+
+
+def _open(room: Room, i: Indices, j: Indices, width: float) -> NDArray[np.bool_]:
+    """Return which cells may exceed the bound."""
+    keys = np.stack([(i + right << _INDEX_BITS) + j + up for right in (0, 1) for up in (0, 1)])
+    distinct, of = np.unique(keys, return_inverse=True)
+    a: Floats = room.a + np.multiply(width, distinct >> _INDEX_BITS, dtype=np.float64)
+    b: Floats = room.b + np.multiply(width, distinct & (1 << _INDEX_BITS) - 1, dtype=np.float64)
+    corners = _corners(room, a, b, width / _ROOT2)
+    of = of.reshape(keys.shape)
+    excess, weight = corners.excess[of].max(axis=0), corners.weight[of].max(axis=0)
+    within = _by_logarithm(room, excess, width) | _by_excess(room, excess, weight, width)
+    return np.asarray(~within)
+
+
+def _by_logarithm(room: Room, excess: Floats, width: float) -> NDArray[np.bool_]:
+    """Return which cells stay within the bound: the logarithm of the moment bends down by at most this."""
+    bends = min(room.order, 1 + _ROOT2 * (room.order - 1) * room.shift)
+    return np.asarray(np.log1p(excess) + bends * width**2 / 4 <= room.log_moment)
+
+
+def _by_excess(room: Room, excess: Floats, weight: Floats, width: float) -> NDArray[np.bool_]:
+    """Return which cells stay within the bound: the moment less 1 bends down by a share of itself."""
+    unit = room.order * (room.order - 1) * room.shift**2
+    most = math.expm1(room.log_moment) / unit
+    bends = most + 2 * np.sqrt(most * weight)
+    return np.asarray(excess / unit + bends * width**2 / 4 <= most)
+
+
+def _corners(room: Room, a: Floats, b: Floats, radius: float) -> Corners:
+    """Return what bounds cells from their corners; `radius` is half a diagonal.
+
+    A weight that overflows is infinite, and leaves its cell open.
+    """
+    shift, rest = room.shift, room.order - 1
+    tilt = rest * shift
+    before, after = log_outcomes(a, b), log_outcomes(a + shift, b - shift)
+    rise = after - before
+    excess = np.exp(before) * (np.expm1(-rest * rise) + rest * np.expm1(rise))
+    steep = steepness(a, b, before)
+    moved = after + (steep + _ROOT2 * shift) * radius
+    tilted = before - rest * rise + (steep + _ROOT2 * tilt) * radius + tilt * radius**2 / _ROOT2
+    with np.errstate(over="ignore"):
+        most = np.exp(np.maximum(moved, tilted))
+    weight = most * (2 * (steep + radius + _ROOT2 * shift) + 1) ** 2
+    return Corners(excess.sum(axis=0), weight.sum(axis=0))
