@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Confident
-from ostraka.common.privacy import ONE_VOTE, worst_case
-from ostraka.guardian.accounting import Tally, charges
+from ostraka.common.privacy import ONE_VOTE
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.mechanisms import charges
 from ostraka.guardian.noise import LATTICE
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ def spend(
     spent = np.concatenate([[0.0], np.cumsum(np.where(passed, passing, failing))])
     fits = spent[:-1] + np.maximum(failing, passing) <= limit
     asked = len(fits) if fits.all() else int(fits.argmin())
-    worst = worst_case(mechanism, order, ONE_VOTE.sensitivity, classes=counts.shape[1])
+    worst = mechanism.worst_case(order, ONE_VOTE.sensitivity, classes=counts.shape[1])
     return Spent(asked, float(spent[asked]), math.fsum(worst.queries(passed[:asked, None]).tolist()))
 
 

@@ -14,7 +14,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ostraka.common.cli import write_json
 from ostraka.common.clock import SystemClock
-from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Cipher,
+    Ledger,
+    StoredSession,
+    UnitKey,
+    balances,
+    batches,
+    budgets,
+    releases,
+    session_opening,
+)
 from ostraka.protos.ostraka.v1 import common_pb2
 
 QUERIES, COST = 1_000, 1_000
@@ -79,23 +91,26 @@ def _history(where: Path | str) -> float:
     return float(np.median(times[-BATCHES:]) / np.median(times[:BATCHES]))
 
 
-def _measure(where: Path | str, units: int, batches: int) -> Times:
+def _measure(where: Path | str, units: int, asked: int) -> Times:
     keys = [UnitKey(f"party-{number:05d}", "all", "record") for number in range(units)]
     opening, releasing = [], []
     with _opened(where) as ledger:
         for key in keys:
-            ledger.set_budget(*key, 1e6, 1e-5, 8.0, "worst_case")
-        ledger.open_session("s", "querier", b"plan", b"digest", b"grant", queries=batches * QUERIES)
-        for batch in range(batches):
+            ledger.write(budgets.set_budget, key, BudgetTerms(1e6, 1e-5, 8.0, "worst_case"))
+        session = StoredSession("s", "querier", b"plan", b"digest", b"grant", asked * QUERIES)
+        session_opening.open_session(ledger, session)
+        for batch in range(asked):
             start = time.perf_counter()
-            ledger.open_batch("s", batch, QUERIES, b"ticket", dict.fromkeys(keys, COST))
+            reservations = dict.fromkeys(keys, COST)
+            ledger.write_session("s", batches.open_batch, batch, QUERIES, b"ticket", reservations)
             opened = time.perf_counter()
             charges = [Charge(key, COST, COST // 2) for key in keys]
-            ledger.release("s", batch, secrets.token_bytes(32), b"answers", charges, answered=QUERIES)
+            digest = secrets.token_bytes(32)
+            ledger.write_session("s", releases.release, batch, digest, b"answers", charges, answered=QUERIES)
             opening.append(opened - start)
             releasing.append(time.perf_counter() - opened)
-        spent = {budget.spent for budget in ledger.budgets()}
-    assert spent == {batches * COST}, "a charge was lost or doubled"
+        spent = {budget.spent for budget in ledger.read(balances.all_budgets)}
+    assert spent == {asked * COST}, "a charge was lost or doubled"
     return Times(units, opening, releasing)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.timing import best
-from ostraka.guardian.noise import Ahead, Draw, OpenDpNoise
+from ostraka.common.mechanism import Draw
+from ostraka.guardian.noise import Ahead, OpenDpNoise
 
 SIGMA = 40.0
 DRAWS = 20_000

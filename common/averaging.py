@@ -6,15 +6,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import DpTtac, Ttac
-from ostraka.common.mechanism.joint_training import UPDATE_UNITS
+from ostraka.common.mechanism import JointTraining
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Average:
+class AveragedModel:
     """The averaging model after some rounds (004, Algorithm 1).
 
     Attributes:
@@ -34,18 +33,18 @@ class Average:
 
     def after(
         self,
-        mechanism: Ttac | DpTtac,
+        mechanism: JointTraining,
         total: NDArray[np.int64],
         *,
         teachers_in: int,
         teachers: int,
         records: int,
-    ) -> "Average":
+    ) -> "AveragedModel":
         """Return the average after a round that released `total`.
 
         Lines 15 and 16 of Algorithm 1. What teachers' control variates change by in sum follows from their
-        updates, and is not sent; with clip "record" the released sum is the gradient itself, and the variate
-        (own derivation: docs/heterogeneity.md, Training together).
+        updates, and is not sent; where gradients are clipped the released sum is the gradient itself, and the
+        variate (own derivation: docs/heterogeneity.md, Training together).
 
         Args:
             mechanism: the round's, with its recipe.
@@ -56,14 +55,13 @@ class Average:
         """
         recipe, released = mechanism.recipe, np.ldexp(total.astype(np.float64), -FRACTION_BITS)
         rate = recipe.learning_rate * recipe.decay**self.number
-        if isinstance(mechanism, DpTtac) and mechanism.clip == "record":
-            gradient = released * mechanism.radius / records
+        if mechanism.gradient_radius is not None:
+            gradient = released * mechanism.gradient_radius / records
             moved = recipe.average_rate * rate * gradient
-            return Average(self.theta - moved, gradient, self.number + 1)
-        unit = mechanism.radius if isinstance(mechanism, DpTtac) else 1 / UPDATE_UNITS
-        step = released * unit / teachers_in
+            return AveragedModel(self.theta - moved, gradient, self.number + 1)
+        step = released * mechanism.unit / teachers_in
         corrected = -self.c - step / (recipe.steps * rate)
-        return Average(
+        return AveragedModel(
             self.theta + recipe.average_rate * step,
             self.c + corrected * teachers_in / teachers,
             self.number + 1,

@@ -46,12 +46,22 @@ def write_json(obj: Any, target: str | None) -> None:
     text = json.dumps(obj, indent=2, allow_nan=False) + "\n"
     if target == "-":
         sys.stdout.write(text)
-        return
+    else:
+        write_file(Path(target), text.encode())
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that somebody named; raises as `write_json` does."""
     try:
-        with room_in(Path(target).parent):
-            Path(target).write_text(text, encoding="utf-8")
+        with room_in(path.parent):
+            path.write_bytes(data)
     except OSError as error:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"Cannot write {target}: {error.strerror}; name a file in a folder that exists and is writable.",
-        ) from error
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> OstrakaError:
+    """Return the error for a file that cannot be written."""
+    return OstrakaError(
+        ErrorCode.CONFIG_INVALID,
+        f"Cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable.",
+    )

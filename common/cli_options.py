@@ -1,4 +1,4 @@
-"""Command-line options made from pydantic models: one option for every field."""
+"""Command-line options made from pydantic models: one option or argument for every field."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -6,14 +6,34 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from typer.models import ArgumentInfo
+
+from ostraka.common.files import read_bytes
+
+Mark = TypeVar("Mark")
 
 _PARSED = (bool, int, float, str, Path)
 """Types that the command line parses; a value of another type is given as text, which the model parses."""
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """Marks a required field that is given as a file: `read` makes its value of the content.
+
+    `read` also takes what to call the file in an error.
+    """
+
+    read: Callable[[bytes, str], Any]
+
+
+def mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
+    """Return a field's mark of this kind, if it has one."""
+    return next((found for found in field.metadata if isinstance(found, kind)), None)
 
 
 @dataclass(frozen=True)
@@ -46,18 +66,27 @@ class _InstanceOf:
     model: type[BaseModel]
 
     def options(self) -> Iterator[inspect.Parameter]:
-        """Yield one option for every field, with its default, its choices and its range."""
+        """Yield one option or argument for every field, with its default, its choices and its range."""
         for name, field in self.model.model_fields.items():
-            plain = _without_none(field.annotation)
+            plain = Path if mark(field, FileContent) else _without_none(field.annotation)
             kind = plain if plain in _PARSED or get_origin(plain) is Literal else str
-            info = typer.Option(help=field.description, min=_limit(field, "ge"), max=_limit(field, "le"))
+            info = mark(field, ArgumentInfo) or typer.Option(
+                help=field.description, min=_limit(field, "ge"), max=_limit(field, "le")
+            )
             if field.is_required():
                 yield _option(name, kind, inspect.Parameter.empty, info)
             else:
                 yield _option(name, kind if plain is field.annotation else kind | None, field.default, info)
 
     def collect(self, values: dict[str, Any]) -> BaseModel:
-        """Return the model of these values; raise a usage error that names a refused option."""
+        """Return the model of these values; raise a usage error that names a refused option.
+
+        Raises:
+            OstrakaError: `data.missing` for a file that cannot be read, or what its reader raises.
+        """
+        for name, field in self.model.model_fields.items():
+            if content := mark(field, FileContent):
+                values[name] = content.read(read_bytes(values[name]), str(values[name]))
         try:
             return self.model.model_validate(values)
         except ValidationError as exc:
@@ -68,10 +97,11 @@ class _InstanceOf:
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command one option for every field of the pydantic models among its parameters.
+    """Give a command one option or argument for every field of the pydantic models among its parameters.
 
     A parameter annotated with a model receives an instance of it, and one annotated with `OverridesOf` a
-    mapping. The option's name, type, choices, range, default and help are those of the field.
+    mapping. The option's name, type, choices, range, default and help are those of the field. A field
+    annotated with `typer.Argument` is an argument instead.
     """
     options: list[inspect.Parameter] = []
     sources: dict[str, OverridesOf | _InstanceOf] = {}

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.plan import Plan
 
 Encoding = Literal["plain", "ckks", "ckks-square"]
@@ -35,7 +34,7 @@ def missing_encoding(plan: Plan, heads: Iterable[str], allowed: Collection[str])
     Teachers without a head ("") need some word for encrypted queries: "ckks" is missing where there is none.
     The rounds of a training are no queries, and need no word.
     """
-    if isinstance(plan.mechanism, Ttac | DpTtac):
+    if plan.is_training:
         return None
     if plan.encoding == "plain":
         return None if "plain" in allowed else "plain"

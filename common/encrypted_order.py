@@ -18,17 +18,17 @@ T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
-class EncryptedTurn:
+class CohortVotes:
     """The votes of one cohort in a batch.
 
     Attributes:
-        cohort: its place in the ticket.
+        place: of the cohort in the ticket.
         teachers: how many vote.
         weight: of each of their votes, in steps of 2^-16 vote.
         queries: the places in the batch on which they vote, ascending, at least one.
     """
 
-    cohort: int
+    place: int
     teachers: int
     weight: int
     queries: NDArray[np.intp]
@@ -38,7 +38,7 @@ class EncryptedTurn:
         """How many votes: one instance of the circuit each."""
         return self.teachers * len(self.queries)
 
-    def words(self, logits: NDArray[T]) -> NDArray[T]:
+    def select(self, logits: NDArray[T]) -> NDArray[T]:
         """Select the scheduled ones of all logits (teachers, size, columns), as (instances, columns)."""
         return logits[:, self.queries].reshape(self.instances, logits.shape[-1])
 
@@ -50,16 +50,16 @@ class EncryptedTurn:
         return total
 
 
-def encrypted_turns(
+def cohort_votes(
     participant: common_pb2.Participant, scheduled: NDArray[np.bool_]
-) -> tuple[EncryptedTurn, ...]:
-    """Return a party's turns in a batch, in their order.
+) -> tuple[CohortVotes, ...]:
+    """Return the votes of a party's cohorts in a batch, in their order.
 
     `scheduled` says which cohort votes on which query, (cohorts, size), as `ostraka.common.schedules` reads
     it.
     """
     return tuple(
-        EncryptedTurn(place, cohort.teachers, cohort.weight, np.flatnonzero(votes))
+        CohortVotes(place, cohort.teachers, cohort.weight, np.flatnonzero(votes))
         for place, (cohort, votes) in enumerate(zip(participant.cohorts, scheduled, strict=True))
         if votes.any()
     )

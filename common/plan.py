@@ -3,25 +3,19 @@
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 from google.protobuf.message import DecodeError
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import model_validator
 
-from ostraka.common.mechanism import Mechanism, Value, invalid_plan
+from ostraka.common.mechanism import invalid_plan
 from ostraka.common.mechanism.message import mechanism_message, mechanism_of
 from ostraka.common.message_limits import check_limits
+from ostraka.common.plan_fields import PlanFields
 from ostraka.common.plan_limits import check_mechanism
 from ostraka.common.plan_switches import check_switches
 from ostraka.protos.ostraka.v1 import common_pb2
 
-ENFORCE = Literal["worst_case", "data_dependent"]
-TALLY = Literal["aggregate", "blind"]
-ENCODING = Literal["plain", "ckks"]
-VARIANT = Literal["none", "vanishing", "weighting"]
-
-NONCE_BYTES = 16
-DIGEST_BYTES = 32
 _TALLIES = {common_pb2.TALLY_AGGREGATE: "aggregate", common_pb2.TALLY_BLIND: "blind"}
 _ENCODINGS = {common_pb2.ENCODING_PLAIN: "plain", common_pb2.ENCODING_CKKS: "ckks"}
 _COPIED = {
@@ -38,54 +32,15 @@ _COPIED = {
     "encoder",
     "encoder_sha256",
 }
-_UINT32 = 2**32 - 1
-MOST_CLASSES = 65_536
-"""Classes, or labels, of a task at most, and so of a plan: sites look at each of them."""
 _PARSED = 16
 """Plans kept parsed: every call of a session brings the same bytes, and the largest plans take megabytes."""
 
-Count = Annotated[int, Field(gt=0, le=_UINT32)]
-Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
-
-class Plan(Value):
+class Plan(PlanFields):
     """What a querying party asks for; mirrors `ostraka.v1.Plan`.
 
     Raises `plan.invalid` on construction where a field is out of range or not offered by this version.
     """
-
-    nonce: Annotated[bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
-    task_digest: Annotated[bytes, Field(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
-    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)]
-    mechanism: Mechanism
-    parties: Annotated[tuple[Site, ...], Field(min_length=1, strict=False)]
-    quorum: Count
-    queries: Count
-    batch_size: Count
-    multi_label: bool = False
-    tally: TALLY = "aggregate"
-    encoding: ENCODING = "plain"
-    ring_bits: Literal[32, 64] = 64
-    fraction_bits: Literal[16] = 16
-    adjacency: Literal["record", "label"] = "record"
-    variant: VARIANT = "none"
-    encoder: Annotated[str, StringConstraints(pattern=r"^([\w.]+:\w+)?$")] = ""
-    encoder_sha256: Annotated[bytes, Field(max_length=DIGEST_BYTES)] = b""
-    labels: Annotated[tuple[Annotated[int, Field(ge=0, le=_UINT32)], ...], Field(strict=False)] = ()
-
-    @field_validator("parties")
-    @classmethod
-    def _sorted_and_unique(cls, parties: tuple[str, ...]) -> tuple[str, ...]:
-        if list(parties) != sorted(set(parties)):
-            raise ValueError("name every party once, in sorted order")
-        return parties
-
-    @field_validator("labels")
-    @classmethod
-    def _rising(cls, labels: tuple[int, ...]) -> tuple[int, ...]:
-        if list(labels) != sorted(set(labels)):
-            raise ValueError("name every label once, in rising order")
-        return labels
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -115,14 +70,6 @@ class Plan(Value):
             )
         if not self.labels and self.classes < 2:
             raise invalid_plan("classes: there is nothing to tell apart; name at least 2")
-
-    def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
-        """Return the columns of ballots and answers that stand for these labels of the task, in rising order.
-
-        Labels that are not asked for have none.
-        """
-        column = {label: at for at, label in enumerate(self.labels or range(self.classes))}
-        return tuple(sorted(column[label] for label in labels if label in column))
 
     @staticmethod
     def parse(data: bytes) -> "Plan":

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import (
-    L1,
-    LABELLING,
-    AnyMechanism,
-    Binary,
-    Check,
-    Confident,
-    DpTtac,
-    Interactive,
-    Powerset,
-    RandRes,
-    Recipe,
-    Tau,
-    Ttac,
-    invalid_plan,
-)
+from ostraka.common.mechanism import JointTraining, Recipe, invalid_plan, labelling
+from ostraka.common.plan_fields import PlanFields
+from ostraka.common.sharing.ballots import LabelSetCounts
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-
-if TYPE_CHECKING:
-    from ostraka.common.plan import Plan
 
 MOST_SHARE_BYTES = 2**27
 """The largest share of a batch: 128 MiB, of which splitting takes about five times as much."""
@@ -35,12 +18,12 @@ MOST_SHOWN = 2**18
 """Records that a teacher is shown in a round, each as often as it comes: it takes them all into memory."""
 
 
-def check_mechanism(plan: Plan) -> None:
+def check_mechanism(plan: PlanFields) -> None:
     """Raise `plan.invalid` where the mechanism does not fit the rest of a plan."""
-    if isinstance(plan.mechanism, Ttac | DpTtac):
+    if isinstance(plan.mechanism, JointTraining):
         _check_training(plan, plan.mechanism.recipe)
     elif plan.mechanism.multi_label != plan.multi_label:
-        fitting = [kind for kind, known in LABELLING.items() if known.multi_label == plan.multi_label]
+        fitting = [kind for kind, known in labelling().items() if known.multi_label == plan.multi_label]
         raise invalid_plan(
             f"mechanism {plan.mechanism.kind} does not answer "
             f"{'sets of labels' if plan.multi_label else 'single labels'}; "
@@ -55,7 +38,7 @@ def check_mechanism(plan: Plan) -> None:
     _check_sets(plan)
 
 
-def _check_by_record(plan: Plan) -> None:
+def _check_by_record(plan: PlanFields) -> None:
     """Raise unless every record can answer once: all queries together, and on each of them every record."""
     if plan.batch_size != plan.queries:
         raise invalid_plan(
@@ -68,20 +51,21 @@ def _check_by_record(plan: Plan) -> None:
         )
 
 
-def _check_adjacency(plan: Plan) -> None:
+def _check_adjacency(plan: PlanFields) -> None:
     """Raise where labels alone are charged and more than one label moves, or the converse."""
-    if plan.adjacency == "record" and isinstance(plan.mechanism, RandRes):
+    if plan.adjacency in plan.mechanism.adjacencies:
+        return
+    if plan.adjacency == "record":
         raise invalid_plan(
-            "mechanism rand_res protects labels and shows whose features they belong to; set the plan's "
-            "adjacency to label"
+            f"mechanism {plan.mechanism.kind} protects labels and shows whose features they belong to; set "
+            "the plan's adjacency to label"
         )
-    if plan.adjacency == "label" and (plan.multi_label or isinstance(plan.mechanism, Ttac | DpTtac)):
-        raise invalid_plan(
-            f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
-        )
+    raise invalid_plan(
+        f"mechanism {plan.mechanism.kind} is charged by record; set the plan's adjacency to record"
+    )
 
 
-def _check_training(plan: Plan, recipe: Recipe) -> None:
+def _check_training(plan: PlanFields, recipe: Recipe) -> None:
     """Raise for what makes no sense of updates, which a round adds up for all records of a party at once."""
     if recipe.steps * recipe.batch_size > MOST_SHOWN:
         raise invalid_plan(
@@ -102,7 +86,7 @@ def _check_training(plan: Plan, recipe: Recipe) -> None:
             )
 
 
-def _check_share(plan: Plan) -> None:
+def _check_share(plan: PlanFields) -> None:
     """Raise where a party's share of a batch is larger than sites take."""
     row = plan.mechanism.width(plan.classes) * plan.ring_bits // 8
     if row > MOST_SHARE_BYTES:
@@ -116,10 +100,10 @@ def _check_share(plan: Plan) -> None:
         )
 
 
-def _check_sets(plan: Plan) -> None:
+def _check_sets(plan: PlanFields) -> None:
     """Raise where the label sets of a batch need more noise than a guardian draws ahead of its release."""
     sets = plan.mechanism.width(plan.classes)
-    if isinstance(plan.mechanism, Powerset) and plan.batch_size * sets > MOST_SET_DRAWS:
+    if isinstance(plan.mechanism.ballot, LabelSetCounts) and plan.batch_size * sets > MOST_SET_DRAWS:
         raise invalid_plan(
             f"{plan.batch_size} queries of {sets} label sets, each with noise of its own, take"
             f" {plan.batch_size * sets} draws, and {MOST_SET_DRAWS} are the most; lower max_positives, or ask"
@@ -127,27 +111,25 @@ def _check_sets(plan: Plan) -> None:
         )
 
 
-def _check_lattice(plan: Plan) -> None:
+def _check_lattice(plan: PlanFields) -> None:
     """Raise for numbers about which sums in steps of 2^-16 vote, in this ring, say nothing."""
     step, half = 2.0**-FRACTION_BITS, 2.0 ** (plan.ring_bits - 1 - FRACTION_BITS)
-    sigma, radius = min(plan.mechanism.sigmas, default=math.inf), _radius(plan.mechanism)
+    sigma, check = min(plan.mechanism.sigmas, default=math.inf), plan.mechanism.noisy_check
     if sigma < step:
         raise invalid_plan(f"noise of sigma {sigma:g} is less than a step of ballots; ask for more noise")
-    if radius < step:
-        raise invalid_plan(f"clipping ballots to {radius:g} leaves nothing of them; ask for more")
-    if _threshold(plan.mechanism) >= half:
+    if check is not None and check.threshold >= half:
         raise invalid_plan(f"no sum in the ring reaches a threshold of {half:g}; ask for a lower one")
 
 
-def check_ring(plan: Plan, voters: int) -> None:
+def check_ring(plan: PlanFields, voters: int) -> None:
     """Raise `plan.ring_too_small` unless the plan's ring holds every sum with its noise.
 
     `voters` are the teachers behind a sum, or the records where these vote or their gradients are clipped.
     Twice the votes and the reach of the noise must stay below half the ring. Sums then stay below the quarter
     at which `Ring.distance` clips, and no outcome of any weight wraps around it (DESIGN.md section 4;
-    docs/accounting.md). Interactive adds up to one vote per teacher to a count.
+    docs/accounting.md). A student's scores add up to one vote per teacher to a count.
     """
-    votes = voters * (2 if isinstance(plan.mechanism, Interactive) else 1)
+    votes = voters * (2 if plan.mechanism.takes_scores else 1)
     if 2 * votes + plan.mechanism.reach < 2 ** (plan.ring_bits - 1 - FRACTION_BITS):
         return
     raise OstrakaError(
@@ -155,21 +137,3 @@ def check_ring(plan: Plan, voters: int) -> None:
         f"A ring of {plan.ring_bits} bits cannot hold {voters} votes and the noise: "
         + ("open the session with ring_bits 64." if plan.ring_bits == 32 else "ask for less noise."),
     )
-
-
-def _radius(mechanism: AnyMechanism) -> float:
-    match mechanism:
-        case Tau(tau=radius) | L1(tau1=radius):
-            return radius
-    return math.inf
-
-
-def _threshold(mechanism: AnyMechanism) -> float:
-    match mechanism:
-        case Confident(threshold=threshold) | Interactive(threshold=threshold):
-            return threshold
-        case Binary(check=Check(threshold=threshold)) | Tau(check=Check(threshold=threshold)):
-            return threshold
-        case L1(check=Check(threshold=threshold)) | Powerset(check=Check(threshold=threshold)):
-            return threshold
-    return 0.0

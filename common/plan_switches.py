@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ostraka.common.mechanism import (
-    L1,
-    AnyMechanism,
-    Binary,
-    Confident,
-    GnMax,
-    LnMax,
-    Tau,
-    invalid_plan,
-)
-
-if TYPE_CHECKING:
-    from ostraka.common.plan import Plan
+from ostraka.common.mechanism import Mechanism, invalid_plan, labelling
+from ostraka.common.plan_fields import PlanFields
 
 CIRCUIT_RING_BITS = 32
 """The ring in which garbled circuits hand over shares and take sums."""
@@ -26,7 +13,7 @@ MOST_ENCRYPTED = 4096
 """Queries of one encrypted batch: the slots of a ciphertext."""
 
 
-def check_switches(plan: Plan) -> None:
+def check_switches(plan: PlanFields) -> None:
     """Raise `plan.invalid` where encoding ckks or tally blind do not go with the rest of a plan."""
     if plan.encoding == "plain" and plan.tally == "aggregate":
         return
@@ -45,7 +32,7 @@ def check_switches(plan: Plan) -> None:
         _check_blind(plan.mechanism)
 
 
-def _check_encrypted(plan: Plan) -> None:
+def _check_encrypted(plan: PlanFields) -> None:
     if plan.mechanism.by_record:
         raise invalid_plan(
             f"mechanism {plan.mechanism.kind} looks records up among the queries, which encryption hides; "
@@ -55,9 +42,10 @@ def _check_encrypted(plan: Plan) -> None:
         raise invalid_plan(f"a ciphertext holds {MOST_ENCRYPTED} queries; ask for batches of at most as many")
 
 
-def _check_blind(mechanism: AnyMechanism) -> None:
-    if not isinstance(mechanism, GnMax | LnMax | Confident | Binary | Tau | L1):
+def _check_blind(mechanism: Mechanism) -> None:
+    if not mechanism.blind:
+        fitting = [kind for kind, known in labelling().items() if known.blind]
         raise invalid_plan(
             f"mechanism {mechanism.kind} needs the histogram itself; choose tally aggregate, or one of "
-            "gnmax, lnmax, confident, binary, tau and l1"
+            f"{', '.join(fitting)}"
         )

@@ -16,16 +16,17 @@ from ostraka.common.datasets import Dataset, load
 from ostraka.common.datasets.consent import COLUMN
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.plan import MOST_CLASSES
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.plan_fields import MOST_CLASSES
 from ostraka.common.task_check import check_columns, check_labels, check_values
 from ostraka.common.task_inference import infer_classes, infer_input
-from ostraka.common.task_input import Column, Name, Part, TableInput, TensorInput, twice
+from ostraka.common.task_input import Column, Name, TableInput, TensorInput, twice
 from ostraka.common.toml_files import TomlError, read_toml
 
 __all__ = ["Column", "TableInput", "Task", "TensorInput", "infer_task", "load_task", "write_task"]
 
 
-class Task(Part):
+class Task(FrozenModel):
     """What is classified: features, classes and public preprocessing; its digest is part of every plan.
 
     The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a

@@ -7,7 +7,9 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from ostraka.common.frozen_model import FrozenModel
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Number = Annotated[float, Field(ge=-1e38, le=1e38, allow_inf_nan=False)]
@@ -17,13 +19,7 @@ MOST_VALUES = 10_000_000
 """Of one record."""
 
 
-class Part(BaseModel):
-    """A frozen part of a task that refuses keys it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Column(Part):
+class Column(FrozenModel):
     """One feature of a table: its name, what its values are, and their public range, both ends included."""
 
     name: Name
@@ -38,7 +34,7 @@ class Column(Part):
         return self
 
 
-class TableInput(Part):
+class TableInput(FrozenModel):
     """Records as ordered, named columns."""
 
     kind: Literal["table"] = "table"
@@ -71,7 +67,7 @@ class TableInput(Part):
         return np.array([c.dtype != "float32" for c in self.columns])
 
 
-class TensorInput(Part):
+class TensorInput(FrozenModel):
     """Records as numeric arrays of one shape, such as images, with one range for all values."""
 
     kind: Literal["tensor"] = "tensor"

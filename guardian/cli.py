@@ -17,6 +17,7 @@ from ostraka.guardian.commands import (
     revoke_command,
     session_commands,
 )
+from ostraka.guardian.commands.operation_commands import add_operations
 from ostraka.guardian.commands.options import GuardianSite
 from ostraka.guardian.planning import cli as planning_cli
 
@@ -34,7 +35,7 @@ for name, group in {
 app.command("plan")(planning_cli.plan)
 app.command("report")(report_command.report)
 app.command("console")(console_command.console)
-app.command("revoke")(revoke_command.revoke)
+add_operations(app, "", revoke_command.show)
 
 
 @app.command()

@@ -4,7 +4,15 @@ import math
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Identity, Role
-from ostraka.guardian.ledger import Budget, LedgerReader, SessionSummary
+from ostraka.guardian.ledger import (
+    Budget,
+    LedgerReader,
+    SessionSummary,
+    balances,
+    limits,
+    parties,
+    sessions,
+)
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -14,7 +22,7 @@ STEPS = 100
 """Parts of a budget that a party sees amounts in: what a batch cost tells how many of it were answered."""
 
 
-class Standing:
+class MemberStatus:
     """Tells a caller of itself alone. Nothing that depends on votes is told, whatever the policy enforces."""
 
     def __init__(self, ledger: LedgerReader, policies: Policies, clock: Clock) -> None:
@@ -27,16 +35,19 @@ class Standing:
         """Return the standing of `caller`: a party's state and units, and any sessions the caller opened."""
         reply = guardian_pb2.StandingReply(sessions=self._sessions(caller))
         if caller.role is Role.PARTY:
-            reply.state = next((party.shown_state for party in self._ledger.parties(caller.site)), "")
-            reply.units.extend(map(_unit, self._ledger.budgets(caller.site)))
+            found = self._ledger.read(parties.all_parties, caller.site)
+            reply.state = next((party.shown_state for party in found), "")
+            reply.units.extend(map(_unit, self._ledger.read(balances.all_budgets, caller.site)))
         limit = self._policies.current().max_queries_per_day
         if caller.role is Role.QUERY and limit is not None:
-            asked = self._ledger.asked_in_day(caller.uri, int(self._clock.now() * 1000))
+            now_ms = int(self._clock.now() * 1000)
+            asked = self._ledger.read(limits.asked_in_day, caller.uri, now_ms)
             reply.queries_left = max(0, limit - asked)
         return reply
 
     def _sessions(self, caller: Identity) -> list[guardian_pb2.SessionStanding]:
-        return [_session(found) for found in reversed(self._ledger.sessions(caller.uri, SESSIONS))]
+        latest = self._ledger.read(sessions.summaries, caller.uri, SESSIONS)
+        return [_session(found) for found in reversed(latest)]
 
 
 def _unit(budget: Budget) -> guardian_pb2.UnitStanding:

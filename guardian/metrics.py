@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from ostraka.common.clock import Clock
 from ostraka.common.plan import Plan
 from ostraka.common.telemetry.registry import Fresh, Scraped
-from ostraka.guardian.ledger import Budget, Ledger
+from ostraka.guardian.ledger import Budget, Ledger, balances, sessions
 
 UNITS = 1000
 """Units whose budget is told; those with the least left, where there are more."""
@@ -71,9 +71,9 @@ class GuardianMetrics:
 
     def watch(self, ledger: Ledger, under_way: Callable[[], int]) -> None:
         """Tell of budgets and open sessions, as the ledger has them, and of batches under way here."""
-        budgets = Fresh(ledger.budgets)
-        sessions = Fresh(lambda: sum(one.state == "open" for one in ledger.sessions()))
-        self._registry.register(Scraped(lambda: _state(budgets, sessions, under_way)))
+        budgets = Fresh(lambda: ledger.read(balances.all_budgets))
+        opened = Fresh(lambda: sum(one.state == "open" for one in ledger.read(sessions.summaries)))
+        self._registry.register(Scraped(lambda: _state(budgets, opened, under_way)))
 
 
 def remaining(budget: Budget) -> float:

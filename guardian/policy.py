@@ -1,5 +1,6 @@
 """The federation's policy, which the guardian holds every session to."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
 
@@ -8,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from ostraka.common.config import load_section
 from ostraka.common.encodings import PLAIN_ALONE, Encodings
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import BOUND, MECHANISMS, AnyMechanism, DpTtac, Ttac
-from ostraka.common.plan import ENFORCE, Plan
+from ostraka.common.mechanism import BOUND, MECHANISMS, Mechanism
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import ENFORCE
 from ostraka.common.toml_files import TomlError, parse_toml
 
 DAY_S = 24 * 3600.0
@@ -100,18 +102,18 @@ class Policy(BaseModel):
 
     def ticket_life_s(self, plan: Plan) -> float:
         """Seconds that a batch of a plan has until it is frozen, and as many until it is released."""
-        slow = plan.encoding == "ckks" or isinstance(plan.mechanism, Ttac | DpTtac)
+        slow = plan.encoding == "ckks" or plan.is_training
         return self.ticket_ttl_s * (SLOW if slow else 1)
 
-    def allows(self, mechanism: AnyMechanism) -> bool:
+    def allows(self, mechanism: Mechanism) -> bool:
         """Whether plans may ask for a mechanism of this kind."""
-        if isinstance(mechanism, Ttac):
+        if not mechanism.guaranteed:
             return self.allows_unguaranteed
         return self.mechanisms is None or mechanism.kind in self.mechanisms
 
     def bound_of(self, plan: Plan) -> BOUND:
         """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""
-        no_histogram = plan.tally == "blind" or isinstance(plan.mechanism, Ttac | DpTtac)
+        no_histogram = plan.tally == "blind" or plan.is_training
         return "worst_case" if no_histogram else self.bound
 
     def epsilon_of(self, level: str) -> float:
@@ -146,21 +148,17 @@ class _Applied(Protocol):
     def toml(self) -> str: ...
 
 
-class _Store(Protocol):
-    """Where the policy that was applied last is kept; a ledger."""
-
-    def policy(self) -> _Applied | None: ...
-
-
 class PolicyInForce:
     """The policy that was applied last, else the one of the guardian's site.toml. Threads may share it."""
 
-    def __init__(self, store: _Store, fallback: Policy, *, votes_may_tell: bool = False) -> None:
-        """Take where applied policies are, and what holds until one is.
+    def __init__(
+        self, applied: Callable[[], _Applied | None], fallback: Policy, *, votes_may_tell: bool = False
+    ) -> None:
+        """Take what finds the policy that was applied last, and what holds until one is.
 
         `votes_may_tell` allows policies under which stops and times depend on votes.
         """
-        self._store = store
+        self._applied = applied
         self._votes_may_tell = votes_may_tell
         self._read = (0, fallback)
         self._fallback = fallback
@@ -182,7 +180,7 @@ class PolicyInForce:
             )
 
     def _latest(self) -> Policy:
-        applied = self._store.policy()
+        applied = self._applied()
         if applied is None:
             return self._fallback
         version, policy = self._read

@@ -9,13 +9,13 @@ from functools import cache
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, read_signed
-from ostraka.common.mechanism import AnyMechanism
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.message_limits import too_large
-from ostraka.common.privacy import worst_case
 from ostraka.common.protocol import RECEIPTS_CONTEXT
-from ostraka.guardian.ledger import LedgerReader, UnitKey
+from ostraka.guardian.ledger import UnitKey, balances
 from ostraka.guardian.ledger.values import Owed
+from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 MOST_RECEIPTS = 500_000
@@ -56,7 +56,7 @@ def read_receipts(
     return receipts
 
 
-def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
+def worst_cases(view: View, site: str, receipts: Iterable[common_pb2.Receipt]) -> list[Owed]:
     """Return the worst-case cost of each receipt to each unit its batch is charged to, at the unit's order.
 
     Raises:
@@ -65,16 +65,16 @@ def worst_cases(ledger: LedgerReader, site: str, receipts: Iterable[common_pb2.R
     """
     kept = list(receipts)
     needed = {UnitKey(site, receipt.group, receipt.adjacency) for receipt in kept}
-    orders = {budget.key: budget.order for budget in ledger.budgets_of(needed)}
+    orders = {budget.key: budget.order for budget in balances.budgets_of(view, needed)}
     labels = {UnitKey(site, key.group, "label") for key in needed}
-    orders |= {key: budget.order for key, budget in ledger.find_budgets(labels).items()}
+    orders |= {key: budget.order for key, budget in balances.find_budgets(view, labels).items()}
 
     @cache
     def cost(mechanism: bytes, order: float, sensitivity: float, classes: int, queries: int) -> int:
         parsed = _mechanism(mechanism)
         if classes < (1 if parsed.multi_label else 2):
             raise _invalid("need at least two classes, or one label")
-        worst = worst_case(parsed, order, sensitivity, classes=classes)
+        worst = parsed.worst_case(order, sensitivity, classes=classes)
         return worst.reservation(queries, parsed.answers(classes))
 
     return [
@@ -112,7 +112,7 @@ def _check(receipt: common_pb2.Receipt) -> None:
         raise _invalid("must name the batch that they are of")
 
 
-def _mechanism(message: bytes) -> AnyMechanism:
+def _mechanism(message: bytes) -> Mechanism:
     try:
         return mechanism_of(common_pb2.Mechanism.FromString(message))
     except OstrakaError as exc:

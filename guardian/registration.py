@@ -8,10 +8,8 @@ from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity, Role, verify_signed
 from ostraka.common.protocol import AUDIT_CONTEXT, MANIFEST_CONTEXT
-from ostraka.guardian.ledger import Ledger
-from ostraka.guardian.ledger.parties import unknown
-from ostraka.guardian.ledger.values import Registered
-from ostraka.guardian.manifests import groups_of, problem_of
+from ostraka.guardian.ledger import Ledger, Registered, audit, manifests, parties, reconcile
+from ostraka.guardian.manifest_limits import groups_of, problem_of
 from ostraka.guardian.policy import Policies
 from ostraka.guardian.receipts import read_receipts, worst_cases
 from ostraka.guardian.sessions.policy_checks import not_added
@@ -40,7 +38,9 @@ class Registrar:
         """
         signed = request.manifest
         self._verify(signed, MANIFEST_CONTEXT, Role.PARTY, party.site, ErrorCode.MANIFEST_INVALID)
-        if self._policies.current().admission == "added" and not self._ledger.parties(party.site):
+        if self._policies.current().admission == "added" and not self._ledger.read(
+            parties.all_parties, party.site
+        ):
             raise not_added(party.site)
         problem = problem_of(signed.payload, party.site)
         if problem is not None:
@@ -49,7 +49,8 @@ class Registrar:
                 f"The manifest of {party.site} {problem}; correct it and register again.",
             )
         kept = self._kept(request.kept_head) if request.HasField("kept_head") else None
-        return self._ledger.register(
+        return self._ledger.write(
+            parties.register,
             party.site,
             signed.payload,
             signed.SerializeToString(),
@@ -77,27 +78,30 @@ class Registrar:
         charged = 0
         if self._owes_receipts(party.site):
             receipts = read_receipts(requests, party, credentials=self._credentials, clock=self._clock)
-            owed = worst_cases(self._ledger, party.site, receipts)
-            charged = self._ledger.reconcile(party.site, owed, groups=self._groups_of(party.site))
+            owed = self._ledger.read(worst_cases, party.site, receipts)
+            groups = self._groups_of(party.site)
+            charged = self._ledger.write(reconcile.reconcile, party.site, owed, groups=groups)
         return guardian_pb2.ReconcileReply(
-            audit_head=self._ledger.head(), epoch=self._ledger.epoch(), charged=charged
+            audit_head=self._ledger.read(audit.head),
+            epoch=self._ledger.read(parties.epoch),
+            charged=charged,
         )
 
     def _owes_receipts(self, site: str) -> bool:
         """Whether a party must reconcile; raises `party.unknown`."""
-        found = self._ledger.parties(site)
+        found = self._ledger.read(parties.all_parties, site)
         if not found:
-            raise unknown(site)
+            raise parties.unknown(site)
         return not found[0].reconciled
 
     def _groups_of(self, site: str) -> set[str]:
         """Return the groups of the manifest that a party registered last; none before the first."""
-        kept = self._ledger.manifests([site]).get(site)
+        kept = self._ledger.read(manifests.latest, [site]).get(site)
         return set() if kept is None else groups_of(kept.manifest)
 
     def _votes_raised_to(self, site: str, manifest: bytes) -> int | None:
         """Return a manifest's votes of one person where they exceed the last registered one's, or None."""
-        kept = self._ledger.manifests([site]).get(site)
+        kept = self._ledger.read(manifests.latest, [site]).get(site)
         votes = common_pb2.Manifest.FromString(manifest).max_votes_per_person
         before = votes if kept is None else common_pb2.Manifest.FromString(kept.manifest).max_votes_per_person
         return votes if votes > before else None

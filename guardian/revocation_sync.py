@@ -11,6 +11,7 @@ import structlog
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity.revocation import Revocations
 from ostraka.guardian.ledger import LedgerReader
+from ostraka.guardian.ledger import revocations as applied_revocations
 
 INTERVAL_S = 5.0
 
@@ -26,7 +27,7 @@ class Follower:
 
     def follow(self) -> None:
         """Take every list that is new there; one that is older, or of a former CA, changes nothing."""
-        applied = self._ledger.revocations_after(self._row)
+        applied = self._ledger.read(applied_revocations.after, self._row)
         for pem in applied.pems:
             self._take(pem)
         self._row = applied.row

@@ -2,7 +2,7 @@
 
 import fcntl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
@@ -21,11 +21,11 @@ from ostraka.common.telemetry.site import observing
 from ostraka.guardian.admin.admin_service import ROLES as ADMIN_ROLES
 from ostraka.guardian.admin.admin_service import AdminService
 from ostraka.guardian.expiry_sweep import sweeping
-from ostraka.guardian.figures import computing
+from ostraka.guardian.figures import Store, computing
 from ostraka.guardian.lease import beating
-from ostraka.guardian.ledger import open_guardian_ledger
+from ostraka.guardian.ledger import Ledger, UnitKey, charging, open_guardian_ledger, policies
 from ostraka.guardian.ledger.site import ledger_address, ledger_location
-from ostraka.guardian.member_status import Standing
+from ostraka.guardian.member_status import MemberStatus
 from ostraka.guardian.metrics import GuardianMetrics
 from ostraka.guardian.noise import Ahead, NoiseSource, OpenDpNoise, ScheduledNoise
 from ostraka.guardian.policy import PolicyInForce, load_policy
@@ -93,16 +93,18 @@ def running(
         beating(ledger, superseded, told=metrics.lease),
         following(ledger, credentials.revocations),
         closing(Ahead(ScheduledNoise(noise or OpenDpNoise(), time.monotonic, sleep))) as ahead,
-        computing(ledger, finish=votes_may_tell) as figures,
+        computing(_storing(ledger), finish=votes_may_tell) as figures,
     ):
-        policies = PolicyInForce(ledger, policy, votes_may_tell=votes_may_tell)
-        policies.current()
-        coordinator = Coordinator(ledger, credentials, policies, clock, ahead, figures, metrics)
+        in_force = PolicyInForce(
+            lambda: ledger.read(policies.in_force), policy, votes_may_tell=votes_may_tell
+        )
+        in_force.current()
+        coordinator = Coordinator(ledger, credentials, in_force, clock, ahead, figures, metrics)
         metrics.watch(ledger, lambda: coordinator.under_way)
-        registrar = Registrar(ledger, credentials, policies, clock)
-        standing = Standing(ledger, policies, clock)
+        registrar = Registrar(ledger, credentials, in_force, clock)
+        standing = MemberStatus(ledger, in_force, clock)
         service = GuardianService(coordinator, registrar, standing, ledger, metrics.registered)
-        admin = AdminService(ledger, policies, credentials, clock)
+        admin = AdminService(ledger, in_force, credentials, clock)
         bound = make_server(
             None if insecure else credentials,
             site.listen,
@@ -121,6 +123,13 @@ def running(
                 yield bound.address
         finally:
             bound.server.stop(DRAIN_S).wait()
+
+
+def _storing(ledger: Ledger) -> Store:
+    def store(session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
+        ledger.write_session(session_id, charging.store_figures, batch_id, figures)
+
+    return store
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import numpy as np
 from ostraka.common.identity import Role
 from ostraka.common.rpc import peer_identity, split
 from ostraka.common.rpc.steps import StepId, read_header, read_request, reply_messages
-from ostraka.guardian.ledger import Ledger
-from ostraka.guardian.member_status import Standing
+from ostraka.guardian.ledger import Ledger, audit
+from ostraka.guardian.member_status import MemberStatus
 from ostraka.guardian.registration import Registrar
 from ostraka.guardian.sessions import Coordinator
 from ostraka.guardian.share_messages import read_share
@@ -40,7 +40,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self,
         coordinator: Coordinator,
         registrar: Registrar,
-        standing: Standing,
+        standing: MemberStatus,
         ledger: Ledger,
         registered: Callable[[str], object] = lambda party: None,
     ) -> None:
@@ -105,7 +105,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
     ) -> guardian_pb2.RecordEvaluationReply:
         """Keep that a party answers encrypted queries, whose worst cost stands from now on."""
         self._coordinator.record_evaluation(peer_identity(context), request.session_id, request.batch_id)
-        return guardian_pb2.RecordEvaluationReply(audit_head=self._ledger.head())
+        return guardian_pb2.RecordEvaluationReply(audit_head=self._ledger.read(audit.head))
 
     def SubmitBallots(  # noqa: N802
         self, request_iterator: Iterator[guardian_pb2.SubmitBallotsRequest], context: grpc.ServicerContext
@@ -116,7 +116,7 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         batch = self._coordinator.batch_to_submit(party, header.session_id, header.batch_id)
         chunks = (part.chunk for part in request_iterator)
         self._coordinator.submit(party, batch, read_share(batch.plan, batch.size, header, chunks))
-        return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.head())
+        return guardian_pb2.SubmitBallotsReply(audit_head=self._ledger.read(audit.head))
 
     def Prepare(  # noqa: N802
         self, request: guardian_pb2.PrepareRequest, context: grpc.ServicerContext
@@ -147,38 +147,41 @@ class GuardianService(guardian_pb2_grpc.GuardianServicer):
         self, request: guardian_pb2.BeginTallyRequest, context: grpc.ServicerContext
     ) -> guardian_pb2.BeginTallyReply:
         """Begin a stage of a blind tally."""
-        step = StepId(request.session_id, request.batch_id, request.stage)
-        points = self._coordinator.blind.begin(peer_identity(context), step, request.point)
-        return guardian_pb2.BeginTallyReply(points=points)
+        blind = self._coordinator.blind
+        step = blind.step(peer_identity(context), StepId(request.session_id, request.batch_id, request.stage))
+        return guardian_pb2.BeginTallyReply(points=blind.begin(step, request.point))
 
     def GarbleTally(  # noqa: N802
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Charge a stage; its charge is durable before the first message leaves."""
         querier, header = peer_identity(context), read_header(request_iterator)
-        step, blind = StepId.of(header), self._coordinator.blind
-        sizes = blind.sizes(querier, step)
+        blind = self._coordinator.blind
+        step = blind.step(querier, StepId.of(header))
+        sizes = blind.sizes(step)
         extension = read_request(header, request_iterator, most=sizes.extension)
-        yield from reply_messages(step, sizes.tables, blind.garble(querier, step, extension))
+        yield from reply_messages(step.id, sizes.tables, blind.garble(step, extension))
 
     def CompareTally(  # noqa: N802
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> Iterator[common_pb2.Step]:
         """Send labels of the guardian's words."""
         querier, header = peer_identity(context), read_header(request_iterator)
-        step, blind = StepId.of(header), self._coordinator.blind
-        sizes = blind.sizes(querier, step)
+        blind = self._coordinator.blind
+        step = blind.step(querier, StepId.of(header))
+        sizes = blind.sizes(step)
         correction = read_request(header, request_iterator, most=sizes.correction)
-        yield from reply_messages(step, sizes.labels, [blind.compare(querier, step, correction)])
+        yield from reply_messages(step.id, sizes.labels, [blind.compare(step, correction)])
 
     def OpenCheck(  # noqa: N802
         self, request_iterator: Iterator[common_pb2.Step], context: grpc.ServicerContext
     ) -> guardian_pb2.OpenCheckReply:
         """Say what passed the check."""
         querier, header = peer_identity(context), read_header(request_iterator)
-        step, blind = StepId.of(header), self._coordinator.blind
-        returned = read_request(header, request_iterator, most=blind.sizes(querier, step).returned)
-        passed = blind.open_check(querier, step, returned)
+        blind = self._coordinator.blind
+        step = blind.step(querier, StepId.of(header))
+        returned = read_request(header, request_iterator, most=blind.sizes(step).returned)
+        passed = blind.open_check(step, returned)
         return guardian_pb2.OpenCheckReply(passed=np.packbits(passed).tobytes())
 
     def SettleBatch(  # noqa: N802

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Interactive
 from ostraka.common.plan import Plan
 from ostraka.common.rpc.chunks import join
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
@@ -35,7 +34,7 @@ def read_share(
             ErrorCode.MESSAGE_INVALID,
             f"This batch takes {size} rows of {width} counts, not {header.rows} rows of {header.width}.",
         )
-    scored = isinstance(header, guardian_pb2.ReleaseHeader) and isinstance(plan.mechanism, Interactive)
+    scored = isinstance(header, guardian_pb2.ReleaseHeader) and plan.mechanism.takes_scores
     needed = plan.classes if scored else 0
     if score_width != needed:
         raise OstrakaError(

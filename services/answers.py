@@ -13,20 +13,20 @@ from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import split
 from ostraka.protos.ostraka.v1 import party_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.grants import Permission
 from ostraka.services.journal import Journal, restarted
 from ostraka.services.replies import Answered, Replies, Slot
-from ostraka.services.submission import Share
+from ostraka.services.submission import GuardianShare
 
-Told = Callable[[Plan, int], object]
+OnAnswered = Callable[[Plan, int], object]
 """Takes the plan and the number of queries of a batch that was answered."""
 
 
 class Submitter(Protocol):
     """Where the guardian's shares go."""
 
-    def submit(self, share: Share) -> None:
+    def submit(self, share: GuardianShare) -> None:
         """Return when the guardian has acknowledged the share; raise otherwise."""
 
 
@@ -37,7 +37,7 @@ class Guardian(Submitter, Protocol):
         """Return when the guardian charges the batch from now on; raise otherwise."""
 
 
-class Answers:
+class IdempotentAnswers:
     """Answers of permitted batches, each made once; safe to use from many threads."""
 
     def __init__(
@@ -46,27 +46,27 @@ class Answers:
         guardian: Submitter,
         clock: Clock,
         seed: Callable[[], bytes] = fresh_seed,
-        told: Told = lambda plan, queries: None,
+        on_answered: OnAnswered = lambda plan, queries: None,
     ) -> None:
         """Take where answered batches and their shares go; `seed` gives 32 fresh random bytes per batch.
 
-        `told` is told of every batch once, when it is in the journal.
+        `on_answered` is called with every batch once, when it is in the journal.
         """
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._seed = seed
-        self._told = told
+        self._on_answered = on_answered
         self._replies = Replies(Slot)
 
     def answer(
         self,
         permission: Permission,
-        asked: bytes,
-        charges: Sequence[Charge],
+        request_digest: bytes,
+        charges: Sequence[GroupCharge],
         ballots: Callable[[], NDArray[np.number[Any]]],
     ) -> party_pb2.VoteReplyHeader:
-        """Return the reply to the request with digest `asked`; the same again gets the same bytes.
+        """Return the reply to the request with this digest; the same again gets the same bytes.
 
         `ballots` gives them in votes, (queries, width), and is called only for a batch that may be answered.
         Raises `batch.altered`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`, or what the
@@ -74,8 +74,8 @@ class Answers:
         """
         slot = self._replies.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
-            answered = slot.answered or self._make(slot, permission, asked, charges, ballots)
-            if answered.digest != asked:
+            answered = slot.answered or self._make(slot, permission, request_digest, charges, ballots)
+            if answered.digest != request_digest:
                 raise OstrakaError(
                     ErrorCode.BATCH_ALTERED,
                     f"Batch {permission.batch_id} was answered with other content: send the same content "
@@ -90,20 +90,20 @@ class Answers:
         self,
         slot: Slot,
         permission: Permission,
-        asked: bytes,
-        charges: Sequence[Charge],
+        request_digest: bytes,
+        charges: Sequence[GroupCharge],
         ballots: Callable[[], NDArray[np.number[Any]]],
     ) -> Answered:
         """Fill the slot; the batch is durable in the journal before anything can leave."""
         session_id, batch_id = permission.key
         if self._journal.holds(session_id, batch_id):
             raise restarted(batch_id)
-        self._journal.check(charges, permission.asked, self._clock.now())
+        self._journal.check(charges, permission.query_count, self._clock.now())
         counted, seed, ring = ballots(), self._seed(), Ring(permission.plan.ring_bits)
         rows, width = counted.shape
-        share = Share(session_id, batch_id, rows, width, ring.to_bytes(split(counted, seed, ring)))
-        self._journal.record(session_id, batch_id, charges, permission.asked, self._clock.now())
-        self._told(permission.plan, permission.size)
+        share = GuardianShare(session_id, batch_id, rows, width, ring.to_bytes(split(counted, seed, ring)))
+        self._journal.record(session_id, batch_id, charges, permission.query_count, self._clock.now())
+        self._on_answered(permission.plan, permission.size)
         slot.unacknowledged = share
-        slot.answered = Answered(asked, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
+        slot.answered = Answered(request_digest, party_pb2.VoteReplyHeader(rows=rows, width=width, seed=seed))
         return slot.answered

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism
-from ostraka.common.sharing.ballots import ballots
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.task import Task
 from ostraka.services.hosting.device import MICRO_BATCH, Predictor
 
@@ -22,7 +21,7 @@ _NUMBER_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScheduledTeachers:
     """Teachers that vote together, on which queries, and what their votes weigh.
 
     Attributes:
@@ -55,11 +54,11 @@ class Teachers:
     def ballots(
         self,
         X: NDArray[np.float32],
-        turns: Sequence[Turn],
-        mechanism: AnyMechanism,
+        scheduled: Sequence[ScheduledTeachers],
+        mechanism: Mechanism,
         labels: Sequence[int] = (),
     ) -> NDArray[np.float64]:
-        """Ballots in votes, (queries, width), exact: the weighted votes of all turns scheduled for a query.
+        """Ballots in votes, (queries, width), exact: the weighted votes of those scheduled for a query.
 
         No teacher is asked about a query that it is not scheduled for. Votes on other labels than the chosen
         `labels` are dropped before anything is counted or clipped; none: every label counts.
@@ -67,13 +66,13 @@ class Teachers:
         classes = len(labels or self.task.classes)
         width = mechanism.width(classes)
         counted = np.zeros((len(X), width))
-        for turn in turns:
-            queries, size = np.flatnonzero(turn.scheduled), self._size(width)
+        for teachers in scheduled:
+            queries, size = np.flatnonzero(teachers.scheduled), self._size(width)
             for start in range(0, len(queries), size):
                 part = queries[start : start + size]
-                votes = self._votes(X[part], turn.rows)
+                votes = self._votes(X[part], teachers.rows)
                 votes = votes[..., list(labels)] if labels else votes
-                counted[part] += ballots(votes, mechanism, classes, turn.weight)
+                counted[part] += mechanism.ballot.count(votes, classes, teachers.weight)
         return counted
 
     @property

@@ -5,16 +5,15 @@ from typing import Self
 
 from pydantic import TypeAdapter
 
-from ostraka.common.mechanism import AnyMechanism, Mechanism
-from ostraka.common.privacy import worst_case
+from ostraka.common.mechanism import Mechanism
 
 ALL = "all"
 """The group of a party's records that share one budget."""
-_MECHANISM: TypeAdapter[AnyMechanism] = TypeAdapter(Mechanism)
+_MECHANISM = TypeAdapter(Mechanism)
 
 
 @dataclass(frozen=True)
-class Charge:
+class GroupCharge:
     """What a batch costs the records of one group at worst.
 
     Attributes:
@@ -26,7 +25,7 @@ class Charge:
         adjacency: what is charged, a "record" or a "label".
     """
 
-    mechanism: AnyMechanism
+    mechanism: Mechanism
     queries: int
     classes: int
     sensitivity: float = 1.0
@@ -35,7 +34,7 @@ class Charge:
 
     def amount(self, order: float) -> int:
         """Worst-case rdp at `order`, a whole number of `ostraka.common.privacy.AMOUNT_UNIT`, rounded up."""
-        cost = worst_case(self.mechanism, order, self.sensitivity, classes=self.classes)
+        cost = self.mechanism.worst_case(order, self.sensitivity, classes=self.classes)
         return cost.reservation(self.queries, self.mechanism.answers(self.classes))
 
     @property

@@ -12,9 +12,9 @@ from ostraka.common.config import load_section
 from ostraka.common.encodings import encoding_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services import admin_cli
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers.config import TEACHERS
-from ostraka.services.train_cli import Data, Json, Site, TaskFile, together_lines, train
+from ostraka.services.train_cli import Data, Json, Site, TaskFile, joint_training_lines, train
 from ostraka.services.training_input import TrainingInput
 
 app = typer.Typer(help="Host teachers and answer with shares of their votes.", no_args_is_help=True)
@@ -72,8 +72,8 @@ def check(site: Site, data: Data = None, task: TaskFile = None, json: Json = Non
     having = f"{teachers} teachers" if teachers is not None else "no teachers yet"
     lines = [f"{found.records} records and {having} fit the task '{found.task}'.", *map(_line, groups)]
     if teachers is not None:
-        allowed = load_section(site, "policy", Policy).encodings
-        lines += [_encrypted_line(head, allowed), *together_lines(together), *_abstains_lines(abstains)]
+        allowed = load_section(site, "policy", PartyPolicy).encodings
+        lines += [_encrypted_line(head, allowed), *joint_training_lines(together), *_abstains_lines(abstains)]
     _tell("\n".join(lines), asdict(found), json)
 
 

@@ -16,14 +16,14 @@ from ostraka.common.plan import Plan, digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.schedules import scheduled, ticket_invalid
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
-from ostraka.services.daily_limit import Asked
+from ostraka.services.daily_limit import QueryCount
 
 M = TypeVar("M", bound=Message)
 Request = party_pb2.VoteHeader | party_pb2.BeginRequest | training_pb2.TrainHeader
 
 
 @dataclass(frozen=True)
-class Session:
+class GrantedSession:
     """What the guardian allows at all.
 
     Attributes:
@@ -39,7 +39,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Permission(Session):
+class Permission(GrantedSession):
     """What the guardian allows now: one batch of a session, and which of this party's cohorts vote on what.
 
     Attributes:
@@ -57,9 +57,9 @@ class Permission(Session):
         return self.grant.session_id, self.batch_id
 
     @property
-    def asked(self) -> Asked:
+    def query_count(self) -> QueryCount:
         """Who asks how many queries."""
-        return Asked(self.grant.querier, self.size)
+        return QueryCount(self.grant.querier, self.size)
 
     @property
     def ends_at(self) -> float:
@@ -92,7 +92,7 @@ class Checker:
     guardian: Identity
     clock: Clock
 
-    def session(self, request: Request, peer: Identity, *, may_be_over: bool = False) -> Session:
+    def session(self, request: Request, peer: Identity, *, may_be_over: bool = False) -> GrantedSession:
         """Return what the plan and grant of a request permit to `peer`, batch by batch.
 
         `may_be_over` takes a grant that has expired too, for requests that release nothing.
@@ -104,7 +104,7 @@ class Checker:
         self._check_time(grant, may_be_over=may_be_over)
         self._check_grant(request.grant, grant, plan, plan_digest, peer)
         (participant,) = _named(self.credentials.identity.site, grant)
-        return Session(plan, plan_digest, grant, participant)
+        return GrantedSession(plan, plan_digest, grant, participant)
 
     def check(self, request: Request, peer: Identity, rows: int | None = None) -> Permission:
         """Return what the plan, grant and ticket of a request permit to `peer`.

@@ -14,8 +14,8 @@ import structlog
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Cap, Charge
-from ostraka.services.daily_limit import Asked, asked_in_day, check_day, keep_asked
+from ostraka.services.charges import Cap, GroupCharge
+from ostraka.services.daily_limit import QueryCount, check_day, queries_in_day, record_queries
 from ostraka.services.journal_file import JournalFile
 
 PAGE = 1000
@@ -68,18 +68,18 @@ class Journal:
         with self._file.reading() as db:
             return self._spending.total(db) / self._cap.amount
 
-    def asked_in_day(self, now: float) -> dict[str, int]:
+    def queries_in_day(self, now: float) -> dict[str, int]:
         """Count the queries of each querying party, by certificate URI, in the 24 hours before `now`."""
         with self._file.reading() as db:
-            return asked_in_day(db, now)
+            return queries_in_day(db, now)
 
-    def check(self, charges: Sequence[Charge], asked: Asked, now: float) -> None:
+    def check(self, charges: Sequence[GroupCharge], count: QueryCount, now: float) -> None:
         """Raise what `record` would raise for a new batch: `party.cap_reached`, `policy.daily_limit`."""
         with self._file.reading() as db:
-            self._check(db, charges, asked, now)
+            self._check(db, charges, count, now)
 
     def record(
-        self, session_id: str, batch_id: int, charges: Sequence[Charge], asked: Asked, now: float
+        self, session_id: str, batch_id: int, charges: Sequence[GroupCharge], count: QueryCount, now: float
     ) -> None:
         """Record a batch by its charges, one a group, and what it asked, in one transaction.
 
@@ -89,15 +89,15 @@ class Journal:
         with self._file.transaction() as db:
             if _holds(db, session_id, batch_id):
                 raise restarted(batch_id)
-            self._check(db, charges, asked, now)
-            keep_asked(db, session_id, batch_id, asked, now)
+            self._check(db, charges, count, now)
+            record_queries(db, session_id, batch_id, count, now)
             db.executemany(
                 f"INSERT INTO charges (session, batch, recorded_unix_s, {_CHARGE}) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(session_id, str(batch_id), now, *_row(charge)) for charge in charges],
             )
 
-    def receipts(self) -> Iterator[tuple[str, int, Charge]]:
+    def receipts(self) -> Iterator[tuple[str, int, GroupCharge]]:
         """Every charge ever recorded with its session and batch, in the order of recording."""
         last = 0
         while True:
@@ -110,7 +110,7 @@ class Journal:
             if not page:
                 return
             for _, session_id, batch, *charge in page:
-                yield session_id, int(batch), Charge.of_json(*charge)
+                yield session_id, int(batch), GroupCharge.of_json(*charge)
             last = page[-1][0]
 
     def audit_head(self) -> common_pb2.AuditHead | None:
@@ -142,9 +142,11 @@ class Journal:
             latest = (head.sequence, head.SerializeToString(), epoch)
             db.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?, ?)", latest)
 
-    def _check(self, db: sqlite3.Connection, charges: Sequence[Charge], asked: Asked, now: float) -> None:
+    def _check(
+        self, db: sqlite3.Connection, charges: Sequence[GroupCharge], count: QueryCount, now: float
+    ) -> None:
         if self._queries_per_day is not None:
-            check_day(db, asked, self._queries_per_day, now)
+            check_day(db, count, self._queries_per_day, now)
         if self._cap is None or self._spending is None:
             return
         if self._spending.total(db) + self._spending.most(charges) > self._cap.amount:
@@ -177,11 +179,11 @@ class Spending:
         )
         for _, batch in groupby(rows, key=lambda row: row[1:3]):
             charged = list(batch)
-            self._total += self.most([Charge.of_json(*row[3:]) for row in charged])
+            self._total += self.most([GroupCharge.of_json(*row[3:]) for row in charged])
             self._last = charged[-1][0]
         return self._total
 
-    def most(self, charges: Iterable[Charge]) -> int:
+    def most(self, charges: Iterable[GroupCharge]) -> int:
         """Return the cost of one batch to the group that it costs most."""
         return max((self._amount(charge) for charge in charges), default=0)
 
@@ -201,7 +203,7 @@ def _holds(db: sqlite3.Connection, session_id: str, batch_id: int) -> bool:
     return any(db.execute(statement, key).fetchone() is not None for statement in found)
 
 
-def _row(charge: Charge) -> tuple[str, int, int, float, str, str]:
+def _row(charge: GroupCharge) -> tuple[str, int, int, float, str, str]:
     cost = (charge.mechanism_json, charge.queries, charge.classes, charge.sensitivity)
     return *cost, charge.group, charge.adjacency
 

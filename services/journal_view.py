@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ostraka.common.clock import Clock
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
-from ostraka.services.charges import Charge
-from ostraka.services.daily_limit import asked_in_day
+from ostraka.services.charges import GroupCharge
+from ostraka.services.daily_limit import queries_in_day
 from ostraka.services.journal import Spending, head_of
 from ostraka.services.journal_file import JournalFile
 
@@ -19,7 +19,7 @@ _CHARGE = "mechanism, queries, classes, sensitivity, record_group, adjacency"
 
 
 @dataclass(frozen=True)
-class Terms:
+class EpsilonTerms:
     """At which order and delta amounts are told as epsilons."""
 
     order: float
@@ -74,7 +74,7 @@ class Journaled:
     epoch: int
 
 
-def read_journal(path: Path, terms: Terms, clock: Clock) -> Journaled | None:
+def read_journal(path: Path, terms: EpsilonTerms, clock: Clock) -> Journaled | None:
     """Read the journal at `path` in one transaction; None where this party never served.
 
     Raises `ledger.older`, `ledger.newer`, `ledger.tampered`, `ledger.locked` or `ledger.read_only`.
@@ -89,7 +89,7 @@ def read_journal(path: Path, terms: Terms, clock: Clock) -> Journaled | None:
             _count(db),
             spent,
             terms.epsilon(spent),
-            asked_in_day(db, clock.now()),
+            queries_in_day(db, clock.now()),
             [_batch(db, spending, terms, key) for key in _newest(db)],
             None if head is None else (head.sequence, head.hash.hex()),
             epoch,
@@ -105,12 +105,14 @@ def _newest(db: sqlite3.Connection) -> list[tuple[str, str]]:
     return db.execute(statement, (NEWEST,)).fetchall()
 
 
-def _batch(db: sqlite3.Connection, spending: Spending, terms: Terms, key: tuple[str, str]) -> AnsweredBatch:
+def _batch(
+    db: sqlite3.Connection, spending: Spending, terms: EpsilonTerms, key: tuple[str, str]
+) -> AnsweredBatch:
     rows = db.execute(
         f"SELECT recorded_unix_s, {_CHARGE} FROM charges WHERE session = ? AND batch = ?",  # noqa: S608
         key,
     ).fetchall()
-    charges = [Charge.of_json(*row[1:]) for row in rows]
+    charges = [GroupCharge.of_json(*row[1:]) for row in rows]
     asked = db.execute("SELECT querier FROM asked WHERE session = ? AND batch = ?", key).fetchone()
     return AnsweredBatch(
         key[0],

@@ -8,10 +8,10 @@ from ostraka.common.protection import check_protected
 from ostraka.common.schedules import ticket_invalid
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.ballots import Turn
-from ostraka.services.charges import Charge
-from ostraka.services.grants import Permission, Session
-from ostraka.services.teachers.groups import Cohort
+from ostraka.services.ballots import ScheduledTeachers
+from ostraka.services.charges import GroupCharge
+from ostraka.services.grants import GrantedSession, Permission
+from ostraka.services.teachers.groups import TeacherCohort
 from ostraka.services.teachers.manifest import TeachersManifest
 
 
@@ -28,7 +28,7 @@ class Declared:
         shared_features: whether they learned from features that all sites know, and their own labels alone.
     """
 
-    cohorts: tuple[Cohort, ...]
+    cohorts: tuple[TeacherCohort, ...]
     copies: Mapping[str, int]
     votes_per_person: int
     together: str = ""
@@ -48,7 +48,7 @@ class Declared:
             manifest.shared_features,
         )
 
-    def check(self, session: Session) -> None:
+    def check(self, session: GrantedSession) -> None:
         """Raise `ticket.invalid` unless the session is with just these teachers, with allowed weights.
 
         Raises `plan.invalid` where the plan charges what these teachers do not protect.
@@ -74,12 +74,12 @@ class Declared:
             raise ticket_invalid("says otherwise than this party whose features its teachers learned from")
         self._check_weights(session)
 
-    def turns(self, permission: Permission) -> list[Turn]:
+    def turns(self, permission: Permission) -> list[ScheduledTeachers]:
         """Which teachers vote on which query, with what weight."""
         sent = zip(self.cohorts, permission.scheduled, permission.participant.cohorts, strict=True)
-        return [Turn(own.rows, scheduled, cohort.weight) for own, scheduled, cohort in sent]
+        return [ScheduledTeachers(own.rows, scheduled, cohort.weight) for own, scheduled, cohort in sent]
 
-    def charges(self, permission: Permission) -> list[Charge]:
+    def charges(self, permission: Permission) -> list[GroupCharge]:
         """Return what the batch costs the records of each group whose teachers vote in it.
 
         Records that vote themselves do so once, whatever their copies. Labels on which these
@@ -87,7 +87,7 @@ class Declared:
         """
         plan = permission.plan
         return [
-            Charge(
+            GroupCharge(
                 mechanism=plan.mechanism,
                 queries=int(scheduled.sum()),
                 classes=plan.classes - len(plan.columns_of(self.abstains)),
@@ -103,10 +103,10 @@ class Declared:
             if scheduled.any()
         ]
 
-    def _copies(self, cohort: Cohort) -> tuple[int, ...]:
+    def _copies(self, cohort: TeacherCohort) -> tuple[int, ...]:
         return tuple(self.copies[group] for group in cohort.groups)
 
-    def _check_weights(self, session: Session) -> None:
+    def _check_weights(self, session: GrantedSession) -> None:
         """Weights are shares of a mean, so that no cohort weighs more than all teachers of the session."""
         weighting = session.plan.variant == "weighting"
         most = VOTE * sum(known.teachers for known in session.grant.participants)
@@ -135,6 +135,6 @@ def declaration(manifest: TeachersManifest, site: str, votes_per_person: int) ->
     )
 
 
-def _size(cohort: Cohort) -> int:
+def _size(cohort: TeacherCohort) -> int:
     teachers: int = cohort.rows.stop - cohort.rows.start
     return teachers

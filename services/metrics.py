@@ -17,8 +17,8 @@ from ostraka.services.answers import Guardian
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
 from ostraka.services.journal import Journal
-from ostraka.services.policy import Policy
-from ostraka.services.submission import Share
+from ostraka.services.policy import PartyPolicy
+from ostraka.services.submission import GuardianShare
 
 SITES = 100
 """Querying parties whose day is told; the busiest, where there are more."""
@@ -85,9 +85,9 @@ class PartyMetrics:
         """Tell of what waits for the device, and of its memory."""
         self._registry.register(Scraped(lambda: _device(device)))
 
-    def watch_limits(self, journal: Journal, policy: Policy, clock: Clock) -> None:
+    def watch_limits(self, journal: Journal, policy: PartyPolicy, clock: Clock) -> None:
         """Tell what part of the party's own cap, and of each querying party's day, is used."""
-        used, day = Fresh(journal.cap_used), Fresh(lambda: journal.asked_in_day(clock.now()))
+        used, day = Fresh(journal.cap_used), Fresh(lambda: journal.queries_in_day(clock.now()))
         self._registry.register(Scraped(lambda: _limits(used, day, policy.queries_per_day)))
 
 
@@ -99,7 +99,7 @@ class TimedSubmitter:
         self._guardian = guardian
         self._metrics = metrics
 
-    def submit(self, share: Share) -> None:
+    def submit(self, share: GuardianShare) -> None:
         """As the other's."""
         with self._metrics.submitting():
             self._guardian.submit(share)

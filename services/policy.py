@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ostraka.common.encodings import PLAIN_ALONE, QUERIES, Encodings, missing_encoding
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import MECHANISMS, AnyMechanism, NoiseCluster, RandRes, Ttac
+from ostraka.common.mechanism import MECHANISMS, Mechanism
 from ostraka.common.plan import Plan
 from ostraka.common.privacy import budget_amount, budget_rdp, propose_order
 from ostraka.services.charges import Cap
@@ -28,7 +28,7 @@ class PartySection(BaseModel):
     """What its operator expects teachers to vote on: `ostraka site check` fails where there is none."""
 
 
-class Policy(BaseModel):
+class PartyPolicy(BaseModel):
     """Table [policy] of a party's site.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,10 +77,11 @@ class Policy(BaseModel):
         unknown = [kind for kind in self.mechanisms or () if kind not in MECHANISMS]
         if unknown:
             raise ValueError(f"mechanisms: '{unknown[0]}' is none of {', '.join(MECHANISMS)}")
-        if "noise_cluster" in (self.mechanisms or ()) and self.label_counts is None:
-            raise ValueError('mechanism noise_cluster needs label_counts = "record" or "label"')
-        if "rand_res" in (self.mechanisms or ()) and not self.randomized_labels:
-            raise ValueError("mechanism rand_res needs randomized_labels = true")
+        for kind in self.mechanisms or ():
+            setting = MECHANISMS[kind].party_setting
+            if setting is not None and not getattr(self, setting):
+                value = '"record" or "label"' if setting == "label_counts" else "true"
+                raise ValueError(f"mechanism {kind} needs {setting} = {value}")
         return self
 
     @property
@@ -107,8 +108,8 @@ class Policy(BaseModel):
             )
         self._check_encoding(plan, head)
         self._check_mechanism(plan.mechanism)
-        if isinstance(plan.mechanism, NoiseCluster):
-            self._check_counts(plan.adjacency)
+        if plan.mechanism.party_setting == "label_counts":
+            self._check_counts(plan)
 
     def _check_encoding(self, plan: Plan, head: str) -> None:
         missing = missing_encoding(plan, [head], self.encodings)
@@ -119,28 +120,29 @@ class Policy(BaseModel):
                 "policy.encodings in site.toml, choose another encoding, or leave this party out.",
             )
 
-    def _check_counts(self, adjacency: str) -> None:
-        if self.label_counts in (adjacency, "label"):
+    def _check_counts(self, plan: Plan) -> None:
+        if self.label_counts in (plan.adjacency, "label"):
             return
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
-            f"This party does not count its labelled records for noise_cluster under adjacency {adjacency}: "
-            f'ask its operator to set policy.label_counts to "{adjacency}" in site.toml, or leave this party '
-            "out of the plan.",
+            f"This party does not count its labelled records for {plan.mechanism.kind} under adjacency "
+            f'{plan.adjacency}: ask its operator to set policy.label_counts to "{plan.adjacency}" in '
+            "site.toml, or leave this party out of the plan.",
         )
 
-    def _check_mechanism(self, mechanism: AnyMechanism) -> None:
-        if isinstance(mechanism, RandRes) and not self.randomized_labels:
+    def _check_mechanism(self, mechanism: Mechanism) -> None:
+        if mechanism.party_setting == "randomized_labels" and not self.randomized_labels:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
                 "This party does not give its labels away, not even randomised: ask its operator to set "
                 "policy.randomized_labels to true in site.toml, or leave this party out of the plan.",
             )
-        if isinstance(mechanism, Ttac) and self.mechanisms is None:
+        if not mechanism.guaranteed and self.mechanisms is None:
             raise OstrakaError(
                 ErrorCode.POLICY_REFUSED,
-                "This party does not train with ttac, which gives no formal guarantee: ask its operator to "
-                "name ttac in policy.mechanisms of site.toml, or train with dp_ttac.",
+                f"This party does not train with {mechanism.kind}, which gives no formal guarantee: ask its "
+                f"operator to name {mechanism.kind} in policy.mechanisms of site.toml, or train with "
+                "dp_ttac.",
             )
         if self.mechanisms is not None and mechanism.kind not in self.mechanisms:
             raise OstrakaError(

@@ -7,7 +7,7 @@ from ostraka.common.identity import Credentials
 from ostraka.common.mechanism.message import mechanism_message
 from ostraka.common.protocol import RECEIPTS_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.journal import Journal
 
 AT_ONCE = 1000
@@ -29,7 +29,7 @@ def receipts(journal: Journal, credentials: Credentials) -> Iterator[guardian_pb
             return
 
 
-def _receipt(session_id: str, batch_id: int, charge: Charge) -> common_pb2.Receipt:
+def _receipt(session_id: str, batch_id: int, charge: GroupCharge) -> common_pb2.Receipt:
     return common_pb2.Receipt(
         session_id=session_id,
         batch_id=batch_id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from ostraka.protos.ostraka.v1 import party_pb2
-from ostraka.services.submission import Share
+from ostraka.services.submission import GuardianShare
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ class Slot:
     ends_at: float
     lock: threading.Lock = field(default_factory=threading.Lock)
     answered: Answered | None = None
-    unacknowledged: Share | None = field(default=None, repr=False)
+    unacknowledged: GuardianShare | None = field(default=None, repr=False)
 
 
-class Ending(Protocol):
+class ExpiringSlot(Protocol):
     """A slot that goes when its grant has ended."""
 
     ends_at: float
 
 
-S = TypeVar("S", bound=Ending)
+S = TypeVar("S", bound=ExpiringSlot)
 Key = tuple[str, int]
 """Session and batch id."""
 

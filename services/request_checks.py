@@ -6,14 +6,13 @@ from typing import Literal, Self
 from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import DpTtac, NoiseCluster, Ttac
 from ostraka.common.plan import Plan
 from ostraka.common.schedules import ticket_invalid
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import party_pb2
-from ostraka.services.grants import Permission, Session
+from ostraka.services.grants import GrantedSession, Permission
 from ostraka.services.manifest_terms import Declared
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers.manifest import TeachersManifest
 
 MOST_MEMBERS = 2**20
@@ -23,7 +22,7 @@ MOST_MEMBER_VALUES = 2**28
 
 
 @dataclass(frozen=True)
-class Terms:
+class RequestTerms:
     """What a party's operator and its manifest said, and requests are held against.
 
     Attributes:
@@ -35,14 +34,14 @@ class Terms:
     """
 
     task: Task
-    policy: Policy
+    policy: PartyPolicy
     declared: Declared
     head: Head | Literal[""] = ""
     encoder: str = ""
     encoder_sha256: bytes = b""
 
     @classmethod
-    def of(cls, task: Task, policy: Policy, manifest: TeachersManifest, votes_per_person: int) -> Self:
+    def of(cls, task: Task, policy: PartyPolicy, manifest: TeachersManifest, votes_per_person: int) -> Self:
         """Return the terms of a site with these teachers, which were trained for `task`."""
         return cls(
             task=task,
@@ -53,7 +52,7 @@ class Terms:
             encoder_sha256=bytes.fromhex(manifest.encoder_sha256),
         )
 
-    def check(self, session: Session, querier: Identity) -> None:
+    def check(self, session: GrantedSession, querier: Identity) -> None:
         """Raise `policy.refused`, `task.mismatch` or `ticket.invalid` unless such a session is answered."""
         self.policy.check(session.plan, querier, self.head)
         self._check_task(session.plan)
@@ -85,7 +84,7 @@ class Terms:
         self.check(permission, querier)
         if permission.plan.encoding != "plain":
             raise _other_call("encoding is ckks", "ask for votes with Begin")
-        if isinstance(permission.plan.mechanism, Ttac | DpTtac):
+        if permission.plan.is_training:
             raise _other_call("queries are rounds of a training", "ask for updates with Train")
         if header.columns != len(self.task.columns):
             raise OstrakaError(
@@ -126,7 +125,7 @@ class Terms:
 
 def _check_members(plan: Plan, header: party_pb2.VoteHeader) -> None:
     """Where whole records are charged, another record could move all that are like it to other clusters."""
-    if not isinstance(plan.mechanism, NoiseCluster) or plan.adjacency != "label":
+    if plan.mechanism.party_setting != "label_counts" or plan.adjacency != "label":
         raise OstrakaError(
             ErrorCode.PLAN_INVALID,
             "Only noise_cluster with adjacency label is told records and their clusters: set the plan so, or "

@@ -2,38 +2,31 @@
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import grpc
 import structlog
 from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import Clock, SystemClock
-from ostraka.common.config import load_section, load_site
-from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.rpc import BoundServer, make_server
-from ostraka.common.serving import DRAIN_S, stop_on_signal, write_ready
+from ostraka.common.rpc import make_server
+from ostraka.common.serving import stop_on_signal, write_ready
 from ostraka.common.task import load_task
 from ostraka.common.telemetry.rpc import RpcMetrics
-from ostraka.common.telemetry.site import observing
 from ostraka.protos.ostraka.v1 import party_pb2_grpc
-from ostraka.services.answers import Answers
+from ostraka.services.answers import IdempotentAnswers
 from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.grants import Checker
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
-from ostraka.services.hosting.hosted import Loader
+from ostraka.services.hosting.hosted import Hosted, Loader
 from ostraka.services.hosting.hosting import Hosting, Orders
-from ostraka.services.journal import Journal
-from ostraka.services.metrics import PartyMetrics, TimedSubmitter
-from ostraka.services.policy import PartySection, Policy
+from ostraka.services.metrics import TimedSubmitter
 from ostraka.services.service import ROLES, PartyService
-from ostraka.services.submission import GuardianLink
 from ostraka.services.voting import Voter
-
-AGAIN_S = 30.0
-"""Seconds between two registrations: a guardian whose ledger is restored takes no vote before the next."""
+from ostraka.services.wiring import AGAIN_S, PartyLink, PartySite, linked, serving
 
 
 def serve(folder: Path, *, ready_file: Path | None = None, insecure: bool = False) -> None:
@@ -76,56 +69,42 @@ def running(
     Teachers are read again whenever `orders` get "reload". Metrics are kept in `registry`, or in a new one.
     """
     clock = clock or SystemClock()
-    site = load_site(folder)
-    credentials = Credentials.of(site)
-    section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
-    task = load_task(folder / section.task)
-    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
-    with ExitStack() as stack:
-        served = stack.enter_context(observing(folder, registry, credentials=credentials, clock=clock))
-        metrics = PartyMetrics(served)
-        journal = stack.enter_context(
-            Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
-        )
-        link = GuardianLink(
-            credentials, site.guardian, guardian, journal, clock, insecure=insecure, sleep=stop.wait
-        )
-        stack.callback(link.close)
-        device = stack.enter_context(closing(Device(metrics)))
-        loader = Loader(folder, site.site, task, policy, section.max_votes_per_person, device)
-        hosting, admission = Hosting(loader.load, link), Admission()
-        metrics.watch_places(admission)
-        metrics.watch_device(device)
-        metrics.watch_limits(journal, policy, clock)
-        submitter = TimedSubmitter(link, metrics)
-        service = PartyService(
-            Checker(credentials, guardian, clock),
-            hosting,
-            admission,
-            Voter(Answers(journal, submitter, clock, told=metrics.voted)),
-            EncryptedVoter(journal, submitter, clock, told=metrics.voted),
-        )
+    site = PartySite.load(folder)
+    task = load_task(folder / site.section.task)
+    with (
+        linked(site, clock, stop, registry, insecure=insecure) as link,
+        closing(Device(link.metrics)) as device,
+    ):
+        name, votes_per_person = site.config.site, site.section.max_votes_per_person
+        loader = Loader(folder, name, task, site.policy, votes_per_person, device)
+        hosting, admission = Hosting(loader.load, link.guardian), Admission()
+        link.metrics.watch_places(admission)
+        link.metrics.watch_device(device)
         bound = make_server(
-            credentials,
-            site.listen,
-            [lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)],
+            site.credentials,
+            site.config.listen,
+            [_adding(_service(site, link, hosting, admission, clock))],
             ROLES,
             clock,
             insecure=insecure,
-            metrics=RpcMetrics(served),
+            metrics=RpcMetrics(link.registry),
         )
-        stack.callback(bound.server.stop, None)
-        bound.server.start()
-        hosting.register(stop)
-        stack.enter_context(hosting.kept_up(orders or Orders(), again_s))
-        stack.callback(drain, bound, admission)
-        yield bound.address
+        with serving(bound, hosting, admission, stop, orders=orders, again_s=again_s) as address:
+            yield address
 
 
-def drain(bound: BoundServer, admission: Admission) -> None:
-    """Take no more batches and say so, while those under way get `DRAIN_S` seconds to finish."""
-    bound.health.enter_graceful_shutdown()
-    admission.close()
-    structlog.get_logger().info("party.draining")
-    admission.wait_until_empty(DRAIN_S)
-    bound.server.stop(DRAIN_S).wait()
+def _service(
+    site: PartySite, link: PartyLink, hosting: Hosting[Hosted], admission: Admission, clock: Clock
+) -> PartyService:
+    submitter, voted = TimedSubmitter(link.guardian, link.metrics), link.metrics.voted
+    return PartyService(
+        Checker(site.credentials, site.guardian, clock),
+        hosting,
+        admission,
+        Voter(IdempotentAnswers(link.journal, submitter, clock, on_answered=voted)),
+        EncryptedVoter(link.journal, submitter, clock, on_answered=voted),
+    )
+
+
+def _adding(service: PartyService) -> Callable[[grpc.Server], None]:
+    return lambda server: party_pb2_grpc.add_PartyServicer_to_server(service, server)

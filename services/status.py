@@ -16,12 +16,12 @@ from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
 from ostraka.common.privacy import propose_order
 from ostraka.common.status import shown
-from ostraka.common.status.certificate_status import Certificates, certificates_of
+from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
 from ostraka.common.status.problem import Problem
 from ostraka.common.status.servers import Server, guardians, standing
 from ostraka.protos.ostraka.v1 import guardian_pb2
-from ostraka.services.journal_view import Journaled, Terms, read_journal
-from ostraka.services.policy import Policy
+from ostraka.services.journal_view import EpsilonTerms, Journaled, read_journal
+from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers.config import TEACHERS
 from ostraka.services.teachers.manifest import TeachersManifest
 
@@ -30,7 +30,7 @@ DELTA = 1e-5
 
 
 @dataclass(frozen=True)
-class Hosted:
+class TeachersStatus:
     """The teachers on disk."""
 
     teachers: int
@@ -41,7 +41,7 @@ class Hosted:
 
 
 @dataclass(frozen=True)
-class Unit:
+class UnitStatus:
     """One of this party's units as the guardian tells it, in worst-case amounts."""
 
     group: str
@@ -72,14 +72,14 @@ class PartyStatus:
         journal: what it answered; None before it first served.
     """
 
-    certificates: Certificates
+    certificates: CertificateStatus
     guardians: Sequence[Server]
     state: str
-    units: Sequence[Unit]
+    units: Sequence[UnitStatus]
     unknown: Problem | None
-    hosted: Hosted | None
+    hosted: TeachersStatus | None
     no_teachers: Problem | None
-    terms: Terms
+    terms: EpsilonTerms
     epsilon_cap: float | None
     cap_used: float | None
     queries_per_day: int | None
@@ -97,7 +97,7 @@ def party_status(folder: Path, *, clock: Clock | None = None) -> PartyStatus:
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID, f"{folder} acts as {site.role}: name the folder of a party."
         )
-    policy = load_section(folder, "policy", Policy)
+    policy = load_section(folder, "policy", PartyPolicy)
     terms, own = _terms(policy), Credentials.of(site)
     journal = read_journal(folder / "journal.db", terms, clock)
     replicas = guardians(site, own, clock)
@@ -130,29 +130,29 @@ def show(status: PartyStatus, console: Console) -> None:
     console.print(Group(*_parts(status)))
 
 
-def _terms(policy: Policy) -> Terms:
+def _terms(policy: PartyPolicy) -> EpsilonTerms:
     if policy.cap is None or policy.delta is None:
-        return Terms(propose_order(1.0, DELTA), DELTA)
-    return Terms(policy.cap.order, policy.delta)
+        return EpsilonTerms(propose_order(1.0, DELTA), DELTA)
+    return EpsilonTerms(policy.cap.order, policy.delta)
 
 
-def _cap_used(policy: Policy, journal: Journaled | None) -> float | None:
+def _cap_used(policy: PartyPolicy, journal: Journaled | None) -> float | None:
     if policy.cap is None:
         return None
     return 0.0 if journal is None else journal.spent / policy.cap.amount
 
 
-def _hosted(folder: Path) -> tuple[Hosted | None, Problem | None]:
+def _hosted(folder: Path) -> tuple[TeachersStatus | None, Problem | None]:
     try:
         found = TeachersManifest.load(folder)
     except OstrakaError as error:
         return None, Problem.of(error)
     groups = [group.model_dump() for group in found.groups]
-    return Hosted(found.teachers, found.records, found.model, found.training, groups), None
+    return TeachersStatus(found.teachers, found.records, found.model, found.training, groups), None
 
 
-def _unit(unit: guardian_pb2.UnitStanding) -> Unit:
-    return Unit(
+def _unit(unit: guardian_pb2.UnitStanding) -> UnitStatus:
+    return UnitStatus(
         unit.group,
         unit.adjacency,
         NOTIONS[unit.adjacency],
@@ -185,7 +185,7 @@ def _teachers(status: PartyStatus) -> RenderableType:
     return Text(f"{found.teachers} teachers ({found.training}) of {found.records} records ({groups}).")
 
 
-def _units(units: Sequence[Unit]) -> RenderableType:
+def _units(units: Sequence[UnitStatus]) -> RenderableType:
     table = Table("group", "notion", "epsilon", "delta", "spent", "reserved", "", "state", title="Budgets")
     for unit in units:
         used = unit.epsilon_worst_case + unit.epsilon_reserved

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Share:
+class GuardianShare:
     """The guardian's share of a batch's ballots: rows x width little-endian ring elements."""
 
     session_id: str
@@ -113,7 +113,7 @@ class GuardianLink:
             except OstrakaError as exc:
                 structlog.get_logger().error("revocations.refused", sentence=exc.message)
 
-    def submit(self, share: Share) -> None:
+    def submit(self, share: GuardianShare) -> None:
         """Send one batch's share until the guardian acknowledges it; raise what it refuses with."""
         epoch = self._epoch
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
 from ostraka.common.config import load_section
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.telemetry import progress
 from ostraka.services.policy import PartySection
 from ostraka.services.teachers.config import TEACHERS, Progress, is_file
@@ -38,10 +39,8 @@ Where = Literal["here", "ray"]
 """Where teachers are trained."""
 
 
-class TeacherOptions(BaseModel):
+class TeacherOptions(FrozenModel):
     """What overrides table training of site.toml, with which it is checked."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     teachers: int | None = Field(default=None, ge=1, description="Number of teachers.")
     model: str | None = Field(
@@ -106,11 +105,11 @@ def train(
     done = "Took exported models as" if exported else "Trained"
     lines = [f"{done} {known.teachers} teachers ({ensemble.training}) on {known.records} records."]
     if json != "-":
-        typer.echo("\n".join([*lines, *together_lines(known.together)]))
+        typer.echo("\n".join([*lines, *joint_training_lines(known.together)]))
     write_json(known.model_dump(mode="json"), json)
 
 
-def together_lines(together: str) -> list[str]:
+def joint_training_lines(together: str) -> list[str]:
     """Return what is said, in at most one line, of teachers that learned together with other parties'."""
     if not together:
         return []

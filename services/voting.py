@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import NoiseCluster, RandRes
+from ostraka.common.sharing.ballots import RandomizedLabels, RecordCounts
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import party_pb2
-from ostraka.services.answers import Answers
+from ostraka.services.answers import IdempotentAnswers
 from ostraka.services.grants import Permission
 from ostraka.services.hosting.hosted import Hosted
 from ostraka.services.records import Records
@@ -88,12 +88,12 @@ class _Batch:
     def ballots(self, hosted: Hosted, random: Callable[[int], bytes]) -> NDArray[np.float64]:
         """Ballots in votes, (queries, width); zero where this party has nobody scheduled."""
         plan, scheduled = self.permission.plan, self.permission.scheduled
-        match plan.mechanism:
-            case RandRes(epsilon=epsilon):
+        match plan.mechanism.ballot:
+            case RandomizedLabels(epsilon=epsilon):
                 return _records(hosted).responses(self.X, scheduled, epsilon, random)
-            case NoiseCluster() if self.clusters is not None:
+            case RecordCounts() if self.clusters is not None:
                 return _records(hosted).members(self.X, self.clusters, scheduled)
-            case NoiseCluster():
+            case RecordCounts():
                 return _records(hosted).nearest(self.X, scheduled)
         turns = hosted.terms.declared.turns(self.permission)
         return hosted.teachers.ballots(self.X, turns, plan.mechanism, plan.labels)
@@ -102,7 +102,9 @@ class _Batch:
 class Voter:
     """Answers permitted batches, each once; safe to call from many threads."""
 
-    def __init__(self, answers: Answers, random: Callable[[int], bytes] = secrets.token_bytes) -> None:
+    def __init__(
+        self, answers: IdempotentAnswers, random: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
         """Take what makes each reply once; labels are drawn anew from `random`, which takes a byte count."""
         self._answers = answers
         self._random = random
@@ -114,7 +116,7 @@ class Voter:
 
         Features are little-endian float32, after the task's preprocessing. Raises `data.nan`, `task.mismatch`
         for features beyond what the preprocessing gives, `message.invalid` for clusters that are none, or
-        what `Answers.answer` raises.
+        what `IdempotentAnswers.answer` raises.
         """
         batch = _Batch.read(permission, content, hosted.terms.task)
         asked, charges = permission.digest(content.digest, querier), hosted.terms.declared.charges(permission)

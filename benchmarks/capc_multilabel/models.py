@@ -11,7 +11,7 @@ from benchmarks.capc_multilabel.data import QUERYING, Records, Split
 from benchmarks.capc_multilabel.linear import REGULARISATION, STEPS
 from benchmarks.dpsgd.measures import YES
 from ostraka.services.teachers.estimators import Estimators, fit_estimators
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.slices import Slice
 
 MODEL = "benchmarks.capc_multilabel.linear:linear"
@@ -47,7 +47,7 @@ def fitted(parts: Sequence[Records], seed: int) -> Estimators:
 
 def scores(models: Estimators, X: NDArray[np.float32], labels: int) -> Scores:
     """Return the models' probabilities of labels, (models, Q, labels)."""
-    found: Scores = models.predict(X, Guard(labels, multi_label=True))
+    found: Scores = models.predict(X, VoteGuard(labels, multi_label=True))
     return found
 
 

@@ -10,11 +10,11 @@ from benchmarks.capc_multilabel.data import DELTA
 from benchmarks.capc_multilabel.models import Scores
 from ostraka.common.mechanism import Binary, Powerset, Tau
 from ostraka.common.privacy import ONE_VOTE, budget_rdp, propose_order
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.guardian.accounting import Tally, charges
-from ostraka.guardian.mechanisms import release
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.mechanisms import charges, release
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
 RING = Ring(64)
@@ -72,7 +72,7 @@ def session(scores: Scores, mechanism: Mechanism, epsilon: float, noise: NoiseSo
 
 def _sums(scores: Scores, mechanism: Mechanism, labels: int) -> RingArray:
     """Add up the ballots of all parties in the ring, (Q, width)."""
-    own = (encode(ballots(party[None], mechanism, labels), RING) for party in scores)
+    own = (encode(mechanism.ballot.count(party[None], labels), RING) for party in scores)
     total = next(own)
     for ballot in own:
         total = total + ballot

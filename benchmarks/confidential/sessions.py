@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.session.meter import Step
-from ostraka.common.plan import ENCODING, TALLY
+from ostraka.client.session.meter import StepTotals
+from ostraka.common.plan_fields import ENCODING, TALLY
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Child, Supervisor
 from ostraka.deploy.simulation.settings import Settings
@@ -42,7 +42,7 @@ class Session:
     querier_s: float
     party_s: float
     guardian_s: float
-    steps: tuple[Step, ...]
+    steps: tuple[StepTotals, ...]
 
 
 def run_sessions(settings: Settings, folder: Path) -> Iterator[Session]:

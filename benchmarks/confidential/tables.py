@@ -8,7 +8,7 @@ from rich.table import Table
 from benchmarks.confidential.prototype import Prototype
 from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.work import Work
-from ostraka.client.session.meter import Peer, Step
+from ostraka.client.session.meter import Peer, StepTotals
 from ostraka.deploy.simulation.settings import Settings
 
 
@@ -70,12 +70,12 @@ def _prototype_cells(prototype: Prototype) -> Sequence[str]:
     )
 
 
-def moved(steps: Iterable[Step], peer: Peer) -> int:
+def moved(steps: Iterable[StepTotals], peer: Peer) -> int:
     """Bytes sent to and received from all peers of a kind."""
     return sum(step.sent + step.received for step in steps if step.peer == peer)
 
 
-def _calls(steps: Iterable[Step], peer: Peer) -> int:
+def _calls(steps: Iterable[StepTotals], peer: Peer) -> int:
     return sum(step.times for step in steps if step.peer == peer)
 
 

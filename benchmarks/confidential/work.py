@@ -19,7 +19,7 @@ from ostraka.common.crypto.schemes import scheme_of
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.crypto.tally_circuits import argmax_circuit, check_circuit
 from ostraka.common.crypto.transcript_binding import binding
-from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling
 from ostraka.common.mechanism import GnMax
 
 CLASSES = 10
@@ -65,7 +65,7 @@ def work() -> Iterator[Work]:
     """Every case: heads on encrypted queries, then the circuits of ballots and of the tally."""
     yield from inference("linear 64-10", "linear", (64, CLASSES), QUERIES)
     yield from inference("square-mlp 784-64-10", "square-mlp", (784, 64, CLASSES), FULL)
-    ballots = ballot_circuit(GnMax(sigma=1.0), CLASSES, WHOLE_VOTE, LOGIT_BITS).circuit
+    ballots = ballot_circuit(GnMax(sigma=1.0).ballot, CLASSES, WHOLE_VOTE, LOGIT_BITS).circuit
     yield from computation(f"argmax of {CLASSES} logits", ballots, "party", QUERIES)
     yield from computation(f"check of {CLASSES} counts", check_circuit(CLASSES), "guardian", QUERIES)
     yield from computation(f"argmax of {CLASSES} counts", argmax_circuit(CLASSES), "guardian", QUERIES)
@@ -102,7 +102,7 @@ def computation(case: str, circuit: Circuit, garbler: str, queries: int) -> Iter
     words = _words(circuit, queries, circuit.words)
     computed = Computation.of(circuit, queries)
     garbling = Garbling(computed, secrets.token_bytes(SEED_BYTES), tag)
-    evaluation = Evaluation(computed, tag)
+    evaluation = CircuitEvaluation(computed, tag)
     point = bench.time("querying party", "begin", evaluation.point, len)
     points = bench.time(garbler, "begin", lambda: garbling.points(point), len)
     extension = bench.time("querying party", "transfer", lambda: evaluation.extension(points), len)

@@ -11,9 +11,9 @@ from ostraka.common.privacy import budget_rdp, epsilon, propose_order
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.accounting import Tally, charges
+from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.numerics.arguments import Bound, Floats
-from ostraka.guardian.mechanisms import release
+from ostraka.guardian.mechanisms import charges, release
 from ostraka.guardian.noise import LATTICE, NoiseSource
 
 DELTA = 1e-5

@@ -12,7 +12,6 @@ from benchmarks.dependencies.cells import Setting
 from benchmarks.dependencies.votes import Votes, votes
 from benchmarks.dpsgd.measures import Measure, measure
 from ostraka.common.mechanism import Binary
-from ostraka.common.privacy import worst_case
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import Ring
@@ -65,7 +64,7 @@ def _domain(setting: Setting, every: Sequence[Votes], place: int) -> Domain:
     n = np.full(labels, parties) if WAYS[place].endswith("no") else voting.sum(axis=0)
     found = [measure(one.true, _answers(one, voting, n, setting.sigma)) for one in every]
     paid = int(voting.sum(axis=1).max())
-    each = worst_case(Binary(sigma=setting.sigma), ORDER, classes=paid).answer * paid
+    each = Binary(sigma=setting.sigma).worst_case(ORDER, classes=paid).answer * paid
     means = np.mean([list(asdict(one).values()) for one in found], axis=0).tolist()
     return Domain(setting.shared.name, WAYS[place], paid, int(BUDGET / each), Measure(*means))
 

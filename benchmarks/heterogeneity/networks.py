@@ -9,7 +9,7 @@ from benchmarks.heterogeneity.data import CLASSES, Records
 from benchmarks.heterogeneity.quick import MODEL
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 
@@ -25,7 +25,7 @@ def answers(
     config = TrainingConfig(teachers=len(parts), epochs=epochs)
     nets = fit_networks(parts, MODEL, CLASSES, config, _silent, layout="workers")
     networks = Networks.of(MODEL, X.shape[1:], nets)
-    return networks.predict(X.reshape(len(X), -1), Guard(CLASSES)).astype(np.uint8)
+    return networks.predict(X.reshape(len(X), -1), VoteGuard(CLASSES)).astype(np.uint8)
 
 
 def _silent(done: int, total: int) -> None:

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from benchmarks.heterogeneity.data import CLASSES, SHAPE, Records
 from benchmarks.heterogeneity.networks import Votes
 from benchmarks.heterogeneity.quick import MODEL
-from ostraka.common.averaging import Average
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
-from ostraka.common.privacy import ORDERS, worst_case
+from ostraka.common.privacy import ORDERS
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.guard import Guard
-from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.guard import VoteGuard
+from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 
@@ -36,7 +36,7 @@ class Lessons:
     @property
     def rdp(self) -> Floats:
         """What all sums cost a record that one teacher has, at `ORDERS`."""
-        each = [worst_case(self.mechanism, order, classes=CLASSES).answer for order in ORDERS]
+        each = [self.mechanism.worst_case(order, classes=CLASSES).answer for order in ORDERS]
         return (self.rounds - 1) * np.array(each)
 
 
@@ -56,8 +56,8 @@ def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.fl
     """Trains a teacher on each part of `held`; returns the classes (teachers, Q) of `X` (Q, ...)."""
     mechanism, model = lessons.mechanism, lessons.mechanism.recipe.model
     parts = [Slice(part.X, part.y, (seed, row)) for row, part in enumerate(held)]
-    teachers = TogetherTeachers(parts, model, CLASSES, TrainingConfig(teachers=len(parts)), mechanism.recipe)
-    average = Average.starting_at(untrained(model, X.shape[1:], CLASSES, seed))
+    teachers = JointTeachers(parts, model, CLASSES, TrainingConfig(teachers=len(parts)), mechanism.recipe)
+    average = AveragedModel.starting_at(untrained(model, X.shape[1:], CLASSES, seed))
     variates = np.zeros((len(parts), len(average.theta)), np.float32)
     random = np.random.default_rng(seed)
     for _ in range(lessons.rounds - 1):
@@ -70,11 +70,11 @@ def learn(lessons: Lessons, seed: int, held: Sequence[Records], X: NDArray[np.fl
             records=sum(len(part.y) for part in parts),
         )
     networks = Networks.of(model, X.shape[1:], teachers.finish(mechanism, _round(average), variates))
-    return networks.predict(X.reshape(len(X), -1), Guard(CLASSES)).astype(np.uint8)
+    return networks.predict(X.reshape(len(X), -1), VoteGuard(CLASSES)).astype(np.uint8)
 
 
-def _round(average: Average) -> Round:
-    return Round(average.theta.astype(np.float32), average.c.astype(np.float32), average.number)
+def _round(average: AveragedModel) -> RoundInput:
+    return RoundInput(average.theta.astype(np.float32), average.c.astype(np.float32), average.number)
 
 
 def _released(

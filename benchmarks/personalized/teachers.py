@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.personalized.cells import Cell, deal
 from benchmarks.personalized.data import PARAMETERS, Split
 from ostraka.services.teachers.config import NETWORKS, TrainingConfig
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.slices import Slice
 
 BLOCK = 25
@@ -75,7 +75,7 @@ def _trained(cell: Cell, split: Split, held: Sequence[NDArray[np.int64]], rows: 
 def _predict(parts: Sequence[Slice], cell: Cell, X: NDArray[np.float32]) -> NDArray[np.int64]:
     """Trains one model on each slice; returns their votes (slices, Q) on flat records (Q, F)."""
     model, classes = PARAMETERS[cell.dataset].model, PARAMETERS[cell.dataset].classes
-    guard = Guard(classes)
+    guard = VoteGuard(classes)
     if model not in NETWORKS:
         from ostraka.services.teachers.estimators import fit_estimators
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.layouts import Layout, Work, best_device, fastest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
@@ -115,7 +115,7 @@ def _run(case: Case, slices: Sequence[Slice], X: NDArray[np.float32], layout: La
 
     spent = _cost(training)
     models = Networks(nets, (SIDE, SIDE), best_device(), layout)
-    queries, guard = X.reshape(len(X), -1), Guard(CLASSES)
+    queries, guard = X.reshape(len(X), -1), VoteGuard(CLASSES)
     models.predict(queries, guard)
     return {"training": spent, "prediction": _cost(lambda: models.predict(queries, guard))}
 

@@ -10,7 +10,7 @@ from benchmarks.published import DATA
 from benchmarks.students.votes import histograms
 from ostraka.services.teachers import TrainingConfig
 from ostraka.services.teachers.fitting import fit_networks
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import Slice
 
@@ -52,7 +52,7 @@ def _cast(X: NDArray[np.float32], y: NDArray[np.int64], test: NDArray[np.float32
     slices = [Slice(X[rows], y[rows], (_SEED, teacher)) for teacher, rows in enumerate(chosen)]
     config = TrainingConfig(teachers=TEACHERS)
     nets = fit_networks(slices, "cnn", CLASSES, config, lambda done, total: None)
-    return np.asarray(Networks.of("cnn", _SHAPE, nets).predict(test, Guard(CLASSES)), np.int64)
+    return np.asarray(Networks.of("cnn", _SHAPE, nets).predict(test, VoteGuard(CLASSES)), np.int64)
 
 
 def _scaled(X: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -19,7 +19,7 @@ class Bars:
         description = f"{result.answered} answered"
         self._update("labelling", result.asked, result.queries, description)
 
-    def stepped(self, progress: meter.Progress) -> None:
+    def stepped(self, progress: meter.StepProgress) -> None:
         """Show how far a step of the current batch is."""
         self._update(progress.step, progress.done, progress.total, progress.step)
 

@@ -19,7 +19,7 @@ from ostraka.client.rounds import cli as rounds_cli
 from ostraka.client.run import labelling
 from ostraka.client.run import site_check as checking
 from ostraka.client.run.options import LabellingOptions, PlanOptions
-from ostraka.client.session.meter import Watch
+from ostraka.client.session.meter import SessionObserver
 from ostraka.client.students.label_dp.cli import calibrate
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
@@ -136,7 +136,7 @@ def _label(
     dependencies: Path | None,
     task: Path | None,
     bars: Bars,
-    watch: Watch,
+    watch: SessionObserver,
 ) -> labelling.LabelResult:
     """Label a pool in one run, or in several that leave out what dependencies imply."""
     if dependencies is None:

@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ostraka.client.students.trainers import Choice
+from ostraka.common.frozen_model import FrozenModel
 
 Seed = Annotated[int, typer.Option(min=0, help="Of the training.")]
 
 
-class StudentOptions(BaseModel):
+class StudentOptions(FrozenModel):
     """A student, and how it is trained."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     student: str = Field(
         default="supervised",

@@ -84,7 +84,7 @@ def combine(rules: Dependencies, parts: Mapping[str, RunState]) -> Combined:
 
 
 @dataclass(frozen=True)
-class Joined:
+class CombinedAnswer:
     """What is known of a query: its answer, which labels in it were implied, whether more can be asked."""
 
     answer: Answer
@@ -92,7 +92,7 @@ class Joined:
     partly: bool
 
 
-def join(first: Answer, later: Mapping[int, Answer], families: Families, labels: int) -> Joined:
+def join(first: Answer, later: Mapping[int, Answer], families: Families, labels: int) -> CombinedAnswer:
     """Join the answer about the labels that are asked first with those about children, by their parent.
 
     Children of an absent parent are absent; those of a parent that is present, or was not answered, are what
@@ -105,7 +105,7 @@ def join(first: Answer, later: Mapping[int, Answer], families: Families, labels:
         bits |= _known(later.get(parent))
     bits |= dict.fromkeys(implied, 0)
     answer = tuple(bits.get(label) for label in range(labels)) if bits else None
-    return Joined(answer, tuple(sorted(implied)), any(parent not in later for parent in due))
+    return CombinedAnswer(answer, tuple(sorted(implied)), any(parent not in later for parent in due))
 
 
 def folder_of(parent: str, classes: Sequence[str]) -> str:

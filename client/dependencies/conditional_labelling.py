@@ -8,7 +8,7 @@ from typing import Any
 
 from ostraka.client.dependencies.combined import PARENTS, RULES_FILE, Combined, combine, folder_of
 from ostraka.client.dependencies.merged_labels import write_combined
-from ostraka.client.dependencies.partial_runs import Part, Pool
+from ostraka.client.dependencies.partial_runs import PartialRun, Pool
 from ostraka.client.dependencies.rules import Dependencies, load_dependencies, write_dependencies
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run import labelling
@@ -20,7 +20,7 @@ from ostraka.client.run.run_planner import RunPlanner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.batch import Peers
-from ostraka.client.session.meter import Meter, Progress, Watch
+from ostraka.client.session.meter import Meter, SessionObserver, StepProgress
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.run_state import STATE_FILE, Stop
 from ostraka.common.clock import Clock, SystemClock
@@ -51,11 +51,11 @@ def label_by_dependencies(
     *,
     task_file: Path | None = None,
     on_progress: Callable[[DependentResult], None] = lambda _: None,
-    on_step: Callable[[Progress], None] = lambda _: None,
+    on_step: Callable[[StepProgress], None] = lambda _: None,
     retry: Retry | None = None,
     clock: Clock | None = None,
     random: Callable[[int], bytes] = secrets.token_bytes,
-    watch: Watch | None = None,
+    watch: SessionObserver | None = None,
 ) -> DependentResult:
     """Label the records of the file `pool` as `labelling.label` does, and leave out what others imply.
 
@@ -76,7 +76,7 @@ def label_by_dependencies(
     switches = Switches(Meter(on_step, watch), random)
     with held(folder):
         _keep(rules, folder)
-        asking = Asking(rules, task, Pool(folder, features, planner, switches, random))
+        asking = ConditionalLabelling(rules, task, Pool(folder, features, planner, switches, random))
         try:
             with connect(site, asking.plan.parties, clock, retry) as peers:
                 asking.run(peers, lambda: on_progress(asking.result()))
@@ -85,7 +85,7 @@ def label_by_dependencies(
         return asking.result()
 
 
-class Asking:
+class ConditionalLabelling:
     """Drives the runs of one pool."""
 
     def __init__(self, rules: Dependencies, task: Task, pool: Pool) -> None:
@@ -94,9 +94,9 @@ class Asking:
         self._pool = pool
         children = {rule.child for rule in rules.dependencies}
         first = tuple(name for name in task.classes if name not in children)
-        self._first = Part(pool, PARENTS, first)
+        self._first = PartialRun(pool, PARENTS, first)
         self._after = {
-            task.classes.index(parent): Part(pool, folder_of(parent, task.classes), names)
+            task.classes.index(parent): PartialRun(pool, folder_of(parent, task.classes), names)
             for parent, names in rules.families.items()
         }
 
@@ -143,7 +143,7 @@ class Asking:
             partly=len(combined.partly),
         )
 
-    def _due(self) -> Iterator[tuple[Part, Collection[int]]]:
+    def _due(self) -> Iterator[tuple[PartialRun, Collection[int]]]:
         """Every run with the rows that it is to ask: children where their parent is not absent.
 
         What died in a batch of children is so asked again together with children of further rows.
@@ -152,7 +152,7 @@ class Asking:
         for parent, part in self._after.items():
             yield part, [row for row, given in self._first.answers.items() if not _absent(given, parent)]
 
-    def _parts(self) -> list[Part]:
+    def _parts(self) -> list[PartialRun]:
         """Return the runs that exist: one is made when it is first asked something."""
         return [self._first, *(part for part in self._after.values() if part.made)]
 

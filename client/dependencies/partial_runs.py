@@ -14,10 +14,9 @@ from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore
-from ostraka.client.session.session import Session
+from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism.narrowing import narrowed
-from ostraka.common.plan import NONCE_BYTES
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.storage import room_in
 
 
@@ -40,7 +39,7 @@ class Pool:
     random: Callable[[int], bytes]
 
 
-class Part:
+class PartialRun:
     """One run, made when it is first asked something."""
 
     def __init__(self, pool: Pool, name: str, labels: tuple[str, ...]) -> None:
@@ -51,7 +50,7 @@ class Part:
         self.name = name
         self._pool = pool
         self._labels = labels
-        self._session: Session | None = None
+        self._session: SessionDriver | None = None
         self._store = self._open() if (pool.folder / name / STATE_FILE).exists() else None
 
     @property
@@ -86,7 +85,7 @@ class Part:
             return True
         if self._session is None:
             queries = Queries(self._pool.features)
-            self._session = Session.open(peers, self.store, queries, on_progress, self._pool.switches)
+            self._session = SessionDriver.open(peers, self.store, queries, on_progress, self._pool.switches)
         return self._session.advance(pending)
 
     def close(self, peers: Peers) -> None:
@@ -99,7 +98,7 @@ class Part:
         pool, folder = self._pool, self._pool.folder / self.name
         with room_in(folder.parent):
             folder.mkdir(exist_ok=True)
-        mechanism = narrowed(pool.planner.options.mechanism, len(self._labels))
+        mechanism = pool.planner.options.mechanism.narrowed(len(self._labels))
         chosen = {"mechanism": mechanism, "labels": self._labels}
         options = pool.planner.options.model_copy(update=chosen)
         planner = replace(pool.planner, options=options)

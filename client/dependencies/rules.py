@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
+from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.task import Task
 from ostraka.common.task_input import Name
 from ostraka.common.toml_files import TomlError, read_toml
@@ -15,11 +16,7 @@ from ostraka.common.toml_files import TomlError, read_toml
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Dependency(_Value):
+class Dependency(FrozenModel):
     """Where `parent` is absent, `child` is absent too (000, Appendix D).
 
     Attributes:
@@ -38,7 +35,7 @@ class Dependency(_Value):
     support: Annotated[int, Field(ge=0)]
 
 
-class Dependencies(_Value):
+class Dependencies(FrozenModel):
     """What was learned of one task's labels; no child is a parent, and none has two.
 
     Raises ValueError, as pydantic says it, for a label on both sides or twice on one.

@@ -75,7 +75,7 @@ class VoteBatch:
             yield party_pb2.VoteRequest(chunk=chunk)
 
 
-class Peer:
+class PartyChannel:
     """One party; a new channel is opened at every probe, so that no old failure lingers."""
 
     def __init__(self, site: str, connect: Callable[[], grpc.Channel], retry: Retry) -> None:
@@ -126,7 +126,7 @@ class Peer:
         return reply.seed
 
 
-class PartyPeer(Peer):
+class PartyPeer(PartyChannel):
     """Calls to one party that votes."""
 
     def vote(self, batch: VoteBatch) -> bytes:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.session.answers import answered_mask
-from ostraka.client.session.run_state import Batch, Cohort, Party, RunState
+from ostraka.client.session.run_state import BatchState, GrantedCohort, Party, RunState
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class GroupCost:
     """What the records of one group were charged, whose teachers vote together.
 
     Attributes:
-        group: its name, and `together` all groups whose records these teachers were trained on.
+        group: its name, and `cohort` all groups whose records these teachers were trained on.
         asked: queries that they voted on; `answered` those with any answer.
         rdp: at each order of `ORDERS`, nats.
     """
 
     group: str
-    together: tuple[str, ...]
+    cohort: tuple[str, ...]
     asked: int
     answered: int
     rdp: tuple[float, ...]
@@ -36,7 +36,7 @@ class GroupCost:
         """Both charges to the same records."""
         rdp = tuple(math.fsum(pair) for pair in zip(self.rdp, other.rdp, strict=True))
         asked, answered = self.asked + other.asked, self.answered + other.answered
-        return GroupCost(self.group, self.together, asked, answered, rdp)
+        return GroupCost(self.group, self.cohort, asked, answered, rdp)
 
     def as_json(self, delta: float) -> dict[str, Any]:
         """Epsilon at `delta`, and the order it is least at."""
@@ -86,7 +86,7 @@ def _party(site: str, states: Sequence[RunState], promised: str, delta: float) -
     costs: dict[tuple[str, tuple[str, ...]], GroupCost] = {}
     for state, party in took_part:
         for cost in _group_costs(state, party):
-            key = cost.group, cost.together
+            key = cost.group, cost.cohort
             costs[key] = costs[key].plus(cost) if key in costs else cost
     groups = [cost.as_json(delta) for cost in costs.values()]
     latest, last = took_part[-1]
@@ -113,7 +113,7 @@ def _group_costs(state: RunState, party: Party) -> Iterator[GroupCost]:
         for group, sensitivity in _sensitivities(cohort, party, plan).items():
             yield GroupCost(
                 group=group,
-                together=tuple(sorted(cohort.groups)),
+                cohort=tuple(sorted(cohort.groups)),
                 asked=sum(len(answered) for answered in answers),
                 answered=sum(int(answered.any(axis=1).sum()) for answered in answers),
                 rdp=_rdp(plan, answers, sensitivity, plan.classes - len(silent)),
@@ -126,16 +126,16 @@ def _rdp(
     """Return the cost of batches with these answers, at each order; 0 for a party that votes on no class."""
     if not classes:
         return (0.0,) * len(ORDERS)
-    costs = [worst_case(plan.mechanism, order, sensitivity, classes=classes) for order in ORDERS]
+    costs = [plan.mechanism.worst_case(order, sensitivity, classes=classes) for order in ORDERS]
     return tuple([math.fsum([cost.rdp(answered) for answered in answers]) for cost in costs])
 
 
-def _whole(party: Party) -> Cohort:
+def _whole(party: Party) -> GrantedCohort:
     """Return the one cohort of a party in a run that kept none."""
-    return Cohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
+    return GrantedCohort(groups={"all": 1}, teachers=party.teachers, weight=1.0)
 
 
-def _sensitivities(cohort: Cohort, party: Party, plan: Plan) -> dict[str, float]:
+def _sensitivities(cohort: GrantedCohort, party: Party, plan: Plan) -> dict[str, float]:
     """Return the votes that a person of each group changes in one query; records that vote do so once."""
     return {
         group: party.max_votes_per_person * (1 if plan.mechanism.by_record else copies) * cohort.weight
@@ -143,7 +143,7 @@ def _sensitivities(cohort: Cohort, party: Party, plan: Plan) -> dict[str, float]
     }
 
 
-def _votes(batch: Batch, site: str, place: int) -> NDArray[np.bool_]:
+def _votes(batch: BatchState, site: str, place: int) -> NDArray[np.bool_]:
     """On which of a batch's queries a party's cohort voted; on all where no ticket was kept."""
     bits = bytes.fromhex(batch.schedule[site][place]) if batch.schedule else b""
     if not bits:
@@ -151,13 +151,13 @@ def _votes(batch: Batch, site: str, place: int) -> NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(bits, np.uint8), count=len(batch.queries)).astype(np.bool_)
 
 
-def _may_have_cost(batch: Batch, party: Party) -> bool:
+def _may_have_cost(batch: BatchState, party: Party) -> bool:
     if batch.status == "dead" or (batch.schedule and party.site not in batch.schedule):
         return False
     return not batch.parties or party.site in batch.parties
 
 
-def _answered(batch: Batch, plan: Plan) -> NDArray[np.bool_]:
+def _answered(batch: BatchState, plan: Plan) -> NDArray[np.bool_]:
     """Which of a batch's answers were charged, or may have been: (queries, answers per query)."""
     if batch.status == "open":
         return np.ones((len(batch.queries), plan.mechanism.answers(plan.classes)), np.bool_)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ostraka.client.dependencies.combined import combined_answers, is_combined
-from ostraka.client.dependencies.reporting import report as several
+from ostraka.client.dependencies.reporting import report as of_combined
 from ostraka.client.report.costs import notion, party_costs
 from ostraka.client.rounds.rounds_report import report as of_rounds
 from ostraka.client.rounds.rounds_state import is_rounds
@@ -39,12 +39,16 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
     if is_rounds(run):
         return of_rounds(run, delta=delta)
     if is_combined(run):
-        together = combined_answers(run)
-        student = read_student(run, together.pool_sha256)
-        return several(run, together, delta=delta) | {"student": student}
+        combined = combined_answers(run)
+        student = read_student(run, combined.pool_sha256)
+        return of_combined(run, combined, delta=delta) | {"student": student}
     state = load_state(run)
-    plan = state.parsed_plan()
-    answers = state.by_query()
+    return _single(run, state, delta) | {"student": read_student(run, state.pool_sha256)}
+
+
+def _single(run: Path, state: RunState, delta: float) -> dict[str, Any]:
+    """Return the figures of one run of one plan."""
+    plan, answers = state.parsed_plan(), state.by_query()
     answered = sum(answer is not None for answer in answers.values())
     return {
         "run": str(run),
@@ -76,7 +80,6 @@ def report(run: Path, *, delta: float = DELTA) -> dict[str, Any]:
         "unguaranteed": list(state.unguaranteed),
         "notion": notion([state]),
         "parties": party_costs([state], delta),
-        "student": read_student(run, state.pool_sha256),
     }
 
 

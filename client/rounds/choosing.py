@@ -15,7 +15,7 @@ def at_random(features: NDArray[np.float32], count: int, seed: int) -> tuple[int
 
 
 def least_sure(
-    probabilities: NDArray[np.float64], features: NDArray[np.float32], asked: Collection[int], count: int
+    probabilities: NDArray[np.float64], features: NDArray[np.float32], excluded: Collection[int], count: int
 ) -> tuple[int, ...]:
     """Return the `count` rows, or all that were not asked, whose likeliest class has least probability.
 
@@ -23,10 +23,11 @@ def least_sure(
         probabilities: a student's of each record of the pool, (N, classes).
         features: of these records, (N, F); of equal ones only the first is chosen, as teachers would say the
             same of all and each would be paid for.
-        asked: rows that were asked before; that teachers did not agree on some of them was paid for already.
+        excluded: rows that were asked before; that teachers did not agree on some of them was paid for
+            already.
         count: how many to choose.
     """
-    rows = np.setdiff1d(np.arange(len(probabilities)), list(asked))
+    rows = np.setdiff1d(np.arange(len(probabilities)), list(excluded))
     sure = probabilities[rows].max(axis=1)
     return _of_equals_one(rows[np.argsort(sure, kind="stable")], features, count)
 

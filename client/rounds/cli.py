@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import Field
 
 from ostraka.client.cli.progress import RoundBars
 from ostraka.client.cli.student_options import Seed, StudentOptions
@@ -13,8 +14,11 @@ from ostraka.client.rounds.learning import RoundsResult, learn_in_rounds
 from ostraka.client.rounds.mechanism_options import RoundsMechanismOptions
 from ostraka.client.rounds.rounds_options import Rounds
 from ostraka.client.run.options import PlanOptions, SessionOptions
+from ostraka.client.students.trainers import Choice
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.mechanism import Interactive
 from ostraka.common.planning import options as given
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
@@ -23,18 +27,28 @@ INTERRUPTED = 130
 PAGE_FILE = "report.html"
 
 
+class RoundsOptions(FrozenModel):
+    """How often and how much is asked, and the records of this site."""
+
+    queries: int = Field(ge=1, description="Asked in each round.")
+    rounds: int = Field(default=2, ge=1, description="Rounds in all.")
+    labelled: Path | None = Field(default=None, description="This site's own labelled records, if any.")
+    test: Path | None = Field(default=None, description="Labelled records to measure on.")
+
+    def with_plans(self, first: PlanOptions, later: Interactive, student: Choice, seed: int) -> Rounds:
+        """Return the rounds by these plans, which train `student` from `seed`."""
+        return Rounds(
+            count=self.rounds, queries=self.queries, first=first, later=later, student=student, seed=seed
+        )
+
+
 @model_options
 def learn(
     *,
     site: Annotated[Path, typer.Option("--site", help="Folder of this querying site.")],
     pool: Annotated[Path, typer.Option("--pool", help="Records to label: .npz, .csv or .parquet.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the rounds; interrupted ones go on.")],
-    queries: Annotated[int, typer.Option(min=1, help="Asked in each round.")],
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds in all.")] = 2,
-    labelled: Annotated[
-        Path | None, typer.Option("--labelled", help="This site's own labelled records, if any.")
-    ] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Labelled records to measure on.")] = None,
+    options: RoundsOptions,
     mechanism: RoundsMechanismOptions,
     student: StudentOptions,
     seed: Seed = 0,
@@ -47,8 +61,7 @@ def learn(
 ) -> None:
     """Label, train, ask about what the student does not know, and again; writes report.html into --out."""
     first = PlanOptions(mechanism=mechanism.make(), **dict(planned))
-    asked = Rounds(count=rounds, queries=queries, first=first, later=mechanism.later())
-    choice = student.choice()
+    rounds = options.with_plans(first, mechanism.later(), student.choice(), seed)
     from ostraka.client.session.metrics import QueryMetrics
     from ostraka.common.telemetry.site import observing
 
@@ -58,13 +71,11 @@ def learn(
             result = learn_in_rounds(
                 site,
                 pool,
-                asked,
+                rounds,
                 out,
-                labelled=labelled,
-                test=test,
-                choice=choice,
+                labelled=options.labelled,
+                test=options.test,
                 task_file=task,
-                seed=seed,
                 on_labels=bars.labelled,
                 on_training=bars.trained,
                 watch=QueryMetrics(registry),

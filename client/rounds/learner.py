@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from ostraka.client.rounds.choosing import at_random, least_sure
-from ostraka.client.rounds.rounds_state import Round, RoundsState, round_folder, save_rounds
+from ostraka.client.rounds.rounds_options import Rounds
+from ostraka.client.rounds.rounds_state import RoundsState, RoundState, round_folder, save_rounds
 from ostraka.client.run.labelling import LabelResult
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.run_state import Stop
 from ostraka.client.students.evaluation import Features, Records
 from ostraka.client.students.models import probabilities
 from ostraka.client.students.provenance import STUDENT_FILE, read_student
-from ostraka.client.students.released import Released, collect, read_given
+from ostraka.client.students.released import ReleasedLabels, collect, read_given
 from ostraka.client.students.retraining import as_json, keep, measure_alone, train_on_all
 from ostraka.client.students.trainers import Choice, Progress
 from ostraka.common.datasets import Dataset, save
@@ -38,7 +39,7 @@ class Learner:
         folder: theirs.
         task: of the pool's `data`, whose prepared `features` these are.
         own: labelled records, and `tested` those that students are measured on.
-        choice: of the student, trained from `seed`.
+        options: how many rounds there are, of how many queries, and which student they train.
         on_training: told of its progress.
         state: what was begun.
     """
@@ -49,36 +50,35 @@ class Learner:
     features: Features
     own: Records | None
     tested: Records | None
-    choice: Choice
-    seed: int
+    options: Rounds
     on_training: Progress
     state: RoundsState
 
-    def run(self, count: int, queries: int, ask: Ask) -> tuple[bool, Stop | None]:
-        """All rounds up to `count` that are left, the last that was begun first of all.
+    def run(self, ask: Ask) -> tuple[bool, Stop | None]:
+        """Run all rounds that are left, the last that was begun first of all.
 
-        Whether the pool was exhausted before, and the limit that a round met.
+        Return whether the pool was exhausted before, and the limit that a round met.
         """
-        for number in range(max(1, len(self.state.rounds)), count + 1):
-            if number > len(self.state.rounds) and not self._begin(number, queries):
+        for number in range(max(1, len(self.state.rounds)), self.options.count + 1):
+            if number > len(self.state.rounds) and not self._begin(number):
                 return True, None
             stopped = self._round(number, ask)
             if stopped is not None:
                 return False, stopped
         return False, None
 
-    def _begin(self, number: int, queries: int) -> bool:
+    def _begin(self, number: int) -> bool:
         """Choose what a round asks, and keep it before anybody is asked; False where nothing is left."""
         from ostraka.client.students.files import load_student
 
         if number == 1:
-            rows = at_random(self.features, queries, self.seed)
+            rows = at_random(self.features, self.options.queries, self.options.seed)
         else:
             student = load_student(self._student(number - 1))
             given = probabilities(student, self.features, len(self.task.classes))
-            rows = least_sure(given, self.features, self.state.chosen(), queries)
+            rows = least_sure(given, self.features, self.state.chosen(), self.options.queries)
         if rows:
-            self._keep((*self.state.rounds, Round(rows=rows)))
+            self._keep((*self.state.rounds, RoundState(rows=rows)))
         return bool(rows)
 
     def _round(self, number: int, ask: Ask) -> Stop | None:
@@ -98,7 +98,7 @@ class Learner:
             self._keep((*self.state.rounds[: number - 1], learned))
         return result.stopped
 
-    def _train(self, number: int, released: Released) -> None:
+    def _train(self, number: int, released: ReleasedLabels) -> None:
         """Train the student of all rounds so far, and keep it with its metrics in this round's folder."""
         choice = self._logged(number)
         trained = train_on_all(
@@ -107,7 +107,7 @@ class Learner:
             self.own,
             released,
             self.tested,
-            seed=self.seed,
+            seed=self.options.seed,
             progress=lambda name, done, total: self.on_training(f"round {number}, {name}", done, total),
         )
         before = self._before(number)
@@ -122,23 +122,28 @@ class Learner:
             before: dict[str, Any] | None = first["before"]
             return before
         measured = measure_alone(
-            self.task, self._logged(number), self.own, self.tested, seed=self.seed, progress=self.on_training
+            self.task,
+            self._logged(number),
+            self.own,
+            self.tested,
+            seed=self.options.seed,
+            progress=self.on_training,
         )
         return None if measured is None else asdict(measured)
 
     def _logged(self, number: int) -> Choice:
         """Return the chosen student, whose curves of a round go into a folder of their own."""
-        log = self.choice.log
-        return self.choice if log is None else replace(self.choice, log=round_folder(log, number))
+        choice = self.options.student
+        return choice if choice.log is None else replace(choice, log=round_folder(choice.log, number))
 
     def _pool_of(self, number: int) -> str:
         """Digest of the records that a round asks about."""
         return pool_digest(self.features[list(self.state.rounds[number - 1].rows)])
 
     def _student(self, number: int) -> Path:
-        return round_folder(self.folder, number) / self.choice.file
+        return round_folder(self.folder, number) / self.options.student.file
 
-    def _keep(self, rounds: tuple[Round, ...]) -> None:
+    def _keep(self, rounds: tuple[RoundState, ...]) -> None:
         self.state = self.state.model_copy(update={"rounds": rounds})
         save_rounds(self.folder, self.state)
 

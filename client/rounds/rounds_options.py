@@ -1,7 +1,7 @@
 """Options of active learning in rounds, stored so that an interrupted run resumes unchanged."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ostraka.client.rounds.rounds_state import RoundsState, Settings, is_rounds, load_rounds, save_rounds
@@ -10,59 +10,63 @@ from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.students.evaluation import Features
 from ostraka.client.students.trainers import Choice
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism, Interactive
+from ostraka.common.mechanism import Interactive, Mechanism
 from ostraka.common.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """How a pool is asked about.
+    """How a pool is asked about, and the student that learns from the answers.
 
     Attributes:
         count: rounds in all.
         queries: asked in each.
         first: plan of the first round; later ones differ in the mechanism alone, which is `later`.
+        student: trained after every round.
+        seed: of the first round's queries and of every training.
     """
 
     count: int
     queries: int
     first: PlanOptions
     later: Interactive
+    student: Choice = field(default_factory=Choice)
+    seed: int = 0
 
     def options(self, number: int) -> PlanOptions:
         """Return the plan of a round, the first being 1."""
         return self.first if number == 1 else self.first.model_copy(update={"mechanism": self.later})
 
 
-def settings(rounds: Rounds, choice: Choice, seed: int) -> Settings:
+def settings(rounds: Rounds) -> Settings:
     """Return what must stay the same whenever rounds continue; there may be more of them."""
     return {
         "queries": rounds.queries,
         "first mechanism": _described(rounds.first.mechanism),
         "later mechanism": _described(rounds.later),
         "adjacency": rounds.first.adjacency,
-        "student": choice.student,
-        "model": choice.kind,
-        "steps": choice.steps,
-        "seed": seed,
+        "student": rounds.student.student,
+        "model": rounds.student.kind,
+        "steps": rounds.student.steps,
+        "seed": rounds.seed,
     }
 
 
-def open_rounds(folder: Path, task: Task, features: Features, asked: Settings) -> RoundsState:
+def open_rounds(folder: Path, task: Task, features: Features, chosen: Settings) -> RoundsState:
     """Open the rounds in a folder, or new ones; raise `run.mismatch` where it holds others."""
     new = RoundsState(
         task=task.name,
         task_digest=task.digest.hex(),
         pool_sha256=pool_digest(features),
         pool_size=len(features),
-        settings=asked,
+        settings=chosen,
     )
     if not is_rounds(folder):
         save_rounds(folder, new)
         return new
     kept = load_rounds(folder)
     other = [name for name in ("task_digest", "pool_sha256") if getattr(kept, name) != getattr(new, name)]
-    other += [name for name in asked if kept.settings.get(name) != asked[name]]
+    other += [name for name in chosen if kept.settings.get(name) != chosen[name]]
     if other:
         raise OstrakaError(
             ErrorCode.RUN_MISMATCH,
@@ -72,5 +76,5 @@ def open_rounds(folder: Path, task: Task, features: Features, asked: Settings) -
     return kept
 
 
-def _described(mechanism: AnyMechanism) -> str:
+def _described(mechanism: Mechanism) -> str:
     return json.dumps(mechanism.model_dump(), sort_keys=True)

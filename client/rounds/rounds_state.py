@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from ostraka.client.session.run_state import STATE_FILE, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
+from ostraka.common.frozen_model import FrozenModel
 
 ROUNDS_FILE = "learning.json"
 
@@ -15,11 +16,7 @@ ROUNDS_FILE = "learning.json"
 Settings: TypeAlias = dict[str, str | int | None]
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Round(_Value):
+class RoundState(FrozenModel):
     """One round.
 
     Attributes:
@@ -31,7 +28,7 @@ class Round(_Value):
     learned: int | None = None
 
 
-class RoundsState(_Value):
+class RoundsState(FrozenModel):
     """Everything in learning.json.
 
     Attributes:
@@ -46,7 +43,7 @@ class RoundsState(_Value):
     pool_sha256: str
     pool_size: int
     settings: Settings
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[RoundState, ...] = ()
 
     def chosen(self) -> set[int]:
         """Rows of the pool that some round asks about."""
@@ -84,7 +81,7 @@ def save_rounds(folder: Path, state: RoundsState) -> None:
     write_atomic(folder / ROUNDS_FILE, state.model_dump_json(indent=1))
 
 
-def asked_folders(folder: Path, state: RoundsState) -> list[Path]:
+def queried_folders(folder: Path, state: RoundsState) -> list[Path]:
     """Return the folders of rounds in which anything was asked, in order: all but perhaps the last."""
     folders = [round_folder(folder, number) for number in range(1, len(state.rounds) + 1)]
     return folders if not folders or (folders[-1] / STATE_FILE).exists() else folders[:-1]
@@ -92,4 +89,4 @@ def asked_folders(folder: Path, state: RoundsState) -> list[Path]:
 
 def runs(folder: Path, state: RoundsState) -> list[RunState]:
     """Return the runs of all rounds that were begun, in order; raise as `load_state` where one is gone."""
-    return [load_state(one) for one in asked_folders(folder, state)]
+    return [load_state(one) for one in queried_folders(folder, state)]

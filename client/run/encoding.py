@@ -4,17 +4,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from ostraka.client.run.options import PlanOptions
 from ostraka.common.config import SiteConfig, load_section
 from ostraka.common.encoders import Encoder, load_encoder
+from ostraka.common.frozen_model import FrozenModel
 
 
-class QuerySection(BaseModel):
+class QuerySection(FrozenModel):
     """The table [query] of a querying site's site.toml: `encoder` is a factory, module:function."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     encoder: str = ""
 

@@ -2,7 +2,9 @@
 
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +18,17 @@ from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held, open_run, write_labels
 from ostraka.client.run.run_planner import RunPlanner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
-from ostraka.client.session.batch import Queries
+from ostraka.client.session.batch import Peers, Queries
 from ostraka.client.session.clusters import Clusters
-from ostraka.client.session.meter import Meter, Progress, Step, Watch
+from ostraka.client.session.meter import Meter, SessionObserver, StepProgress, StepTotals
 from ostraka.client.session.protocols import Switches
-from ostraka.client.session.run_state import RunState, Stop, Student
-from ostraka.client.session.session import Session
+from ostraka.client.session.run_state import RunState, RunStore, Stop, Student
+from ostraka.client.session.session import SessionDriver
 from ostraka.client.students.predictions import Beliefs, read_beliefs
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism, Interactive, invalid_plan
-from ostraka.common.plan import ENCODING, NONCE_BYTES, TALLY
+from ostraka.common.mechanism import Interactive, Mechanism, invalid_plan
+from ostraka.common.plan_fields import ENCODING, NONCE_BYTES, TALLY
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class LabelResult:
     by_student: int = 0
     lost: int = 0
     left_out: Mapping[str, Stop] = field(default_factory=dict)
-    steps: tuple[Step, ...] = field(default=(), compare=False)
+    steps: tuple[StepTotals, ...] = field(default=(), compare=False)
     unguaranteed: tuple[str, ...] = ()
 
     @property
@@ -84,11 +86,11 @@ def label(
     student: Path | None = None,
     task_file: Path | None = None,
     on_progress: Callable[[LabelResult], None] = lambda _: None,
-    on_step: Callable[[Progress], None] = lambda _: None,
+    on_step: Callable[[StepProgress], None] = lambda _: None,
     retry: Retry | None = None,
     clock: Clock | None = None,
     random: Callable[[int], bytes] = secrets.token_bytes,
-    watch: Watch | None = None,
+    watch: SessionObserver | None = None,
 ) -> LabelResult:
     """Label the records of the file `pool` and keep everything in `run_folder`; resumes a run found there.
 
@@ -104,8 +106,7 @@ def label(
     (server.unreachable, quorum.lost, data.*, run.mismatch, ...) is raised as OstrakaError, and calling again
     goes on.
     """
-    site = load_query_site(site_folder)
-    task = load_site_task(site_folder, task_file)
+    site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
     features = task.prepare(task.load(pool).X)
     clock, retry = clock or SystemClock(), retry or Retry()
     encoder = site_encoder(site, options)
@@ -113,26 +114,39 @@ def label(
     planner = RunPlanner(options, task, len(features), site, encoder, clock, retry)
     beliefs = _beliefs(options.mechanism, student, features, len(task.classes))
     sent = encoder.encode(features) if options.encoding == "ckks" else features
-    asked = Queries(sent, None if beliefs is None else beliefs.scores)
+    queries = Queries(sent, None if beliefs is None else beliefs.scores)
     switches = Switches(Meter(on_step, watch), random)
+
+    def progressed(state: RunState) -> None:
+        on_progress(_result(run_folder, state))
+
     with held(run_folder):
         _check_alone(run_folder)
         own = _student(options.mechanism, beliefs)
         store = open_run(run_folder, task, features, own, planner, random(NONCE_BYTES))
-        asked = replace(asked, clusters=_clusters(store.state))
-        parties = store.state.parsed_plan().parties
-        left_out: Mapping[str, OstrakaError] = {}
+        queries = replace(queries, clusters=_clusters(store.state))
+        connected = partial(connect, site, store.state.parsed_plan().parties, clock, retry)
         try:
-            if not store.state.closed:
-                with connect(site, parties, clock, retry) as peers:
-                    session = Session.open(
-                        peers, store, asked, lambda state: on_progress(_result(run_folder, state)), switches
-                    )
-                    session.run()
-                    left_out = session.left_out
+            left_out = _run_session(connected, store, queries, progressed, switches)
         finally:
             write_labels(run_folder, store.state)
         return _result(run_folder, store.state, left_out, switches.meter.steps)
+
+
+def _run_session(
+    connected: Callable[[], AbstractContextManager[Peers]],
+    store: RunStore,
+    queries: Queries,
+    on_progress: Callable[[RunState], None],
+    switches: Switches,
+) -> Mapping[str, OstrakaError]:
+    """Ask what is left to ask; return the parties that were left out at the end, and why."""
+    if store.state.closed:
+        return {}
+    with connected() as peers:
+        session = SessionDriver.open(peers, store, queries, on_progress, switches)
+        session.run()
+        return session.left_out
 
 
 def _check_alone(folder: Path) -> None:
@@ -146,16 +160,16 @@ def _check_alone(folder: Path) -> None:
 
 
 def _beliefs(
-    mechanism: AnyMechanism, student: Path | None, features: NDArray[np.float32], classes: int
+    mechanism: Mechanism, student: Path | None, features: NDArray[np.float32], classes: int
 ) -> Beliefs | None:
     """Return the student's beliefs; raise `plan.invalid` for Interactive without one, and the converse."""
-    if isinstance(mechanism, Interactive) != (student is not None):
+    if mechanism.takes_scores != (student is not None):
         advice = "give its file as --student" if student is None else "leave out --student"
         raise invalid_plan(f"mechanism {mechanism.kind} was chosen, and interactive asks a student; {advice}")
     return None if student is None else read_beliefs(student, features, classes)
 
 
-def _student(mechanism: AnyMechanism, beliefs: Beliefs | None) -> Student | None:
+def _student(mechanism: Mechanism, beliefs: Beliefs | None) -> Student | None:
     if beliefs is None or not isinstance(mechanism, Interactive):
         return None
     return Student(sha256=beliefs.sha256, labels=beliefs.confident(mechanism.confidence))
@@ -171,7 +185,7 @@ def _result(
     run: Path,
     state: RunState,
     left_out: Mapping[str, OstrakaError] | None = None,
-    steps: tuple[Step, ...] = (),
+    steps: tuple[StepTotals, ...] = (),
 ) -> LabelResult:
     answers, plan = state.by_query(), state.parsed_plan()
     return LabelResult(

@@ -3,13 +3,14 @@
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from ostraka.client.students.label_dp.clustering import KMEANS
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Mechanism, NoiseCluster, invalid_plan
-from ostraka.common.mechanism.scaling import scaled
-from ostraka.common.plan import ENCODING, TALLY, VARIANT, Plan
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.mechanism import Mechanism, invalid_plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import ENCODING, TALLY, VARIANT
 from ostraka.common.task import Task
 
 BATCH_SIZE = 100
@@ -27,10 +28,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 """Names, or text like a,b,c."""
 
 
-class SessionOptions(BaseModel):
+class SessionOptions(FrozenModel):
     """Who is asked, how many queries at a time, and what is charged."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quorum: int | None = Field(
         default=None, description="Least number of parties released together; default a majority."
@@ -105,7 +104,7 @@ class PlanOptions(LabellingOptions):
 
     def aligned(self, scale: float) -> "PlanOptions":
         """Return a copy, its mechanism scaled; raise `plan.invalid` unless the scale is a number above 0."""
-        return self.model_copy(update={"mechanism": scaled(self.mechanism, scale)})
+        return self.model_copy(update={"mechanism": self.mechanism.scaled(scale)})
 
 
 def make_plan(
@@ -156,7 +155,7 @@ def _queries(options: PlanOptions, pool_size: int) -> int:
     """How many there are: records of the pool, or the clusters of all of them."""
     if options.clusters is None:
         queries = pool_size if options.queries is None else options.queries
-    elif not isinstance(options.mechanism, NoiseCluster) or options.adjacency != "label":
+    elif options.mechanism.party_setting != "label_counts" or options.adjacency != "label":
         raise invalid_plan("clusters are for noise_cluster with adjacency label; leave out clusters")
     elif options.queries is not None:
         raise invalid_plan("clusters are asked about all together; leave out queries")

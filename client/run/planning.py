@@ -16,7 +16,8 @@ from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
 from ostraka.common.mechanism import Ttac
-from ostraka.common.plan import NONCE_BYTES, Plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.planning.curves import Curve, queries_up_to
 from ostraka.protos.ostraka.v1 import guardian_pb2
 

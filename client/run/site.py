@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
-from ostraka.client.peers.party_peer import PartyPeer, Peer
+from ostraka.client.peers.party_peer import PartyChannel, PartyPeer
 from ostraka.client.peers.retry import Retry
 from ostraka.client.session.batch import Peers
 from ostraka.client.session.permissions import Permissions
@@ -22,7 +22,7 @@ from ostraka.common.rpc.redirect import Replicas
 from ostraka.common.task import Task, load_task
 
 TASK_FILE = "task.toml"
-P = TypeVar("P", bound=Peer)
+P = TypeVar("P", bound=PartyChannel)
 
 
 def load_query_site(folder: Path) -> SiteConfig:

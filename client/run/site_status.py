@@ -14,7 +14,7 @@ from ostraka.client.run.site import load_query_site
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.identity import Credentials
 from ostraka.common.status import shown
-from ostraka.common.status.certificate_status import Certificates, certificates_of
+from ostraka.common.status.certificate_status import CertificateStatus, certificates_of
 from ostraka.common.status.problem import Problem
 from ostraka.common.status.servers import Server, guardians, parties, standing
 from ostraka.protos.ostraka.v1 import guardian_pb2
@@ -45,7 +45,7 @@ class QueryStatus:
         runs: how far they are, where a run was named.
     """
 
-    certificates: Certificates
+    certificates: CertificateStatus
     guardians: Sequence[Server]
     parties: Sequence[Server]
     sessions: Sequence[OwnSession]

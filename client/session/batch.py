@@ -54,7 +54,7 @@ class Queries:
 
 
 @dataclass(frozen=True)
-class Released(Generic[A]):
+class ReleasedBatch(Generic[A]):
     """A batch's answers, by query where they are labels, and the parties whose ballots were summed."""
 
     answers: A

@@ -5,9 +5,9 @@ from typing import Generic, Protocol, TypeVar
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session.availability import Availability, quorum_lost
-from ostraka.client.session.batch import Granted, Released, Ticketed
+from ostraka.client.session.batch import Granted, ReleasedBatch, Ticketed
 from ostraka.client.session.meter import Meter
-from ostraka.client.session.votes import Votes
+from ostraka.client.session.votes import CollectedShares
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ring import RingArray
 
@@ -20,11 +20,11 @@ A = TypeVar("A")
 class Voting(Protocol[Asked_contra]):
     """Has the parties vote: on queries that they see, or on encrypted ones."""
 
-    def collect(self, ticket: Ticketed, queries: Asked_contra) -> Votes:
+    def collect(self, ticket: Ticketed, queries: Asked_contra) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
 
 
-class Tally(Protocol[Asked_contra, Answers_co]):
+class BatchTally(Protocol[Asked_contra, Answers_co]):
     """Has a sum become answers: by sending it, or blindly."""
 
     def answers(self, batch_id: int, total: RingArray, queries: Asked_contra) -> Answers_co:
@@ -40,7 +40,7 @@ class BatchRound(Generic[Q, A]):
         session: Granted,
         availability: Availability,
         voting: Voting[Q],
-        tally: Tally[Q, A],
+        tally: BatchTally[Q, A],
         meter: Meter | None = None,
     ) -> None:
         """Take an open session, and how its plan has queries voted on and votes tallied."""
@@ -58,7 +58,7 @@ class BatchRound(Generic[Q, A]):
         *,
         patient: bool,
         on_frozen: Callable[[Sequence[str]], None] = lambda _: None,
-    ) -> Released[A]:
+    ) -> ReleasedBatch[A]:
         """Have a batch voted on and released under its ticket.
 
         Parties that fail are left out, if the quorum allows. While `patient`, a party that was restarted
@@ -70,9 +70,9 @@ class BatchRound(Generic[Q, A]):
         self._note(votes, patient)
         frozen = self._frozen(batch_id, votes)
         on_frozen(frozen)
-        return Released(self._tally.answers(batch_id, votes.total(frozen), queries), frozen)
+        return ReleasedBatch(self._tally.answers(batch_id, votes.total(frozen), queries), frozen)
 
-    def _note(self, votes: Votes, patient: bool) -> None:
+    def _note(self, votes: CollectedShares, patient: bool) -> None:
         for site, error in votes.failures.items():
             if patient and error.code is ErrorCode.BATCH_RESTARTED:
                 raise error
@@ -80,7 +80,7 @@ class BatchRound(Generic[Q, A]):
         if len(votes.shares) < self._session.plan.quorum:
             raise quorum_lost(len(votes.shares), self._session.plan.quorum, self._availability.failures)
 
-    def _frozen(self, batch_id: int, votes: Votes) -> tuple[str, ...]:
+    def _frozen(self, batch_id: int, votes: CollectedShares) -> tuple[str, ...]:
         held, quorum = sorted(votes.shares), self._session.plan.quorum
         with self._meter.watching("guardian", "prepare"):
             frozen = self._guardian.prepare(self._session.grant.session_id, batch_id, held)

@@ -6,7 +6,7 @@ MOST = 3
 """Batches in a row that may die with the same voters."""
 
 
-class Deaths:
+class FailureLimit:
     """Counts batches that died since the last release.
 
     Under `vanish` a unit that is used up takes one batch with it and is left out of the next. A batch with
@@ -21,20 +21,20 @@ class Deaths:
     def clear(self) -> None:
         """Begin the count anew, as a batch was released."""
         self._count = self._excused = 0
-        self._asked: Hashable = None
+        self._voters: Hashable = None
         self._died: Hashable = None
 
-    def asked(self, voters: Hashable) -> None:
+    def begin(self, voters: Hashable) -> None:
         """Note the voters of the batch that is asked now."""
-        self._asked = voters
+        self._voters = voters
 
     def count(self) -> None:
         """Count a batch that died."""
-        if self._count and self._asked != self._died and self._excused < self._cohorts:
+        if self._count and self._voters != self._died and self._excused < self._cohorts:
             self._count = 0
             self._excused += 1
         self._count += 1
-        self._died = self._asked
+        self._died = self._voters
 
     @property
     def too_many(self) -> bool:

@@ -27,7 +27,7 @@ class Traffic:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepTotals:
     """What one step came to over a run.
 
     Attributes:
@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Progress:
+class StepProgress:
     """How far a step of the current batch is: `done` of `total` parties, or stages of the tally."""
 
     step: str
@@ -56,7 +56,7 @@ class Progress:
     total: int
 
 
-class Watch(Protocol):
+class SessionObserver(Protocol):
     """Is told of steps and batches as they end, from any thread."""
 
     def step(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
@@ -73,15 +73,15 @@ class Meter:
     `watch` is told of every step but those of a blind tally, which say how many queries passed its check.
     """
 
-    on_progress: Callable[[Progress], None] = lambda _: None
-    watch: Watch | None = None
+    on_progress: Callable[[StepProgress], None] = lambda _: None
+    watch: SessionObserver | None = None
     timer: Callable[[], float] = time.perf_counter
-    _steps: dict[tuple[Peer, str], Step] = field(default_factory=dict, init=False)
-    _bars: dict[str, Progress] = field(default_factory=dict, init=False)
+    _steps: dict[tuple[Peer, str], StepTotals] = field(default_factory=dict, init=False)
+    _bars: dict[str, StepProgress] = field(default_factory=dict, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[StepTotals, ...]:
         """Every step that was begun, in the order they were first ended."""
         with self._lock:
             return tuple(self._steps.values())
@@ -119,22 +119,22 @@ class Meter:
     def begin(self, step: str, total: int) -> None:
         """Begin a bar anew for a batch."""
         with self._lock:
-            self._show(Progress(step, 0, total))
+            self._show(StepProgress(step, 0, total))
 
     def advance(self, step: str) -> None:
         """One party, or stage, more is done."""
         with self._lock:
             bar = self._bars[step]
-            self._show(Progress(step, bar.done + 1, bar.total))
+            self._show(StepProgress(step, bar.done + 1, bar.total))
 
-    def _show(self, bar: Progress) -> None:
+    def _show(self, bar: StepProgress) -> None:
         self._bars[bar.step] = bar
         self.on_progress(bar)
 
     def _add(self, peer: Peer, name: str, seconds: float, traffic: Traffic) -> None:
         with self._lock:
-            step = self._steps.get((peer, name), Step(peer, name))
-            self._steps[peer, name] = Step(
+            step = self._steps.get((peer, name), StepTotals(peer, name))
+            self._steps[peer, name] = StepTotals(
                 peer,
                 name,
                 step.times + 1,

@@ -3,7 +3,7 @@
 from ostraka.client.peers.party_peer import VoteBatch
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.meter import Meter
-from ostraka.client.session.votes import Votes, collect
+from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import Ring, RingArray
 
@@ -17,7 +17,7 @@ class PlainVoting:
         self._session = session
         self._meter = meter
 
-    def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
+    def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none."""
         session, plan = self._session, self._session.plan
         width, ring = plan.mechanism.width(plan.classes), Ring(plan.ring_bits)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ostraka.client.session.aggregate_tally import AggregateTally
 from ostraka.client.session.answers import Answer
 from ostraka.client.session.batch import Granted, Peers, Queries
-from ostraka.client.session.batch_round import Tally, Voting
+from ostraka.client.session.batch_round import BatchTally, Voting
 from ostraka.client.session.meter import Meter
 from ostraka.client.session.plain_voting import PlainVoting
 
@@ -27,10 +27,10 @@ class Switches:
 
         return EncryptedVoting(peers, session, self.meter, self.random)
 
-    def tally(self, peers: Peers, session: Granted) -> Tally[Queries, list[Answer]]:
+    def tally(self, peers: Peers, session: Granted) -> BatchTally[Queries, list[Answer]]:
         """How the votes of a session are tallied."""
         if session.plan.tally == "aggregate":
             return AggregateTally(peers.guardian, session, self.meter)
-        from ostraka.client.session.blind.blind_tally import BlindTally
+        from ostraka.client.session.blind.blind_tally import BlindBatchTally
 
-        return BlindTally(peers.guardian, session, self.meter, self.random)
+        return BlindBatchTally(peers.guardian, session, self.meter, self.random)

@@ -2,7 +2,7 @@
 
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session.answers import Answer, answered_mask, read_answers
-from ostraka.client.session.run_state import Batch, RunStore
+from ostraka.client.session.run_state import BatchState, RunStore
 from ostraka.common.crypto.tally_circuits import check_of
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.plan import Plan
@@ -19,7 +19,7 @@ NEVER_RELEASED = frozenset(
 """Refusals to settle a batch that say that it has no answers."""
 
 
-def settle(guardian: GuardianPeer, store: RunStore, batch: Batch, plan: Plan) -> list[Answer] | None:
+def settle(guardian: GuardianPeer, store: RunStore, batch: BatchState, plan: Plan) -> list[Answer] | None:
     """Return the answers of a batch, to be kept; or None, and its queries are pending again.
 
     Answers of a blind tally cannot be had twice, because the guardian never knew them. A batch that was

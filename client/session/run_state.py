@@ -4,22 +4,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 
 from ostraka.client.session.answers import Answer, of_task
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
+from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import Ttac
 from ostraka.common.plan import Plan
 
 STATE_FILE = "session.json"
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Cohort(_Value):
+class GrantedCohort(FrozenModel):
     """Teachers of a party that vote together, as the grant names them.
 
     Attributes:
@@ -33,7 +30,7 @@ class Cohort(_Value):
     weight: float
 
 
-class Party(_Value):
+class Party(FrozenModel):
     """A party of the session as the grant names it; runs of earlier versions kept no cohorts.
 
     `together` says how its teachers learned with those of other parties, if they did, and `abstains` on which
@@ -43,19 +40,21 @@ class Party(_Value):
     site: str
     teachers: int
     max_votes_per_person: int
-    cohorts: tuple[Cohort, ...] = Field(default=(), validation_alias=AliasChoices("cohorts", "cliques"))
+    cohorts: tuple[GrantedCohort, ...] = Field(
+        default=(), validation_alias=AliasChoices("cohorts", "cliques")
+    )
     together: str = ""
     abstains: tuple[int, ...] = ()
 
 
-class Stop(_Value):
+class Stop(FrozenModel):
     """Why a run asked no further: a stable code and its sentence."""
 
     code: str
     message: str
 
 
-class Batch(_Value):
+class BatchState(FrozenModel):
     """Queries asked together.
 
     Attributes:
@@ -82,7 +81,7 @@ class Batch(_Value):
     charged: tuple[tuple[bool, ...], ...] = ()
 
 
-class Student(_Value):
+class Student(FrozenModel):
     """The querying party's own model in an Interactive run.
 
     Attributes:
@@ -94,7 +93,7 @@ class Student(_Value):
     labels: tuple[int | None, ...]
 
 
-class RunState(_Value):
+class RunState(FrozenModel):
     """Everything in RUN/session.json. Never a vote, share or seed.
 
     Version 1 knew neither multi-label answers nor students, version 2 no schedules, version 3 no blind
@@ -116,7 +115,7 @@ class RunState(_Value):
     enforce: str = ""
     bound: str = ""
     parties: tuple[Party, ...] = ()
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[BatchState, ...] = ()
     stopped: Stop | None = None
     closed: bool = False
 
@@ -193,7 +192,7 @@ class RunStore:
         """The state as last saved."""
         return self._state
 
-    def batch(self, batch_id: int) -> Batch:
+    def batch(self, batch_id: int) -> BatchState:
         """Return a batch as last saved."""
         return next(batch for batch in self._state.batches if batch.id == batch_id)
 
@@ -201,29 +200,29 @@ class RunStore:
         """Keep what the grant says."""
         self._update(session_id=session_id, parties=tuple(parties), enforce=enforce, bound=bound)
 
-    def begin(self, queries: Iterable[int]) -> Batch:
+    def begin(self, queries: Iterable[int]) -> BatchState:
         """Open a new batch of these rows under an id never used before, durable before this returns."""
-        batch = Batch(id=len(self._state.batches) + 1, queries=tuple(queries))
+        batch = BatchState(id=len(self._state.batches) + 1, queries=tuple(queries))
         self._update(batches=(*self._state.batches, batch), stopped=None)
         return batch
 
-    def ticketed(self, batch: Batch, schedule: Mapping[str, tuple[str, ...]]) -> None:
+    def ticketed(self, batch: BatchState, schedule: Mapping[str, tuple[str, ...]]) -> None:
         """Keep who votes on what in a batch, before anybody is asked."""
         self._change(batch, schedule=dict(schedule))
 
-    def tallied(self, batch: Batch, parties: Iterable[str]) -> None:
+    def tallied(self, batch: BatchState, parties: Iterable[str]) -> None:
         """Keep that a blind tally of these parties' ballots begins, before it does."""
         self._change(batch, tallied=True, parties=tuple(parties))
 
-    def released(self, batch: Batch, answers: Iterable[Answer], parties: Iterable[str]) -> None:
+    def released(self, batch: BatchState, answers: Iterable[Answer], parties: Iterable[str]) -> None:
         """Keep a batch's answers, in the order of its queries."""
         self._change(batch, status="released", answers=tuple(answers), parties=tuple(parties))
 
-    def lost(self, batch: Batch, charged: Iterable[Iterable[bool]]) -> None:
+    def lost(self, batch: BatchState, charged: Iterable[Iterable[bool]]) -> None:
         """Keep that these answers of a batch were charged and never came; its queries are pending again."""
         self._change(batch, status="lost", charged=tuple(map(tuple, charged)))
 
-    def dead(self, batch: Batch) -> None:
+    def dead(self, batch: BatchState) -> None:
         """Keep that a batch will never be released; its queries are pending again."""
         self._change(batch, status="dead")
 
@@ -235,7 +234,7 @@ class RunStore:
         """Keep that every query is settled and the session closed."""
         self._update(closed=True)
 
-    def _change(self, batch: Batch, **fields: object) -> None:
+    def _change(self, batch: BatchState, **fields: object) -> None:
         batches = tuple(
             known.model_copy(update=fields) if known.id == batch.id else known
             for known in self._state.batches

@@ -7,10 +7,10 @@ from ostraka.client.session.availability import Availability
 from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.batch_order import compose
 from ostraka.client.session.batch_round import BatchRound
-from ostraka.client.session.failure_limit import Deaths
+from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.protocols import Switches
 from ostraka.client.session.recovery import close, settle
-from ostraka.client.session.run_state import Batch, Cohort, Party, RunState, RunStore
+from ostraka.client.session.run_state import BatchState, GrantedCohort, Party, RunState, RunStore
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.telemetry.context import about
@@ -39,13 +39,13 @@ UNCERTAIN = frozenset(
     }
 )
 """Failures of a call after which the guardian may still have acted."""
-ASKED_AGAIN = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
+RECOVERABLE = UNCERTAIN | {ErrorCode.BATCH_DEAD, ErrorCode.BATCH_RESTARTED, ErrorCode.QUORUM_LOST}
 """What ends a batch but, once it is settled, not the session: what is unanswered is asked again."""
 SMALLER = frozenset({ErrorCode.BATCH_TOO_LARGE, ErrorCode.BUDGET_TOO_SMALL, ErrorCode.POLICY_DAILY_LIMIT})
 """Refusals of a ticket after which a batch of the size that they tell may be asked."""
 
 
-class Session:
+class SessionDriver:
     """Drives one run's session; made by `open`."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Session:
         )
         self._meter = switches.meter
         self._random = switches.random
-        self._deaths = Deaths(sum(len(known.cohorts) for known in granted.grant.participants))
+        self._failures = FailureLimit(sum(len(known.cohorts) for known in granted.grant.participants))
         self._fits: int | None = None
 
     @classmethod
@@ -90,7 +90,7 @@ class Session:
         pool: Queries,
         on_progress: Callable[[RunState], None],
         switches: Switches,
-    ) -> "Session":
+    ) -> "SessionDriver":
         """Open the session of a run's plan, new or the one that the same plan opened before.
 
         Batches left open by an interruption are settled.
@@ -156,7 +156,7 @@ class Session:
         with about(*ids), span("batch", session=ids[0], batch=ids[1], queries=len(batch.queries)):
             self._run(batch, unavailable)
 
-    def _run(self, batch: Batch, unavailable: Sequence[str]) -> None:
+    def _run(self, batch: BatchState, unavailable: Sequence[str]) -> None:
         signed = self._open_batch(batch, unavailable)
         if signed is None:
             return
@@ -166,7 +166,7 @@ class Session:
             released = self._round.run(
                 ticket,
                 self._pool.take(batch.queries),
-                patient=not self._deaths.next_is_last,
+                patient=not self._failures.next_is_last,
                 on_frozen=lambda parties: self._begin_tally(batch, parties),
             )
         except OstrakaError as error:
@@ -176,11 +176,11 @@ class Session:
         self._tell(batch, released=True)
         self._keep(batch, released.answers, released.parties)
 
-    def _tell(self, batch: Batch, *, released: bool) -> None:
+    def _tell(self, batch: BatchState, *, released: bool) -> None:
         left_out = len(self._availability.failures)
         self._meter.batch(self._granted.plan, len(batch.queries), released=released, left_out=left_out)
 
-    def _open_batch(self, batch: Batch, unavailable: Sequence[str]) -> common_pb2.Signed | None:
+    def _open_batch(self, batch: BatchState, unavailable: Sequence[str]) -> common_pb2.Signed | None:
         """Return the batch's signed ticket, or None where a smaller batch is to be asked."""
         size, self._fits = len(batch.queries), None
         try:
@@ -200,36 +200,36 @@ class Session:
             self._fits = int(fits)
             return None
 
-    def _read(self, signed: common_pb2.Signed, batch: Batch) -> Ticketed:
+    def _read(self, signed: common_pb2.Signed, batch: BatchState) -> Ticketed:
         granted = self._granted
         size, quorum = len(batch.queries), granted.plan.quorum
         read = self._peers.permissions.ticket(
             signed, granted.grant, batch_id=batch.id, size=size, quorum=quorum
         )
         ticket = Ticketed(signed, read)
-        self._deaths.asked(ticket.voters)
+        self._failures.begin(ticket.voters)
         return ticket
 
-    def _mourn(self, batch: Batch, error: OstrakaError) -> None:
+    def _mourn(self, batch: BatchState, error: OstrakaError) -> None:
         """Settle a batch that failed; raise unless its queries can be asked again."""
-        self._deaths.count()
+        self._failures.count()
         self._settle(batch)
-        if error.code not in ASKED_AGAIN or self._deaths.too_many:
+        if error.code not in RECOVERABLE or self._failures.too_many:
             raise error
 
-    def _begin_tally(self, batch: Batch, parties: Sequence[str]) -> None:
+    def _begin_tally(self, batch: BatchState, parties: Sequence[str]) -> None:
         if self._granted.plan.tally == "blind":
             self._store.tallied(batch, parties)
 
-    def _settle(self, batch: Batch) -> None:
+    def _settle(self, batch: BatchState) -> None:
         """Learn what became of a batch: its answers, or that its queries are pending again."""
         answers = settle(self._peers.guardian, self._store, batch, self._granted.plan)
         if answers is not None:
             self._keep(batch, answers, ())
 
-    def _keep(self, batch: Batch, answers: Sequence[Answer], parties: Sequence[str]) -> None:
+    def _keep(self, batch: BatchState, answers: Sequence[Answer], parties: Sequence[str]) -> None:
         self._store.released(batch, answers, parties)
-        self._deaths.clear()
+        self._failures.clear()
         self._on_progress(self._store.state)
 
 
@@ -244,6 +244,6 @@ def _party(participant: common_pb2.Participant) -> Party:
     )
 
 
-def _cohort(cohort: common_pb2.Cohort) -> Cohort:
+def _cohort(cohort: common_pb2.Cohort) -> GrantedCohort:
     copies = dict(zip(cohort.groups, cohort.copies, strict=True))
-    return Cohort(groups=copies, teachers=cohort.teachers, weight=cohort.weight / VOTE)
+    return GrantedCohort(groups=copies, teachers=cohort.teachers, weight=cohort.weight / VOTE)

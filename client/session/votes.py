@@ -11,7 +11,7 @@ from ostraka.common.telemetry.context import carrying
 
 
 @dataclass(frozen=True)
-class Votes:
+class CollectedShares:
     """What came of a batch: this side's shares of ballots by site, and why the other parties gave none.
 
     Shares are ring values (queries, width) and never leave memory.
@@ -25,7 +25,7 @@ class Votes:
         return add([self.shares[site] for site in frozen])
 
 
-def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> Votes:
+def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executor) -> CollectedShares:
     """Ask the `sites` for their share, all at once, and wait for every one's share or failure."""
 
     def try_asking(site: str) -> RingArray | OstrakaError:
@@ -37,7 +37,7 @@ def collect(sites: Iterable[str], ask: Callable[[str], RingArray], pool: Executo
     asked = list(sites)
     waiting = [carrying(try_asking) for _ in asked]
     came = dict(zip(asked, pool.map(lambda ask_it, site: ask_it(site), waiting, asked), strict=True))
-    return Votes(
+    return CollectedShares(
         shares={site: share for site, share in came.items() if not isinstance(share, OstrakaError)},
         failures={site: error for site, error in came.items() if isinstance(error, OstrakaError)},
     )

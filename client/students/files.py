@@ -17,8 +17,8 @@ from ostraka.client.students.registry import STUDENTS, student_class
 from ostraka.common.archives import check_zip
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import replace_durably
-from ostraka.common.learning.data import Scaling
-from ostraka.common.learning.learning import History, Learning, Look
+from ostraka.common.learning.data import Standardization
+from ostraka.common.learning.learning import Learning, Look, TrainingHistory
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.shape import Shape
 
@@ -108,10 +108,10 @@ def _parsed_network(content: bytes) -> Neural:
     looks = tuple(Look(**look) for look in header["history"]["looks"])
     return student.take(
         _restored(tensors, shape, header["outputs"], student.network),
-        Scaling(mean, factor),
+        Standardization(mean, factor),
         multi_label=bool(header["multi_label"]),
         outputs=header["outputs"],
-        history=History(looks, header["history"]["kept"]),
+        history=TrainingHistory(looks, header["history"]["kept"]),
     )
 
 

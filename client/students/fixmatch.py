@@ -42,4 +42,4 @@ class FixMatch(Neural):
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """FixMatch's loss."""
-        return fixmatch.FixMatch(views, multi_label, self.threshold, self.weight)
+        return fixmatch.FixMatchObjective(views, multi_label, self.threshold, self.weight)

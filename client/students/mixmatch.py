@@ -51,6 +51,6 @@ class MixMatch(Neural):
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """MixMatch's loss, of classes or of labels."""
-        return mixmatch.MixMatch(
+        return mixmatch.MixMatchObjective(
             views, multi_label, self.guesses, self.temperature, self.mixing, self.weight, self.ramp
         )

@@ -32,7 +32,7 @@ def train(
 
     Raises `config.invalid` for an unknown kind, `data.too_few` where there is nothing to tell apart.
     """
-    if not tells_apart(y):
+    if not is_learnable(y):
         raise OstrakaError(
             ErrorCode.DATA_TOO_FEW,
             "A student needs labelled records of at least two classes, or with and without a label: "
@@ -46,7 +46,7 @@ def train(
         return model.fit(X, y) if y.ndim == 1 else _fit_labels(model, X, y)
 
 
-def tells_apart(y: NDArray[np.int64]) -> bool:
+def is_learnable(y: NDArray[np.int64]) -> bool:
     """Whether labels `y`, as `train` takes them, are of two classes, or any is known to be there and not."""
     return any(_varies(column) for column in np.atleast_2d(y.T))
 

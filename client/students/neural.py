@@ -15,9 +15,9 @@ from torch import nn
 from ostraka.client.students.accuracy import POSITIVE
 from ostraka.client.students.checking import check_records, other_shape
 from ostraka.common.learning.augmentation import Augmentation, augmentation
-from ostraka.common.learning.data import Labelled, Scaling
+from ostraka.common.learning.data import Labelled, Standardization
 from ostraka.common.learning.holdout import evaluate
-from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.networks import Kind, network
@@ -96,7 +96,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         outputs = self._outputs(labelled)
         check_records(labelled, unlabeled, validation, shape, outputs)
         pool = labelled.X if unlabeled is None else np.concatenate([labelled.X, unlabeled])
-        scaling = Scaling.of(pool, shape)
+        scaling = Standardization.of(pool, shape)
         net = network(shape, outputs, self.network, seed=self.seed)
         history = self.train(
             net,
@@ -123,7 +123,7 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         progress: Progress | None = None,
         checkpoint: Path | None = None,
         log: Path | None = None,
-    ) -> History:
+    ) -> TrainingHistory:
         """Trains a network on scaled records: the pool is all of them, the labelled first; see `fit`."""
         return learn(
             net,
@@ -139,7 +139,13 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         )
 
     def take(
-        self, net: nn.Module, scaling: Scaling, *, multi_label: bool, outputs: int, history: History
+        self,
+        net: nn.Module,
+        scaling: Standardization,
+        *,
+        multi_label: bool,
+        outputs: int,
+        history: TrainingHistory,
     ) -> Self:
         """Adopt a trained network, on the CPU in evaluation mode, as this student's own."""
         self.net_ = net
@@ -180,5 +186,5 @@ class Neural(BaseEstimator, ABC):  # type: ignore[misc]
         return self.classes or int(labelled.y.max(initial=0)) + 1
 
 
-def _scaled(labelled: Labelled, scaling: Scaling) -> Labelled:
+def _scaled(labelled: Labelled, scaling: Standardization) -> Labelled:
     return Labelled(scaling.apply(labelled.X), labelled.y, labelled.error)

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.client.dependencies.combined import combined_answers, is_combined
-from ostraka.client.rounds.rounds_state import Round, asked_folders, is_rounds, load_rounds
+from ostraka.client.rounds.rounds_state import RoundState, is_rounds, load_rounds, queried_folders
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer, label_matrix
 from ostraka.client.session.run_state import RunState, load_state
 from ostraka.client.students.evaluation import Features, Labels
-from ostraka.client.students.label_noise import known_error
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
@@ -23,7 +22,7 @@ Known: TypeAlias = Mapping[int, Answer]
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleasedLabels:
     """A pool and the labels that some of its records got.
 
     Attributes:
@@ -66,7 +65,7 @@ class Given:
     error: float
 
 
-def read_released(task: Task, run: Path, pool: Path) -> Released:
+def read_released(task: Task, run: Path, pool: Path) -> ReleasedLabels:
     """Return what the run, or the runs, in a folder released of a pool, and what a student said itself.
 
     Raises `data.*` and `task.mismatch` for a pool that does not fit the task, `run.mismatch` where it is not
@@ -89,11 +88,11 @@ def read_given(task: Task, run: Path, features: Features) -> list[Given]:
         return [_read_run(task, run, features)]
     rounds = load_rounds(run)
     _check_pool(run, rounds.pool_size, rounds.pool_sha256, features)
-    asked = zip(asked_folders(run, rounds), rounds.rounds, strict=False)
+    asked = zip(queried_folders(run, rounds), rounds.rounds, strict=False)
     return [_read_round(task, folder, one, features) for folder, one in asked]
 
 
-def _read_round(task: Task, folder: Path, one: Round, features: Features) -> Given:
+def _read_round(task: Task, folder: Path, one: RoundState, features: Features) -> Given:
     """Return what a round about some rows of a pool gave."""
     given = _read_run(task, folder, features[list(one.rows)])
     answers = {one.rows[query]: answer for query, answer in given.answers.items()}
@@ -113,7 +112,7 @@ def _read_run(task: Task, run: Path, features: Features) -> Given:
     return Given(answers, own, max(map(_error, states)))
 
 
-def collect(task: Task, features: Features, given: Sequence[Given]) -> Released:
+def collect(task: Task, features: Features, given: Sequence[Given]) -> ReleasedLabels:
     """All labels of a pool, of which each row has at most one."""
     labels: dict[int, Answer] = {}
     errors: dict[int, float] = {}
@@ -124,7 +123,7 @@ def collect(task: Task, features: Features, given: Sequence[Given]) -> Released:
         errors |= dict.fromkeys(answered, one.error) | dict.fromkeys(one.own, 0.0)
     y = _targets(task, list(labels.values()))
     error = np.array([errors[row] for row in labels], np.float32)
-    return Released(
+    return ReleasedLabels(
         features=features,
         rows=np.array(list(labels), np.int64),
         y=y,
@@ -134,7 +133,7 @@ def collect(task: Task, features: Features, given: Sequence[Given]) -> Released:
 
 def _error(state: RunState) -> float:
     plan = state.parsed_plan()
-    return known_error(plan.mechanism, sum(party.teachers for party in state.parties), plan.classes)
+    return plan.mechanism.known_error(sum(party.teachers for party in state.parties), plan.classes)
 
 
 def _check_pool(run: Path, size: int, sha256: str, features: Features) -> None:

@@ -11,9 +11,9 @@ from ostraka.client.run.run_folder import held, pool_digest
 from ostraka.client.run.site import load_query_site, load_site_task
 from ostraka.client.students.accuracy import Metrics
 from ostraka.client.students.evaluation import Records, cross_validate, test_student
-from ostraka.client.students.models import tells_apart, train_constant
+from ostraka.client.students.models import is_learnable, train_constant
 from ostraka.client.students.provenance import STUDENT_FILE
-from ostraka.client.students.released import Released, read_released
+from ostraka.client.students.released import ReleasedLabels, read_released
 from ostraka.client.students.trainers import Choice, Progress, trainer
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
@@ -93,7 +93,7 @@ class Trained:
 
     student: Any
     own: Records | None
-    released: Released | None
+    released: ReleasedLabels | None
     tested: Records | None
     after: Metrics | None
 
@@ -102,7 +102,7 @@ def train_on_all(
     task: Task,
     choice: Choice,
     own: Records | None,
-    released: Released | None,
+    released: ReleasedLabels | None,
     tested: Records | None,
     *,
     seed: int,
@@ -142,7 +142,7 @@ def measure_alone(
     alone = trainer(choice, task, None, seed=seed, progress=progress)
     if tested is None:
         return cross_validate(alone, own, task.classes, "own")
-    student = alone(own, "own") if tells_apart(own[1]) else train_constant(*own)
+    student = alone(own, "own") if is_learnable(own[1]) else train_constant(*own)
     return test_student(student, tested, task.classes)
 
 
@@ -193,7 +193,7 @@ def _held_if_run(folder: Path | None) -> Iterator[None]:
         yield
 
 
-def _released(task: Task, run: Path | None, pool: Path | None) -> Released | None:
+def _released(task: Task, run: Path | None, pool: Path | None) -> ReleasedLabels | None:
     """Return what a run labelled of its pool; None without a run."""
     if (run is None) != (pool is None):
         raise OstrakaError(ErrorCode.CONFIG_INVALID, "A run needs its pool: give both --run and --pool.")

@@ -14,4 +14,4 @@ class Supervised(Neural):
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Cross-entropy of weak views."""
-        return supervised.Supervised(views, multi_label)
+        return supervised.SupervisedObjective(views, multi_label)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ostraka.client.students.evaluation import Records, Trainer
 from ostraka.client.students.models import KINDS, train
-from ostraka.client.students.released import Released
+from ostraka.client.students.released import ReleasedLabels
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 
@@ -84,7 +84,7 @@ class Choice:
 def trainer(
     choice: Choice,
     task: Task,
-    released: Released | None,
+    released: ReleasedLabels | None,
     *,
     seed: int,
     progress: Progress = lambda name, done, total: None,
@@ -104,7 +104,9 @@ def check_choice(choice: Choice, task: Task) -> None:
         raise _config(f"there is no model {choice.kind}; choose one of {', '.join((*KINDS, NETWORK))}")
 
 
-def _classifier(fit: Callable[..., Any], released: Released | None, own: Records | None, name: str) -> Any:
+def _classifier(
+    fit: Callable[..., Any], released: ReleasedLabels | None, own: Records | None, name: str
+) -> Any:
     given = None if released is None else (released.X, released.y)
     parts = [records for records in (own, given) if records is not None]
     return fit(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -113,7 +115,7 @@ def _classifier(fit: Callable[..., Any], released: Released | None, own: Records
 def _network(
     choice: Choice,
     task: Task,
-    released: Released | None,
+    released: ReleasedLabels | None,
     seed: int,
     progress: Progress,
     own: Records | None,
@@ -166,7 +168,7 @@ def _split(own: Records | None, seed: int) -> tuple[Any, Any]:
     return whole.rows(~held), whole.rows(held)
 
 
-def _with(labelled: Any, released: Released, choice: Choice) -> Any:
+def _with(labelled: Any, released: ReleasedLabels, choice: Choice) -> Any:
     """Own and released labels; a student that doubts labels is told that any released one may be wrong."""
     from ostraka.common.learning.data import Labelled, joined
 

@@ -51,6 +51,6 @@ class Vat(Neural):
 
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Virtual adversarial training's loss, with minimal entropy."""
-        return vat.Vat(
+        return vat.VatObjective(
             views, multi_label, self.radius, self.iterations, self.weight, self.certainty, self.ramp
         )

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from rich.table import Table
 
 from ostraka.client.training.joining import TrainingOptions
@@ -12,15 +12,14 @@ from ostraka.client.training.leading import TrainingReport
 from ostraka.client.training.leading import lead as lead_training
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import model_options
+from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.screen import Screen
 from ostraka.common.telemetry import progress
 
 
-class LeadOptions(BaseModel):
+class LeadOptions(FrozenModel):
     """How teachers of several parties learn together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     training: Literal["ttac", "dp-ttac"] = Field(
         description="Joint-training method; must match every party's `ostraka party train --training`."
@@ -73,7 +72,7 @@ def lead(
             site,
             training.chosen(),
             out=out,
-            told=lambda state: bar.update(shown, completed=state.number + bool(state.finished)),
+            on_progress=lambda state: bar.update(shown, completed=state.number + bool(state.finished)),
         )
     if json != "-":
         _show(report)

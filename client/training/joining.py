@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from ostraka.client.run.encoding import SiteEncoder
-from ostraka.client.training.peer import Joined, TrainingPeer
-from ostraka.client.training.training_state import Progress, TrainingStore
-from ostraka.common.averaging import Average
+from ostraka.client.training.peer import JoinedParty, TrainingPeer
+from ostraka.client.training.training_state import TrainingProgress, TrainingStore
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import DpTtac, Recipe, Ttac, invalid_plan
+from ostraka.common.mechanism import DpTtac, JointTraining, Recipe, Ttac, invalid_plan
 from ostraka.common.plan import Plan
 from ostraka.common.task import Task
 
@@ -35,7 +35,7 @@ class TrainingOptions:
     sigma: float
     quorum: int | None = None
 
-    def mechanism(self, model: str, parameters: int) -> Ttac | DpTtac:
+    def mechanism(self, model: str, parameters: int) -> JointTraining:
         """Return the mechanism for a network with this many parameters; may raise `plan.invalid`."""
         recipe = Recipe(
             model=model,
@@ -52,7 +52,7 @@ class TrainingOptions:
 
     def plan(
         self,
-        mechanism: Ttac | DpTtac,
+        mechanism: JointTraining,
         task: Task,
         sites: tuple[str, ...],
         encoder: SiteEncoder,
@@ -101,10 +101,10 @@ def open_training(
         first = joined[own]
         mechanism = options.mechanism(first.model, len(first.untrained))
         plan = options.plan(mechanism, task, sites, encoder, nonce)
-        progress = Progress(plan=plan.serialize().hex())
-        return TrainingStore.create(folder, progress, Average.starting_at(first.untrained))
+        progress = TrainingProgress(plan=plan.serialize().hex())
+        return TrainingStore.create(folder, progress, AveragedModel.starting_at(first.untrained))
     stored = found.plan
-    assert isinstance(stored.mechanism, Ttac | DpTtac)  # noqa: S101 - this wrote it
+    assert isinstance(stored.mechanism, JointTraining)  # noqa: S101 - this wrote it
     recipe = stored.mechanism.recipe
     mechanism = options.mechanism(recipe.model, recipe.parameters)
     asked = options.plan(mechanism, task, sites, encoder, stored.nonce)
@@ -118,7 +118,9 @@ def open_training(
     return found
 
 
-def _join(parties: Mapping[str, TrainingPeer], pool: Executor, kind: str, task: Task) -> dict[str, Joined]:
+def _join(
+    parties: Mapping[str, TrainingPeer], pool: Executor, kind: str, task: Task
+) -> dict[str, JoinedParty]:
     """Return what each party is about to train; raise unless it is the same everywhere."""
     sites = sorted(parties)
     joined = dict(zip(sites, pool.map(lambda site: _ask(site, parties[site], kind), sites), strict=True))
@@ -137,7 +139,7 @@ def _join(parties: Mapping[str, TrainingPeer], pool: Executor, kind: str, task: 
     return joined
 
 
-def _ask(site: str, peer: TrainingPeer, kind: str) -> Joined:
+def _ask(site: str, peer: TrainingPeer, kind: str) -> JoinedParty:
     try:
         peer.probe()
         return peer.join(kind)

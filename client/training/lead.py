@@ -10,23 +10,23 @@ from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session.availability import Availability
 from ostraka.client.session.batch import Granted, Ticketed
 from ostraka.client.session.batch_round import BatchRound
-from ostraka.client.session.failure_limit import Deaths
+from ostraka.client.session.failure_limit import FailureLimit
 from ostraka.client.session.permissions import Permissions
 from ostraka.client.session.recovery import close, released
-from ostraka.client.session.session import ASKED_AGAIN
+from ostraka.client.session.session import RECOVERABLE
 from ostraka.client.training.finishing import finish, unfinished
 from ostraka.client.training.peer import TrainingPeer, Work
-from ostraka.client.training.rounds import Learning, Summing, read_update
-from ostraka.client.training.training_state import Open, Progress, TrainingStore
-from ostraka.common.averaging import Average
+from ostraka.client.training.rounds import Summing, UpdateCollector, read_update
+from ostraka.client.training.training_state import Open, TrainingProgress, TrainingStore
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.mechanism import JointTraining
 from ostraka.protos.ostraka.v1 import common_pb2
 
 STOPS = frozenset({ErrorCode.BUDGET_TOO_SMALL, ErrorCode.GRANT_EXPIRED, ErrorCode.SESSION_ENDED})
 """What ends the rounds before the last one, with what teachers have learnt by then kept."""
 
-Told = Callable[[Progress], None]
+OnProgress = Callable[[TrainingProgress], None]
 
 
 class Lead:
@@ -40,22 +40,22 @@ class Lead:
         pool: Executor,
         store: TrainingStore,
         granted: Granted,
-        told: Told,
+        on_progress: OnProgress,
     ) -> None:
-        """Take an open session and whom it concerns; `told` hears of every round."""
+        """Take an open session and whom it concerns; `on_progress` is called after every round."""
         self._guardian = guardian
         self._parties = parties
         self._permissions = permissions
         self._pool = pool
         self._store = store
         self._granted = granted
-        self._told = told
+        self._on_progress = on_progress
         known = {participant.site: participant for participant in granted.grant.participants}
         self._known = known
         self._availability = Availability(
             known, granted.plan.quorum, lambda site: parties[site].probe(), pool
         )
-        self._deaths = Deaths(len(known))
+        self._failures = FailureLimit(len(known))
 
     @classmethod
     def open(
@@ -65,7 +65,7 @@ class Lead:
         permissions: Permissions,
         pool: Executor,
         store: TrainingStore,
-        told: Told,
+        on_progress: OnProgress,
     ) -> "Lead":
         """Open the session of a training's plan, new or the one that the same plan opened before."""
         plan_bytes = store.plan_bytes
@@ -73,7 +73,7 @@ class Lead:
         grant = permissions.grant(signed, plan_bytes)
         store.keep(store.progress.changed(session=grant.session_id))
         granted = Granted(plan_bytes, store.plan, signed, grant)
-        return cls(guardian, parties, permissions, pool, store, granted, told)
+        return cls(guardian, parties, permissions, pool, store, granted, on_progress)
 
     @property
     def left_out(self) -> Mapping[str, OstrakaError]:
@@ -86,7 +86,7 @@ class Lead:
         A round left open by an interruption is settled first. The session is closed at the end. Raises
         OstrakaError where going on needs somebody; running again goes on.
         """
-        self._told(self._store.progress)
+        self._on_progress(self._store.progress)
         if self._store.progress.open is not None:
             self._settle()
         try:
@@ -109,17 +109,17 @@ class Lead:
         self._store.keep(self._store.progress.changed(batch=batch_id + 1, open=Open(batch=batch_id)))
         try:
             ticket = self._ticket(batch_id, unavailable)
-            self._deaths.asked(ticket.voters)
+            self._failures.begin(ticket.voters)
             answered = self._batch_round().run(
                 ticket,
                 self._store.average,
-                patient=not self._deaths.next_is_last,
+                patient=not self._failures.next_is_last,
                 on_frozen=self._note_frozen,
             )
         except OstrakaError as error:
-            self._deaths.count()
+            self._failures.count()
             self._settle()
-            if error.code not in ASKED_AGAIN or self._deaths.too_many:
+            if error.code not in RECOVERABLE or self._failures.too_many:
                 raise
             return
         self._released(answered.answers)
@@ -131,13 +131,13 @@ class Lead:
         read = self._permissions.ticket(signed, granted.grant, batch_id=batch_id, size=1, quorum=quorum)
         return Ticketed(signed, read)
 
-    def _batch_round(self) -> BatchRound[Average, NDArray[np.int64]]:
+    def _batch_round(self) -> BatchRound[AveragedModel, NDArray[np.int64]]:
         counted = self._store.progress.counted
         return BatchRound(
             self._guardian,
             self._granted,
             self._availability,
-            Learning(self._parties, self._granted, counted, self._pool),
+            UpdateCollector(self._parties, self._granted, counted, self._pool),
             Summing(self._guardian, self._granted),
         )
 
@@ -162,7 +162,7 @@ class Lead:
         """Move the average, and remember whose updates did it."""
         progress, mechanism = self._store.progress, self._granted.plan.mechanism
         assert progress.open is not None  # noqa: S101 - a round was under way
-        assert isinstance(mechanism, Ttac | DpTtac)  # noqa: S101 - the plan of a training
+        assert isinstance(mechanism, JointTraining)  # noqa: S101 - the plan of a training
         frozen = [self._known[site] for site in progress.open.frozen]
         average = self._store.average.after(
             mechanism,
@@ -180,8 +180,8 @@ class Lead:
             taken=progress.taken | {one.site: progress.taken.get(one.site, 0) + 1 for one in frozen},
         )
         self._store.keep(after, average)
-        self._deaths.clear()
-        self._told(after)
+        self._failures.clear()
+        self._on_progress(after)
 
     def _finish(self) -> None:
         """Have every party store its teachers that did not; raises where some cannot be reached."""
@@ -195,7 +195,7 @@ class Lead:
                 continue
             finished = (*self._store.progress.finished, site)
             self._store.keep(self._store.progress.changed(finished=finished))
-        self._told(self._store.progress)
+        self._on_progress(self._store.progress)
         if failures:
             raise unfinished(failures)
 

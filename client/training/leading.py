@@ -18,14 +18,15 @@ from ostraka.client.session.permissions import Permissions
 from ostraka.client.training.joining import TrainingOptions, open_training
 from ostraka.client.training.lead import Lead
 from ostraka.client.training.peer import TrainingPeer
-from ostraka.client.training.training_state import Progress
+from ostraka.client.training.training_state import TrainingProgress
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig, load_section, load_site
 from ostraka.common.encoders import load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.identity import Credentials
-from ostraka.common.plan import NONCE_BYTES, Plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.privacy import budget_rdp
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -58,18 +59,18 @@ class Cost:
     share: float
 
     @classmethod
-    def of(cls, told: guardian_pb2.PartyCost) -> Self:
+    def of(cls, cost: guardian_pb2.PartyCost) -> Self:
         """Return what a plan costs a party, as the guardian says."""
         paid, whole = (
-            budget_rdp(epsilon, told.delta, told.order) for epsilon in (told.epsilon, told.budget_epsilon)
+            budget_rdp(epsilon, cost.delta, cost.order) for epsilon in (cost.epsilon, cost.budget_epsilon)
         )
         return cls(
-            told.site,
-            told.group,
-            told.teachers,
-            told.epsilon,
-            told.delta,
-            told.budget_epsilon,
+            cost.site,
+            cost.group,
+            cost.teachers,
+            cost.epsilon,
+            cost.delta,
+            cost.budget_epsilon,
             paid / whole if whole else 0.0,
         )
 
@@ -106,7 +107,7 @@ def lead(
     options: TrainingOptions,
     *,
     out: Path | None = None,
-    told: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[TrainingProgress], None] = lambda _: None,
     clock: Clock | None = None,
     retry: Retry | None = None,
 ) -> TrainingReport:
@@ -116,7 +117,7 @@ def lead(
         folder: of a party's site.
         options: how teachers learn.
         out: where its progress is kept, to go on from; the folder `training` of the site.
-        told: hears of every round.
+        on_progress: called after every round.
         clock: the system's.
         retry: how calls are repeated.
 
@@ -135,7 +136,7 @@ def lead(
         nonce = secrets.token_bytes(NONCE_BYTES)
         store = open_training(run, site.site, parties, pool, options, task, _encoder(site), nonce)
         permissions = Permissions(credentials, guardian_of(site), clock)
-        leading = Lead.open(guardian, parties, permissions, pool, store, told)
+        leading = Lead.open(guardian, parties, permissions, pool, store, on_progress)
         leading.run()
         return TrainingReport(
             kind=options.kind,

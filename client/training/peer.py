@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.peers.party_peer import Peer
-from ostraka.common.averaging import Average
+from ostraka.client.peers.party_peer import PartyChannel
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.rpc.chunks import join, split
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2
@@ -22,7 +22,7 @@ ROUND_S = 3600.0
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedParty:
     """What a party is about to train, and its untrained parameters, float32 (d,)."""
 
     model: str
@@ -43,7 +43,7 @@ class Work:
 
     plan: bytes
     grant: common_pb2.Signed
-    average: Average
+    average: AveragedModel
     ticket: common_pb2.Signed | None = None
 
     @cached_property
@@ -70,10 +70,10 @@ class Work:
         yield from (training_pb2.TrainRequest(chunk=chunk) for chunk in split(self.data))
 
 
-class TrainingPeer(Peer):
+class TrainingPeer(PartyChannel):
     """Calls to one party whose teachers learn."""
 
-    def join(self, kind: str) -> Joined:
+    def join(self, kind: str) -> JoinedParty:
         """Return what the party is about to train by mechanism `kind`."""
         stub = TrainingStub(self._open())
         request = training_pb2.JoinRequest(kind=kind)
@@ -85,7 +85,7 @@ class TrainingPeer(Peer):
             raise OstrakaError(
                 ErrorCode.DATA_NAN, f"Party {self._site} begins with parameters that are no numbers."
             )
-        return Joined(first.header.model, first.header.task_digest, untrained)
+        return JoinedParty(first.header.model, first.header.task_digest, untrained)
 
     def train(self, work: Work, counted: int | None) -> bytes:
         """Return the seed that expands to this side's share of the party's update; it stays in memory."""

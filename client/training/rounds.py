@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ostraka.client.peers.guardian_peer import GuardianPeer, Sum
 from ostraka.client.session.batch import Granted, Ticketed
-from ostraka.client.session.votes import Votes, collect
+from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.client.training.peer import TrainingPeer, Work
-from ostraka.common.averaging import Average
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.ring import Ring, RingArray
@@ -18,7 +18,7 @@ from ostraka.common.sharing.ring import Ring, RingArray
 STEP_BYTES = 8
 
 
-class Learning:
+class UpdateCollector:
     """Has the parties of a round learn, each from the average and what it knows of its own updates."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Learning:
         self._counted = counted
         self._pool = pool
 
-    def collect(self, ticket: Ticketed, queries: Average) -> Votes:
+    def collect(self, ticket: Ticketed, queries: AveragedModel) -> CollectedShares:
         """Return this side's shares of the updates of all parties of the ticket, or why one gave none."""
         session = self._session
         work = Work(session.plan_bytes, session.signed, queries, ticket.signed)
@@ -55,7 +55,7 @@ class Summing:
         self._guardian = guardian
         self._session = session
 
-    def answers(self, batch_id: int, total: RingArray, queries: Average) -> NDArray[np.int64]:
+    def answers(self, batch_id: int, total: RingArray, queries: AveragedModel) -> NDArray[np.int64]:
         """Return the sum that a round releases, (d,) in steps of 2^-16."""
         ring, (rows, width) = Ring(self._session.plan.ring_bits), total.shape
         sent = Sum(ring.to_bytes(total), rows, width)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ostraka.common.averaging import Average
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import replace_durably
 from ostraka.common.plan import Plan
@@ -29,7 +29,7 @@ class Open(BaseModel):
     frozen: tuple[str, ...] = ()
 
 
-class Progress(BaseModel):
+class TrainingProgress(BaseModel):
     """How far a training is.
 
     Attributes:
@@ -66,14 +66,14 @@ class Progress(BaseModel):
 class TrainingStore:
     """A training's progress and average in one file, replaced at once whenever either changes."""
 
-    def __init__(self, folder: Path, progress: Progress, average: Average) -> None:
+    def __init__(self, folder: Path, progress: TrainingProgress, average: AveragedModel) -> None:
         """Take what `create` or `load` made."""
         self._folder = folder
         self.progress = progress
         self.average = average
 
     @classmethod
-    def create(cls, folder: Path, progress: Progress, average: Average) -> Self:
+    def create(cls, folder: Path, progress: TrainingProgress, average: AveragedModel) -> Self:
         """Create a new training in `folder`, which exists."""
         store = cls(folder, progress, average)
         store.keep(progress)
@@ -87,13 +87,13 @@ class TrainingStore:
             return None
         try:
             with safe_open(path, framework="numpy") as file:
-                progress = Progress.model_validate_json((file.metadata() or {}).get(_KEY, ""))
+                progress = TrainingProgress.model_validate_json((file.metadata() or {}).get(_KEY, ""))
                 theta, c = file.get_tensor("theta"), file.get_tensor("c")
         except (OSError, SafetensorError, ValidationError) as exc:
             raise OstrakaError(
                 ErrorCode.RUN_MISMATCH, f"{path} is damaged: remove it, and begin the training again."
             ) from exc
-        return cls(folder, progress, Average(theta, c, progress.number))
+        return cls(folder, progress, AveragedModel(theta, c, progress.number))
 
     @property
     def plan_bytes(self) -> bytes:
@@ -105,7 +105,7 @@ class TrainingStore:
         """The plan as it reads."""
         return Plan.parse(self.plan_bytes)
 
-    def keep(self, progress: Progress, average: Average | None = None) -> None:
+    def keep(self, progress: TrainingProgress, average: AveragedModel | None = None) -> None:
         """Make both hold, durably."""
         self.progress, self.average = progress, average or self.average
         tensors = {"theta": np.asarray(self.average.theta), "c": np.asarray(self.average.c)}

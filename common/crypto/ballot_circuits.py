@@ -1,5 +1,6 @@
 """Circuits from shares of a teacher's logits to shares of its ballot (`ostraka.common.sharing.ballots`)."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from ostraka.common.crypto.clipping_circuits import Scaling, scaled, scaling
 from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.label_set_circuits import keep_highest, label_set
 from ostraka.common.crypto.word_arithmetic import add
-from ostraka.common.mechanism import L1, AnyMechanism, NoiseCluster, Powerset, RandRes, Tau
+from ostraka.common.sharing.ballots import BallotFormat, ClassCounts, LabelCounts, LabelSetCounts
 
 _Votes = Callable[[Gates, Wires], Wires]
 
@@ -42,31 +43,33 @@ class BallotCircuit:
         return ballots
 
 
-def ballot_circuit(mechanism: AnyMechanism, classes: int, weight: int, bits: int) -> BallotCircuit:
+def ballot_circuit(ballot: BallotFormat, classes: int, weight: int, bits: int) -> BallotCircuit:
     """Build the circuit of one teacher's ballot; of equal logits the first class wins, and a 0 is a yes.
 
     Args:
-        mechanism: how votes are counted.
+        ballot: how votes are counted.
         classes: number of classes or labels, of one logit each.
         weight: of the teacher's vote in steps of 2^-16 vote.
         bits: of a logit.
 
     Raises:
-        ValueError: for what counts records.
+        ValueError: for a format that does not count teachers' votes.
     """
     votes: _Votes
     weights: tuple[int, ...] = (weight,)
-    match mechanism:
-        case NoiseCluster() | RandRes():
-            raise ValueError(f"ballots of {mechanism.kind} count records, not votes")
-        case Tau() | L1():
-            how = scaling(mechanism, classes, weight)
+    match ballot:
+        case ClassCounts():
+            votes = argmax
+        case LabelCounts(radius=radius) if radius < math.inf:
+            how = scaling(ballot, classes, weight)
             votes, weights = partial(_scaled, how=how), how.weights
-        case Powerset(max_positives=most):
+        case LabelCounts():
+            votes = _positives
+        case LabelSetCounts(most=most):
             votes = partial(_label_set, most=most)
         case _:
-            votes = _positives if mechanism.multi_label else argmax
-    width = mechanism.width(classes)
+            raise ValueError(f"{type(ballot).__name__} ballots count no votes")
+    width = ballot.width(classes)
     circuit = Circuit(
         word_bits=bits,
         words=classes,

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ostraka.common.crypto.blocks import BLOCK_BYTES
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.plain import PlainGates, plain_word
+from ostraka.common.crypto.plain import PlainGates
 
 Opening = Literal["shares", "evaluator", "both"]
 """Who learns an output bit: nobody (shares of it in Z_2^32), the evaluator, or both."""
@@ -73,9 +72,3 @@ class Circuit:
     def colour_bytes(self) -> int:
         """Bytes of the packed colours that open an instance's outputs, none where they become shares."""
         return 0 if self.opening == "shares" else (self.outputs + 7) // 8
-
-    def in_the_clear(self, words: NDArray[Any], garbler_words: NDArray[Any]) -> NDArray[np.bool_]:
-        """Compute outputs (instances, outputs) of words (instances, words) and (instances, garbler_words)."""
-        theirs = plain_word(words, self.word_bits)
-        own = plain_word(garbler_words, self.word_bits)
-        return self.build(PlainGates(), theirs, own)[..., 0].astype(np.bool_)

@@ -11,8 +11,7 @@ import numpy as np
 
 from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.word_arithmetic import lookup, popcount
-from ostraka.common.mechanism import L1, Tau
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.ballots import VOTE, LabelCounts
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,12 @@ class Scaling:
     functions: tuple[int, ...]
 
 
-def scaling(mechanism: Tau | L1, labels: int, weight: int) -> Scaling:
+def scaling(ballot: LabelCounts, labels: int, weight: int) -> Scaling:
     """Return the exact F of `ostraka.common.sharing.ballots`, by the one of two ways with fewer functions.
 
     Either one function for each step of F, which is "m or more", or one for each bit of F(1) - F(m).
     """
-    counted = ballots(np.tri(labels)[None], mechanism, labels, weight)[:, 0] * VOTE
+    counted = ballot.count(np.tri(labels)[None], labels, weight)[:, 0] * VOTE
     values = [int(value) for value in counted]
     by_step, by_bit = _by_step(values), _by_bit(values)
     return by_step if len(by_step.weights) <= len(by_bit.weights) else by_bit

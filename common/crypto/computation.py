@@ -20,7 +20,7 @@ PART = 256
 
 
 @dataclass(frozen=True)
-class Part:
+class ComputationPart:
     """Instances `start` to `stop` of a computation, all of one circuit."""
 
     number: int
@@ -114,12 +114,12 @@ class Computation:
             returned=instances * circuit.outputs * BLOCK_BYTES if circuit.opening == "both" else 0,
         )
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ComputationPart]:
         """All instances in order, `PART` of one circuit at a time."""
         number = first = 0
         for circuit, instances in self.runs:
             for start in range(first, first + instances, PART):
-                yield Part(number, circuit, start, min(start + PART, first + instances))
+                yield ComputationPart(number, circuit, start, min(start + PART, first + instances))
                 number += 1
             first += instances
 

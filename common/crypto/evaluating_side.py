@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto import ot_extension
 from ostraka.common.crypto.base_ot import BaseSender, random_scalar
 from ostraka.common.crypto.blocks import from_bytes, to_bytes
-from ostraka.common.crypto.computation import Computation, Part
+from ostraka.common.crypto.computation import Computation, ComputationPart
 from ostraka.common.crypto.garbling import Evaluator
 from ostraka.common.crypto.gates import Wires
 from ostraka.common.crypto.messages import (
@@ -29,7 +29,7 @@ from ostraka.common.crypto.transcript_binding import derive
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
-class Evaluation:
+class CircuitEvaluation:
     """One computation of the evaluator: `point`, `extension`, `take`, `correction`, `evaluate`, its result.
 
     Its transfers choose by the bits of uniform words, which depend on nothing, so the tables can be made and
@@ -155,7 +155,9 @@ class Evaluation:
     def _taken(self) -> int:
         return sum(map(len, self._tables))
 
-    def _evaluate(self, part: Part, columns: NDArray[np.uint8], table: bytes, labels: bytes) -> "_Outputs":
+    def _evaluate(
+        self, part: ComputationPart, columns: NDArray[np.uint8], table: bytes, labels: bytes
+    ) -> "_Outputs":
         circuit = part.circuit
         rows = part.slice(circuit.words * circuit.word_bits)
         own = wires_of(ot_extension.labels(columns, rows.start, rows.stop), circuit)

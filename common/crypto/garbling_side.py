@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ostraka.common.crypto import ot_extension
 from ostraka.common.crypto.base_ot import POINT_BYTES, receive
 from ostraka.common.crypto.blocks import Blocks, active, delta_of, to_bytes
-from ostraka.common.crypto.computation import Computation, Part
+from ostraka.common.crypto.computation import Computation, ComputationPart
 from ostraka.common.crypto.garbling import Garbler
 from ostraka.common.crypto.gates import Wires
 from ostraka.common.crypto.messages import check_size, mask_of, out_of_order, wires_of, words_of
@@ -149,7 +149,7 @@ class Garbling:
         self._finish()
         return np.concatenate([self._outputs[part.number] for part in self._computation.parts()])
 
-    def _garble(self, part: Part) -> bytes:
+    def _garble(self, part: ComputationPart) -> bytes:
         circuit = part.circuit
         rows = part.slice(circuit.words * circuit.word_bits)
         theirs = wires_of(ot_extension.labels(self._accepted(), rows.start, rows.stop), circuit)
@@ -161,11 +161,11 @@ class Garbling:
         self._outputs[part.number] = outputs
         return garbler.tables()
 
-    def _own_labels(self, part: Part) -> Blocks:
+    def _own_labels(self, part: ComputationPart) -> Blocks:
         """Return the labels of 0 of the garbler's words, (word_bits, instances, garbler_words, 2)."""
         stream = Stream(self._seed, f"labels of part {part.number}")
         return stream.blocks(self._circuit.word_bits, part.instances, self._circuit.garbler_words)
 
-    def _active_labels(self, part: Part, words: NDArray[np.uint64]) -> bytes:
+    def _active_labels(self, part: ComputationPart, words: NDArray[np.uint64]) -> bytes:
         bits = split(words[part.start : part.stop], self._circuit.word_bits)
         return to_bytes(active(self._own_labels(part), bits, self._delta))

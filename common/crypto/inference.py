@@ -60,7 +60,7 @@ class QueryKeys(Protocol):
         ...
 
 
-class Evaluator(Protocol):
+class HeadEvaluator(Protocol):
     """The answering party's side, for one querying party's keys."""
 
     def logits(
@@ -86,7 +86,7 @@ class Scheme(Protocol):
         """Fresh keys."""
         ...
 
-    def evaluator(self, public: bytes, context: bytes) -> Evaluator:
+    def evaluator(self, public: bytes, context: bytes) -> HeadEvaluator:
         """Return what evaluates under a querying party's `public` keys, made for the same `context`.
 
         Raises `message.invalid` or `crypto.refused` for keys that are none.

@@ -1,4 +1,4 @@
-"""Circuits computed in the clear: the yardstick of garbled ones, and a count of their AND gates."""
+"""Gates on plain bits, which count the AND gates of a circuit; integers as bits, and back."""
 
 from typing import Any
 
@@ -40,13 +40,3 @@ def join(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     places = np.arange(len(bits), dtype=np.uint64).reshape(len(bits), *(1,) * (bits.ndim - 1))
     values: NDArray[np.uint64] = np.bitwise_or.reduce(bits << places, axis=0)
     return values
-
-
-def plain_word(values: NDArray[Any], bits: int) -> Wires:
-    """Integers as a word of plain wires, (bits, ..., 1)."""
-    return split(values, bits)[..., None]
-
-
-def plain_values(word: Wires) -> NDArray[np.uint64]:
-    """Return the unsigned integers that a word of plain wires (bits, ..., 1) holds, uint64."""
-    return join(word[..., 0])

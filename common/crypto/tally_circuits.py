@@ -11,7 +11,7 @@ from ostraka.common.crypto.argmax import argmax, index
 from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.gates import Gates, Wires
 from ostraka.common.crypto.word_arithmetic import add, any_of
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
+from ostraka.common.mechanism import Mechanism
 
 SUM_BITS = 32
 """Of a sum of ballots, which is a value of Z_2^32."""
@@ -19,30 +19,32 @@ HALVED_BITS = SUM_BITS - 1
 """Of a number of which only twice its value is looked at, modulo 2^32."""
 
 
-def check_of(mechanism: AnyMechanism, classes: int) -> Circuit | None:
-    """Return the circuit of a mechanism's check per query, or per label of one; None without a check."""
-    match mechanism:
-        case Confident():
-            return check_circuit(classes)
-        case Binary() | Tau() | L1() if mechanism.check is not None:
-            return label_check_circuit()
-        case _:
-            return None
+def check_of(mechanism: Mechanism, classes: int) -> Circuit | None:
+    """Return the circuit of a mechanism's check per query, or per label of one; None without a check.
+
+    Raises:
+        ValueError: for a mechanism that is not tallied blindly.
+    """
+    require_blind(mechanism)
+    if mechanism.noisy_check is None:
+        return None
+    return label_check_circuit() if mechanism.multi_label else check_circuit(classes)
 
 
-def answers_of(mechanism: AnyMechanism, classes: int) -> Circuit:
+def answers_of(mechanism: Mechanism, classes: int) -> Circuit:
     """Return the circuit of a mechanism's answers, one for each query or for each label of one.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
     """
-    match mechanism:
-        case GnMax() | LnMax() | Confident():
-            return argmax_circuit(classes)
-        case Binary() | Tau() | L1():
-            return sign_circuit()
-        case _:
-            raise ValueError(f"mechanism {mechanism.kind} is not tallied blindly")
+    require_blind(mechanism)
+    return sign_circuit() if mechanism.multi_label else argmax_circuit(classes)
+
+
+def require_blind(mechanism: Mechanism) -> None:
+    """Raise ValueError for a mechanism that is not tallied blindly."""
+    if not mechanism.blind:
+        raise ValueError(f"mechanism {mechanism.kind} is not tallied blindly")
 
 
 def querying_words(sums: NDArray[np.uint32], circuit: Circuit) -> NDArray[np.uint64]:

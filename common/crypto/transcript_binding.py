@@ -2,8 +2,6 @@
 
 import hashlib
 
-BINDING_BYTES = 32
-
 
 def binding(*parts: str | int | bytes) -> bytes:
     """SHA-256 over `parts`, 32 bytes: other parts, in number, order, type or value, give another binding.

@@ -15,8 +15,8 @@ garbler is trusted to garble the circuit.
 """
 
 from ostraka.common.crypto.computation import Computation
-from ostraka.common.crypto.evaluating_side import Evaluation
+from ostraka.common.crypto.evaluating_side import CircuitEvaluation
 from ostraka.common.crypto.garbling_side import Garbling
 from ostraka.common.crypto.transcript_binding import binding
 
-__all__ = ["Computation", "Evaluation", "Garbling", "binding"]
+__all__ = ["CircuitEvaluation", "Computation", "Garbling", "binding"]

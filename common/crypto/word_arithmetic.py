@@ -23,17 +23,6 @@ def subtract(gates: Gates, a: Wires, b: Wires) -> Wires:
     return gates.not_(add(gates, gates.not_(a), b))
 
 
-def negate(gates: Gates, a: Wires) -> Wires:
-    """Return the word -a modulo 2^w; w - 2 ANDs. Bits above the lowest 1 are inverted."""
-    negative = a.copy()
-    seen = a[0]
-    for place in range(1, len(a)):
-        negative[place] = a[place] ^ seen
-        if place < len(a) - 1:
-            seen = or_(gates, seen, a[place])
-    return negative
-
-
 def greater(gates: Gates, a: Wires, b: Wires) -> Wires:
     """Whether a > b as unsigned words, one wire (instances, ..., label); w ANDs."""
     return _carries(gates, a, gates.not_(b))[-1]

@@ -5,7 +5,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ostraka.common.learning.image_views import Images
+from ostraka.common.learning.image_views import ImageViews
 from ostraka.common.learning.row_views import Tables
 from ostraka.common.learning.shape import Shape, pictured
 
@@ -23,4 +23,4 @@ class Augmentation(Protocol):
 def augmentation(shape: Shape) -> Augmentation:
     """Of images for records of an image's shape, else of tables."""
     axes = pictured(shape)
-    return Tables() if axes is None else Images(axes)
+    return Tables() if axes is None else ImageViews(axes)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Average:
+class MovingAverage:
     """A network whose weights follow another's, each step a little."""
 
     def __init__(self, net: nn.Module, decay: float) -> None:

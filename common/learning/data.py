@@ -80,7 +80,7 @@ def _error(labelled: Labelled) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class Standardization:
     """Maps records to mean 0 and deviation 1: every column of a table, all values of an image alike.
 
     What is constant becomes 0.

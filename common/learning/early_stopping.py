@@ -16,7 +16,7 @@ from ostraka.common.learning.learning import Look
 from ostraka.common.learning.state import Part
 
 
-class Watch:
+class EarlyStopping:
     """Looks at a network on validation records; without any it only takes notes."""
 
     def __init__(self, validation: Labelled | None, patience: int, device: torch.device) -> None:

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.data import UNKNOWN
 from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 
 
 @dataclass(frozen=True)
-class FixMatch:
+class FixMatchObjective:
     """Cross-entropy of labelled records, and of strong views with the labels guessed from weak ones.
 
     Of k labels each is guessed by itself, where the network is sure of it either way.
@@ -29,7 +29,9 @@ class FixMatch:
     threshold: float = 0.95
     weight: float = 1.0
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         """Return the loss of the labelled records plus the weighted one of the guesses."""
         x, targets = labelled
         with torch.no_grad():

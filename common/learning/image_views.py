@@ -37,7 +37,7 @@ STRONG = Extent(turn=25, shift=1 / 8, scale=0.2, shear=0.25, contrast=0.4, brigh
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageViews:
     """Views of images given as flat scaled rows; never mirrored, since digits and letters have sides."""
 
     axes: Axes

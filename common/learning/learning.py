@@ -80,7 +80,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class History:
+class TrainingHistory:
     """A training.
 
     Attributes:

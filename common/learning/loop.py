@@ -10,14 +10,14 @@ from torch import nn
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.scalars import Scalars
-from ostraka.common.learning.training_run import Course
+from ostraka.common.learning.training_run import TrainingRun
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""
-_TOLD = 10
+_REPORTED = 10
 """Steps between two calls of progress."""
 
 
@@ -33,7 +33,7 @@ def learn(
     progress: Progress | None = None,
     checkpoint: Path | None = None,
     log: Path | None = None,
-) -> History:
+) -> TrainingHistory:
     """Trains `net`, which is left on its device in evaluation mode with the weights that are kept.
 
     These are the averaged ones at the end, unless at an earlier look they were better on the validation
@@ -60,29 +60,29 @@ def learn(
     if len(labelled) == 0:
         raise OstrakaError(ErrorCode.DATA_TOO_FEW, "There are no labelled records to learn from: label some.")
     training = fingerprint(net, objective, labelled, unlabeled, validation, learning, seed)
-    course = Course(net, objective, labelled, unlabeled, validation, learning, seed)
+    run = TrainingRun(net, objective, labelled, unlabeled, validation, learning, seed)
     kept, scalars = Checkpoint(checkpoint, training), Scalars(log)
     try:
-        _run(course, kept, scalars, progress or _silent)
+        _run(run, kept, scalars, progress or _silent)
     finally:
         scalars.close()
     kept.remove()
-    return course.finish()
+    return run.finish()
 
 
-def _run(course: Course, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:
+def _run(run: TrainingRun, kept: Checkpoint, scalars: Scalars, progress: Progress) -> None:
     """All steps that are left."""
     stood = kept.read()
     if stood is not None:
-        course.resume(stood)
-    while not course.over:
-        course.step()
-        if course.pausing:
-            scalars.add(course.look())
-            kept.save(course.state())
-        if course.done % _TOLD == 0:
-            progress(course.done, course.total)
-    progress(course.total, course.total)
+        run.resume(stood)
+    while not run.over:
+        run.step()
+        if run.pausing:
+            scalars.add(run.look())
+            kept.save(run.state())
+        if run.done % _REPORTED == 0:
+            progress(run.done, run.total)
+    progress(run.total, run.total)
 
 
 def _silent(done: int, total: int) -> None:

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.data import UNKNOWN
 from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 from ostraka.common.learning.ramp import ramp
 
 
 @dataclass(frozen=True)
-class MixMatch:
+class MixMatchObjective:
     """Cross-entropy of mixed labelled records, squared error of mixed guesses.
 
     Attributes:
@@ -40,7 +40,9 @@ class MixMatch:
     weight: float = 1.0
     ramp: float = 0.25
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         """Return the loss of the mixtures."""
         x, targets = labelled
         views = [self.views.weak(unlabeled, step.random) for _ in range(self.guesses)]

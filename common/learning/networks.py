@@ -14,7 +14,7 @@ CHANNELS = (32, 32, 64)
 _LARGE_SIDE = 16
 
 
-class AsImages(nn.Module):
+class RowsAsImages(nn.Module):
     """Turns flat rows into images (n, channels, height, width), laid out as convolutions are fastest."""
 
     def __init__(self, axes: Axes) -> None:
@@ -68,7 +68,7 @@ def _cnn(axes: Axes, outputs: int) -> nn.Module:
     first, second, third = CHANNELS
     large = min(axes.height, axes.width) >= _LARGE_SIDE
     features = nn.Sequential(
-        AsImages(axes),
+        RowsAsImages(axes),
         *_convolution(axes.channels, first, 5, stride=2 if large else 1),
         *_convolution(first, second, 3, pooled=True),
         *_convolution(second, third, 3, pooled=True),

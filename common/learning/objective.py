@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """Where a training stands.
 
     Attributes:
@@ -24,7 +24,9 @@ class Step:
 class Objective(Protocol):
     """An algorithm; it holds nothing that changes between steps, so that a training can go on."""
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         """Return the loss of one step, a scalar.
 
         Args:

@@ -6,11 +6,11 @@ from torch import Tensor, nn
 
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.losses import losses
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 
 
 @dataclass(frozen=True)
-class Supervised:
+class SupervisedObjective:
     """Cross-entropy of weak views of the labelled records.
 
     Attributes:
@@ -21,7 +21,9 @@ class Supervised:
     views: Augmentation
     multi_label: bool = False
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         """Return the mean loss of the labelled records."""
         x, targets = labelled
         logits = net(self.views.weak(x, step.random))

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.average import Average
+from ostraka.common.learning.average import MovingAverage
 from ostraka.common.learning.batches import Draws
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.early_stopping import Watch
+from ostraka.common.learning.early_stopping import EarlyStopping
 from ostraka.common.learning.holdout import evaluate
-from ostraka.common.learning.learning import History, Learning, Look
-from ostraka.common.learning.objective import Objective, Step
+from ostraka.common.learning.learning import Learning, Look, TrainingHistory
+from ostraka.common.learning.objective import Objective, TrainingStep
 from ostraka.common.learning.state import State, optimizer_tensors, restore_optimizer
 
 _WARM = 0.05
@@ -23,7 +23,7 @@ _CHECKED = 10
 """Steps between two looks at whether the losses are numbers."""
 
 
-class Course:
+class TrainingRun:
     """A network, what it learns from, and how far it is.
 
     Attributes:
@@ -48,7 +48,7 @@ class Course:
         self._mixed = learning.mixed
         self._net = net.to(device).train()
         self._optimizer = torch.optim.AdamW(net.parameters(), weight_decay=learning.weight_decay, fused=True)
-        self._average = Average(net, learning.ema)
+        self._average = MovingAverage(net, learning.ema)
         self._random = torch.Generator(device).manual_seed(seed)
         X = torch.from_numpy(np.ascontiguousarray(labelled.X)).to(device)
         self._labelled = X, torch.from_numpy(labelled.targets(_outputs(net, X))).to(device)
@@ -56,14 +56,14 @@ class Course:
         self._draws = Draws(len(X), learning.batch_size, self._random)
         pool_batch = learning.batch_size * learning.unlabeled_ratio
         self._pool_draws = Draws(len(self._unlabeled), pool_batch, self._random)
-        self._watch = Watch(validation, learning.patience, device)
+        self._stopping = EarlyStopping(validation, learning.patience, device)
         self._losses = torch.zeros((), device=device)
         """Sum since the last look."""
 
     @property
     def over(self) -> bool:
         """Whether nothing more is to be learned."""
-        return self.done == self.total or self._watch.enough
+        return self.done == self.total or self._stopping.enough
 
     @property
     def pausing(self) -> bool:
@@ -72,7 +72,7 @@ class Course:
 
     def step(self) -> None:
         """One step; raises `model.diverged` where losses became no numbers, a few steps late."""
-        step = Step(self.done, self.total, self._random)
+        step = TrainingStep(self.done, self.total, self._random)
         rows, pool = self._draws.draw(), self._pool_draws.draw()
         self._set_rate(step)
         X, targets = self._labelled
@@ -91,22 +91,22 @@ class Course:
         """Look at the averaged network."""
         self._require_number()
         steps = self.done % self._pace or self._pace
-        error = self._watch.look(self._average.net, self.done)
+        error = self._stopping.look(self._average.net, self.done)
         look = Look(self.done, float(self._losses) / steps, error)
-        self._watch.looks.append(look)
+        self._stopping.looks.append(look)
         self._losses.zero_()
         return look
 
-    def finish(self) -> History:
+    def finish(self) -> TrainingHistory:
         """Leaves the network as it is to be kept."""
-        kept = self._watch.keep(self._average.net)
+        kept = self._stopping.keep(self._average.net)
         self._net.load_state_dict(self._average.net.state_dict())
         self._net.eval()
-        return History(tuple(self._watch.looks), kept)
+        return TrainingHistory(tuple(self._stopping.looks), kept)
 
     def state(self) -> State:
         """All that changes in a training, just after a look."""
-        notes, watched = self._watch.state()
+        notes, watched = self._stopping.state()
         left = {"labelled": self._draws.left, "unlabeled": self._pool_draws.left}
         parts = {
             "net": self._net.state_dict(),
@@ -126,9 +126,9 @@ class Course:
         self._draws.left = state.parts["left"]["labelled"].to(self._device)
         self._pool_draws.left = state.parts["left"]["unlabeled"].to(self._device)
         restore_optimizer(self._optimizer, state.parts["optimizer"])
-        self._watch.resume(state.notes["watch"], state.parts)
+        self._stopping.resume(state.notes["watch"], state.parts)
 
-    def _set_rate(self, step: Step) -> None:
+    def _set_rate(self, step: TrainingStep) -> None:
         warm = max(1, round(_WARM * step.total))
         rise = min(1.0, (step.number + 1) / warm)
         fall = (1 + math.cos(math.pi * step.number / step.total)) / 2

@@ -11,7 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 from ostraka.common.learning.ramp import ramp
 
 _PROBE = 0.01
@@ -19,7 +19,7 @@ _PROBE = 0.01
 
 
 @dataclass(frozen=True)
-class Vat:
+class VatObjective:
     """Cross-entropy of labelled records; smoothness around, and certainty at, unlabeled ones.
 
     A length is the root mean square of a record's values, in deviations: it means the same for any number.
@@ -43,7 +43,9 @@ class Vat:
     certainty: float = 0.5
     ramp: float = 0.25
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         """Return the loss of the labelled records plus the weighted ones of the unlabeled."""
         x, targets = labelled
         rows = self.views.weak(torch.cat([x, unlabeled]), step.random)

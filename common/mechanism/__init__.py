@@ -1,76 +1,72 @@
 """Mechanisms: how a histogram becomes an answer, with parameters in votes, and bounds on what that costs.
 
-Two release what teachers of all parties learned together instead, with parameters in radii.
+Two release what teachers of all parties learned together instead, with parameters in radii. Each has a file
+here, and one in `ostraka.guardian.mechanisms` for its release and charges.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from ostraka.common.mechanism.clusters import NoiseCluster
-from ostraka.common.mechanism.joint_training import DpTtac, Recipe, Ttac
-from ostraka.common.mechanism.multi_label import L1, Binary, Check, Powerset, Tau
-from ostraka.common.mechanism.randomized_response import RandRes
-from ostraka.common.mechanism.single_label import Confident, GnMax, Interactive, LnMax
-from ostraka.common.mechanism.value import Parameters, Value, invalid_plan
+from ostraka.common.mechanism.binary import Binary, PerLabel
+from ostraka.common.mechanism.confident import CheckedArgmax, Confident
+from ostraka.common.mechanism.dp_ttac import DpTtac
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.gnmax import GnMax
+from ostraka.common.mechanism.interactive import Interactive
+from ostraka.common.mechanism.joint_training import JointTraining, Recipe
+from ostraka.common.mechanism.l1 import L1
+from ostraka.common.mechanism.lnmax import LnMax
+from ostraka.common.mechanism.mechanism import (
+    MECHANISMS,
+    Check,
+    Mechanism,
+    PerVote,
+    Votes,
+    labelling,
+    register,
+)
+from ostraka.common.mechanism.noise_cluster import NoiseCluster
+from ostraka.common.mechanism.powerset import Powerset
+from ostraka.common.mechanism.rand_res import RandRes
+from ostraka.common.mechanism.tau import Tau
+from ostraka.common.mechanism.ttac import Ttac
+from ostraka.common.mechanism.value import Positive, Value, invalid_plan
 
 __all__ = [
     "BOUND",
     "L1",
-    "LABELLING",
     "MECHANISMS",
     "Binary",
     "Check",
+    "CheckedArgmax",
     "Confident",
     "DpTtac",
+    "Draw",
     "GnMax",
     "Interactive",
+    "JointTraining",
     "LnMax",
     "Mechanism",
     "NoiseCluster",
-    "Parameters",
+    "PerLabel",
+    "PerVote",
+    "Positive",
     "Powerset",
     "RandRes",
     "Recipe",
     "Tau",
     "Ttac",
     "Value",
+    "Votes",
     "invalid_plan",
+    "labelling",
+    "register",
 ]
 
 BOUND = Literal["worst_case", "theorem6", "exact"]
 
-AnyMechanism = (
-    GnMax
-    | Confident
-    | Interactive
-    | LnMax
-    | Binary
-    | Tau
-    | L1
-    | Powerset
-    | NoiseCluster
-    | RandRes
-    | Ttac
-    | DpTtac
+register(
+    *(GnMax, Confident, Interactive, LnMax),
+    *(Binary, Tau, L1, Powerset),
+    *(NoiseCluster, RandRes),
+    *(Ttac, DpTtac),
 )
-Mechanism = Annotated[AnyMechanism, Field(discriminator="kind")]
-
-MECHANISMS: dict[str, type[AnyMechanism]] = {
-    "gnmax": GnMax,
-    "confident": Confident,
-    "interactive": Interactive,
-    "lnmax": LnMax,
-    "binary": Binary,
-    "tau": Tau,
-    "l1": L1,
-    "powerset": Powerset,
-    "noise_cluster": NoiseCluster,
-    "rand_res": RandRes,
-    "ttac": Ttac,
-    "dp_ttac": DpTtac,
-}
-"""Every mechanism by the name that plans give it."""
-
-LABELLING = {kind: known for kind, known in MECHANISMS.items() if not issubclass(known, Ttac | DpTtac)}
-"""Those that answer queries with labels, from votes; the others release sums of what teachers learned."""

@@ -1,8 +1,8 @@
 """Mechanisms from the parameters that a command line gives."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from ostraka.common.mechanism import LABELLING, AnyMechanism, Check, invalid_plan
+from ostraka.common.mechanism import Check, Mechanism, invalid_plan, labelling
 
 OPTIONS = {"epsilon": "rand-epsilon"}
 """Parameters that a command line names otherwise, because budgets have an epsilon too."""
@@ -10,18 +10,20 @@ CHECK = {"sigma1": "sigma", "threshold": "threshold"}
 """The parameters of a check that a mechanism may have, by the options that give them."""
 
 
-def make_mechanism(kind: str, **parameters: float | None) -> AnyMechanism:
+def make_mechanism(kind: str, **parameters: float | None) -> Mechanism:
     """Make the mechanism of this name with these parameters, in votes; None stands for one not given.
 
     A check that a mechanism may have takes `sigma1` and `threshold`. Raises `plan.invalid` for an unknown
     name, and for a missing or a needless parameter.
     """
-    if kind not in LABELLING:
+    choices = labelling()
+    if kind not in choices:
         raise invalid_plan(
-            f"there is no mechanism {kind} that labels queries; choose one of {', '.join(LABELLING)}"
+            f"there is no mechanism {kind} that labels queries; choose one of {', '.join(choices)}"
         )
+    known = choices[kind]
     given = {name: value for name, value in parameters.items() if value is not None}
-    needed, optional = _parameters(kind)
+    needed, optional = _parameters(known)
     takes = f"mechanism {kind} takes {', '.join([*needed, *(f'[{name}]' for name in optional)])}"
     for name in needed:
         if name not in given:
@@ -29,10 +31,11 @@ def make_mechanism(kind: str, **parameters: float | None) -> AnyMechanism:
     for name in given:
         if name not in (*needed, *optional):
             raise invalid_plan(f"{takes}; leave out {_option(name)}")
-    values: dict[str, object] = {name: value for name, value in given.items() if name in _fields(kind)}
-    if "check" in _fields(kind) and CHECK.keys() & given.keys():
+    fields = known.model_fields
+    values: dict[str, object] = {name: value for name, value in given.items() if name in fields}
+    if "check" in fields and CHECK.keys() & given.keys():
         values["check"] = _check(given)
-    return LABELLING[kind].model_validate(values)
+    return known.model_validate(values)
 
 
 def _check(given: Mapping[str, float]) -> Check:
@@ -42,16 +45,12 @@ def _check(given: Mapping[str, float]) -> Check:
     return Check.model_validate({field: given[name] for name, field in CHECK.items()})
 
 
-def _parameters(kind: str) -> tuple[list[str], list[str]]:
+def _parameters(known: type[Mechanism]) -> tuple[list[str], list[str]]:
     """Names of the parameters that a mechanism needs, and of those that it may have."""
-    fields = {name: field for name, field in LABELLING[kind].model_fields.items() if name != "kind"}
+    fields = {name: field for name, field in known.model_fields.items() if name != "kind"}
     needed = [name for name, field in fields.items() if field.is_required()]
     optional = [name for name in fields if name not in needed and name != "check"]
     return needed, [*optional, *(CHECK if "check" in fields else ())]
-
-
-def _fields(kind: str) -> Collection[str]:
-    return LABELLING[kind].model_fields
 
 
 def _option(name: str) -> str:

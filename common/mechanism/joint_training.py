@@ -1,14 +1,15 @@
-"""Mechanisms that release sums of updates: teachers of all parties that learn together (004)."""
+"""What mechanisms share that release sums of updates: teachers of all parties learn together (004)."""
 
-from typing import Annotated, ClassVar, Literal
+from abc import abstractmethod
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from ostraka.common.mechanism.value import Parameters, Positive, Value
+from ostraka.common.mechanism.mechanism import Mechanism
+from ostraka.common.mechanism.value import Positive, Value
+from ostraka.common.sharing.ballots import Updates
 
 Count = Annotated[int, Field(gt=0, lt=2**32)]
-UPDATE_UNITS = 2.0**8
-"""How many units, of 2^16 steps each, one step of a parameter is in a sum of `Ttac`."""
 
 
 class Recipe(Value):
@@ -33,50 +34,33 @@ class Recipe(Value):
     average_rate: Positive = 1.0
 
 
-class Ttac(Parameters):
-    """Release the sum of all teachers' updates, in `UPDATE_UNITS`, as it is: no formal guarantee (004)."""
+class JointTraining(Mechanism):
+    """A mechanism that releases the sum of all teachers' updates after a round."""
 
-    together: ClassVar[str] = "ttac"
+    labels_queries: ClassVar[bool] = False
+    adjacencies = ("record",)
+
+    together: ClassVar[str]
     """What manifests say of teachers that learned by it."""
 
-    kind: Literal["ttac"] = "ttac"
     recipe: Recipe
 
     @property
-    def sigmas(self) -> tuple[float, ...]:
-        """None: nothing is drawn."""
-        return ()
-
-    def width(self, classes: int) -> int:
-        """Ring values of a round: one a parameter."""
-        return self.recipe.parameters
-
-
-class DpTtac(Parameters):
-    """Release the sum of clipped updates with noise of `sigma` radii on each parameter (own derivation).
-
-    Attributes:
-        recipe: how all teachers learn.
-        clip: "record": a round is one step of the average along the sum of all records' gradients at it,
-            each clipped to `radius`; "party": what all teachers of a party learned is clipped to `radius`.
-        radius: L2 norm that is clipped to, in parameters.
-        sigma: noise, in radii.
-    """
-
-    together: ClassVar[str] = "dp-ttac"
-    """What manifests say of teachers that learned by it."""
-
-    kind: Literal["dp_ttac"] = "dp_ttac"
-    recipe: Recipe
-    clip: Literal["record", "party"] = "record"
-    radius: Positive
-    sigma: Positive
+    def ballot(self) -> Updates:
+        """One value for each parameter."""
+        return Updates(self.recipe.parameters)
 
     @property
-    def sigmas(self) -> tuple[float, ...]:
-        """Standard deviation of the noise, in radii."""
-        return (self.sigma,)
+    @abstractmethod
+    def unit(self) -> float:
+        """What 1 in a sum stands for, in parameters."""
 
-    def width(self, classes: int) -> int:
-        """Ring values of a round: one a parameter."""
-        return self.recipe.parameters
+    @property
+    @abstractmethod
+    def update_radius(self) -> float | None:
+        """The L2 norm that what all teachers of a party learned is clipped to; None where it is not."""
+
+    @property
+    @abstractmethod
+    def gradient_radius(self) -> float | None:
+        """The L2 norm that each record's gradient is clipped to; None where it is not."""

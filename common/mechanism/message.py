@@ -1,20 +1,40 @@
 """Mechanisms as messages of `ostraka.v1`."""
 
+import json
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from pydantic import ValidationError
 
-from ostraka.common.mechanism import MECHANISMS, AnyMechanism, invalid_plan
+from ostraka.common.mechanism import MECHANISMS, Mechanism, invalid_plan
 from ostraka.protos.ostraka.v1 import common_pb2
 
+INSTALLED = "installed"
+"""The field of mechanisms that have no message of their own: packages beside Ostraka register them."""
+_FIELDS = frozenset(field.name for field in common_pb2.Mechanism.DESCRIPTOR.fields) - {INSTALLED}
 
-def mechanism_of(message: common_pb2.Mechanism) -> AnyMechanism:
+
+def mechanism_of(message: common_pb2.Mechanism) -> Mechanism:
     """Return the mechanism that a message names; may raise `plan.invalid`."""
     kind = message.WhichOneof("kind")
     if kind is None:
         raise invalid_plan(f"it names no mechanism; choose one of {', '.join(MECHANISMS)}")
+    if kind == INSTALLED:
+        return _installed(message.installed)
     return MECHANISMS[kind].model_validate(_fields(getattr(message, kind)))
+
+
+def _installed(message: common_pb2.InstalledMechanism) -> Mechanism:
+    if message.kind in _FIELDS or message.kind not in MECHANISMS:
+        raise invalid_plan(
+            f"it names mechanism {message.kind!r}, which is not installed here; install the package that has "
+            "it at every site"
+        )
+    try:
+        return MECHANISMS[message.kind].model_validate_json(message.parameters)
+    except ValidationError as exc:
+        raise invalid_plan(f"the parameters of {message.kind} are no JSON object") from exc
 
 
 def _fields(message: Message) -> dict[str, Any]:
@@ -28,10 +48,14 @@ def _fields(message: Message) -> dict[str, Any]:
     return fields
 
 
-def mechanism_message(mechanism: AnyMechanism) -> common_pb2.Mechanism:
+def mechanism_message(mechanism: Mechanism) -> common_pb2.Mechanism:
     """Return the message that `mechanism_of` reads back the same."""
     parameters = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
     message = common_pb2.Mechanism()
-    chosen = getattr(message, mechanism.kind)
-    chosen.CopyFrom(json_format.ParseDict(parameters, type(chosen)()))
+    if mechanism.kind in _FIELDS:
+        chosen = getattr(message, mechanism.kind)
+        chosen.CopyFrom(json_format.ParseDict(parameters, type(chosen)()))
+    else:
+        message.installed.kind = mechanism.kind
+        message.installed.parameters = json.dumps(parameters, sort_keys=True)
     return message

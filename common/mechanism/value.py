@@ -1,8 +1,6 @@
 """Values of a plan: frozen, strict, and wrong in one sentence."""
 
-import math
-from abc import ABC, abstractmethod
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
@@ -31,32 +29,3 @@ class Value(BaseModel):
             where = ".".join(str(part) for part in first["loc"])
             problem = first["msg"].removeprefix("Value error, ")
             raise invalid_plan(f"{where}: {problem}" if where else problem) from exc
-
-
-class Parameters(Value, ABC):
-    """What every mechanism tells about itself; noise scales, thresholds and clipping radii are in votes."""
-
-    multi_label: ClassVar[bool] = False
-    by_record: ClassVar[bool] = False
-    """Whether labelled records answer, each at most once in a batch that asks all queries, not teachers."""
-
-    @property
-    @abstractmethod
-    def sigmas(self) -> tuple[float, ...]:
-        """Standard deviations of all noise that the mechanism draws, in votes."""
-
-    @property
-    def reach(self) -> float:
-        """How far noise may carry a count, or the difference of two, in votes: twelve deviations."""
-        return 12 * math.sqrt(2) * max(self.sigmas, default=0.0)
-
-    def width(self, classes: int) -> int:
-        """Ring values of a ballot for one query."""
-        return classes
-
-    def answers(self, classes: int) -> int:
-        """Answers to one query: a class, or one bit for each label."""
-        return classes if self.multi_label else 1
-
-    def check_classes(self, classes: int) -> None:
-        """Raise `plan.invalid` where the parameters make no sense for this many classes or labels."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism
-from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp, worst_case
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, WorstCase, budget_rdp
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Candidate:
         sensitivity: what one unit can change in one query, in votes.
     """
 
-    mechanism: AnyMechanism
+    mechanism: Mechanism
     classes: int
     sensitivity: float = 1.0
 
@@ -28,7 +28,7 @@ class Candidate:
 
     def cost(self, order: float) -> WorstCase:
         """Return the worst-case cost of a batch at a Renyi order."""
-        return worst_case(self.mechanism, order, self.sensitivity, classes=self.classes)
+        return self.mechanism.worst_case(order, self.sensitivity, classes=self.classes)
 
     def rdp(self, order: float, queries: int, *, answered: bool = True) -> float:
         """Return the worst-case rdp of one batch of `queries`, all of them answered or none.

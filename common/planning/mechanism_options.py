@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostraka.common.mechanism import LABELLING, AnyMechanism
+from ostraka.common.mechanism import Mechanism, labelling
 from ostraka.common.mechanism.arguments import make_mechanism
 
 
@@ -16,7 +16,7 @@ class CheckedMechanismOptions(BaseModel):
     PARAMETERS: ClassVar[tuple[str, ...]] = ("sigma", "sigma1", "sigma2", "threshold")
     """The fields that are parameters of mechanisms; None stands for one that was not given."""
 
-    mechanism: str = Field(default="confident", description=f"One of {', '.join(LABELLING)}.")
+    mechanism: str = Field(default="confident", description=f"One of {', '.join(labelling())}.")
     sigma: float | None = Field(default=None, description="Noise of the answer, in votes.")
     sigma1: float | None = Field(default=None, description="Noise of the check, in votes.")
     sigma2: float | None = Field(
@@ -29,7 +29,7 @@ class CheckedMechanismOptions(BaseModel):
         """Parameters as `make_mechanism` names them."""
         return {name: getattr(self, name) for name in self.PARAMETERS}
 
-    def make(self) -> AnyMechanism:
+    def make(self) -> Mechanism:
         """Return the mechanism; raise `plan.invalid` as `make_mechanism` does."""
         return make_mechanism(self.mechanism, **self.parameters)
 

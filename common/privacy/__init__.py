@@ -7,7 +7,7 @@ from ostraka.common.privacy.amounts import AMOUNT_UNIT, amount, budget_amount
 from ostraka.common.privacy.conversion import ORDERS, budget_rdp, epsilon, propose_order
 from ostraka.common.privacy.influence import ONE_VOTE, Influence
 from ostraka.common.privacy.inputs import InputError
-from ostraka.common.privacy.worst_case import WorstCase, pure_rdp, worst_case
+from ostraka.common.privacy.worst_case import WorstCase, pure_rdp
 
 __all__ = [
     "AMOUNT_UNIT",
@@ -22,5 +22,4 @@ __all__ = [
     "epsilon",
     "propose_order",
     "pure_rdp",
-    "worst_case",
 ]

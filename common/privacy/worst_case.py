@@ -1,32 +1,13 @@
-"""Worst-case cost of a batch: a function of its plan and of the number of answers."""
+"""Worst-case cost of a batch, and the bounds that mechanisms compose it from (docs/accounting.md)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.clipped_labels import clipped_labels_rdp
-from ostraka.common.clipping import l1_radius
-from ostraka.common.mechanism import (
-    L1,
-    AnyMechanism,
-    Binary,
-    Check,
-    Confident,
-    DpTtac,
-    GnMax,
-    Interactive,
-    LnMax,
-    NoiseCluster,
-    Powerset,
-    RandRes,
-    Tau,
-    Ttac,
-)
 from ostraka.common.privacy.amounts import amount
-from ostraka.common.privacy.inputs import InputError
-from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.two_outcomes import two_outcomes_rdp
 
@@ -81,99 +62,54 @@ class WorstCase:
         return together if math.isinf(self.most) else min(together, amount(self.most))
 
 
-def worst_case(mechanism: AnyMechanism, order: float, sensitivity: float = 1.0, *, classes: int) -> WorstCase:
-    """Return the rdp at `order` that holds for every histogram (DESIGN.md section 5; docs/accounting.md).
+def argmax_rdp(order: float, sensitivity: float, sigma: float) -> float:
+    """Return the cost of an argmax over counts with noise of `sigma`, a S^2/s^2.
 
-    `sensitivity` is what a unit can change in one query, in votes; `classes` counts classes or labels.
-    One vote moved changes two counts by one each, so an argmax costs a/s^2; what has two outcomes, a check or
-    a label, costs what `two_outcomes_rdp` says. Labels that are each randomised apart, `sensitivity` of a
-    unit, each at most once in a batch, add up. A sum of updates costs a S^2/(2 s^2) where a unit moves it by
-    S; one without noise has no cost that could be told, and counts as none.
-    Raises InputError for an order of 1 or less, or a sensitivity that is not positive.
+    One vote moved changes two counts by one each.
     """
-    if not 1 < order < math.inf:
-        raise InputError("order", f"must be a finite number above 1, is {order}")
-    if not 0 < sensitivity < math.inf:
-        raise InputError("sensitivity", f"must be a finite number above 0, is {sensitivity}")
-    match mechanism:
-        case GnMax(sigma=sigma):
-            return WorstCase(answer=_argmax(order, sensitivity, sigma))
-        case Confident(sigma1=sigma1, sigma2=sigma2) | Interactive(sigma1=sigma1, sigma2=sigma2):
-            check = _check(order, sensitivity, sigma1)
-            return WorstCase(check=check, answer=_argmax(order, sensitivity, sigma2))
-        case LnMax(gamma=gamma):
-            return WorstCase(answer=pure_rdp(2 * gamma * sensitivity, order))
-        case NoiseCluster(sigma=sigma):
-            return WorstCase(batch=_argmax(order, sensitivity, sigma))
-        case RandRes(epsilon=epsilon):
-            return WorstCase(batch=sensitivity * randomized_rdp(epsilon, classes, order))
-        case Powerset(sigma=sigma, check=asked):
-            whole = _argmax(order, sensitivity, sigma)
-            check = _check(order, sensitivity, asked.sigma) if asked else 0.0
-            return WorstCase(check=check, answer=whole, most=whole)
-        case Binary(sigma=sigma, check=asked):
-            return _per_label(order, sensitivity, sigma, asked, classes, radius=math.inf)
-        case Tau(sigma=sigma, tau=tau, check=asked):
-            return _per_label(order, sensitivity, sigma, asked, classes, radius=tau)
-        case L1(sigma=sigma, tau1=tau1, check=asked):
-            return _per_label(order, sensitivity, sigma, asked, classes, radius=l1_radius(tau1))
-        case DpTtac(sigma=sigma):
-            return WorstCase(answer=_gaussian(order, _moved_by(mechanism, sensitivity), sigma))
-        case Ttac():
-            return WorstCase()
+    return order * (sensitivity / sigma) ** 2
 
 
-def _moved_by(mechanism: DpTtac, sensitivity: float) -> float:
-    """Return how far a unit moves a round's sum of updates, as L2 norm in radii.
-
-    Each of `sensitivity` gradients is replaced by another within the radius, and rounding their sum moves
-    each parameter by less than a step more; with clip "party" a whole update is replaced, which was rounded
-    within the radius (own derivation, docs/accounting.md).
-    """
-    if mechanism.clip == "party":
-        return 2.0
-    rounding = math.ldexp(math.sqrt(mechanism.recipe.parameters), -FRACTION_BITS)
-    return 2 * sensitivity + rounding
-
-
-def _per_label(
-    order: float, sensitivity: float, sigma: float, check: Check | None, classes: int, radius: float
-) -> WorstCase:
-    """Return the cost of one bit per label, from ballots of an L2 norm of at most `radius`.
-
-    Replacing a ballot moves the positives by at most sqrt(2) radius, and the negatives by as much.
-    """
-    moved, replaced = sensitivity * min(1.0, radius), 2 * (sensitivity * radius) ** 2
-    cost = WorstCase(
-        answer=_two_outcomes(order, math.sqrt(2) * moved, sigma),
-        most=_together(order, classes, math.sqrt(2) * moved, 2 * replaced, sigma),
-    )
-    if check is None:
-        return cost
-    return replace(cost, check=_together(order, classes, moved, replaced, check.sigma))
-
-
-def _together(order: float, classes: int, moved: float, squares: float, sigma: float) -> float:
-    """Return the cost of one bit for each label, which move by `moved` and by `squares` in all."""
-    lattice = math.ldexp(1 / sigma, -FRACTION_BITS)
-    return clipped_labels_rdp(order, classes, moved / sigma, squares / sigma**2, lattice=lattice)
-
-
-def _gaussian(order: float, moved: float, sigma: float) -> float:
+def gaussian_rdp(order: float, moved: float, sigma: float) -> float:
     """Return the cost of counts that are released with noise: what they move by is an L2 norm."""
     return order * (moved / sigma) ** 2 / 2
 
 
-def _argmax(order: float, sensitivity: float, sigma: float) -> float:
-    return order * (sensitivity / sigma) ** 2
+def check_rdp(order: float, sensitivity: float, sigma: float) -> float:
+    """Return the cost of whether a count with noise of `sigma` reaches a threshold."""
+    return two_outcomes_rdp(order, sensitivity / sigma, lattice=_lattice(sigma))
 
 
-def _check(order: float, sensitivity: float, sigma: float) -> float:
-    return _two_outcomes(order, sensitivity, sigma)
+def label_bits(
+    order: float, sensitivity: float, sigma: float, classes: int, radius: float
+) -> tuple[float, float]:
+    """Return the cost of one bit of each label, and of all together, from ballots of an L2 norm of `radius`.
+
+    Replacing a ballot moves the positives by at most sqrt(2) radius, and the negatives by as much.
+    """
+    moved, replaced = _moved(sensitivity, radius)
+    one = check_rdp(order, math.sqrt(2) * moved, sigma)
+    return one, _together(order, classes, math.sqrt(2) * moved, 2 * replaced, sigma)
 
 
-def _two_outcomes(order: float, moved: float, sigma: float) -> float:
-    return two_outcomes_rdp(order, moved / sigma, lattice=math.ldexp(1 / sigma, -FRACTION_BITS))
+def label_checks(order: float, sensitivity: float, sigma: float, classes: int, radius: float) -> float:
+    """Return the cost of a check of each label, all together, from ballots of an L2 norm of `radius`."""
+    return _together(order, classes, *_moved(sensitivity, radius), sigma)
+
+
+def _moved(sensitivity: float, radius: float) -> tuple[float, float]:
+    """Return how far a unit moves one label's positives, and the sum of squares over all labels."""
+    return sensitivity * min(1.0, radius), 2 * (sensitivity * radius) ** 2
+
+
+def _together(order: float, classes: int, moved: float, squares: float, sigma: float) -> float:
+    """Return the cost of one bit for each label, which move by `moved` and by `squares` in all."""
+    return clipped_labels_rdp(order, classes, moved / sigma, squares / sigma**2, lattice=_lattice(sigma))
+
+
+def _lattice(sigma: float) -> float:
+    """Return the step of noise in deviations."""
+    return math.ldexp(1 / sigma, -FRACTION_BITS)
 
 
 def pure_rdp(epsilon_pure: float, order: float) -> float:

@@ -94,11 +94,7 @@ def make_server(
         add(server)
     site_pb2_grpc.add_SiteServicer_to_server(About(secured, clock), server)
     status = _add_health_and_reflection(server, {ABOUT_SERVICE, *(name.split("/")[1] for name in roles)})
-    if secured is None:
-        return BoundServer(server, _bind(server, listen, None), status)
-    pair = (secured.tls_key_pem, secured.tls_cert_pem)
-    tls = grpc.ssl_server_credentials([pair], secured.ca_pem, require_client_auth=True)
-    return BoundServer(server, _bind(server, listen, tls), status)
+    return BoundServer(server, _bind(server, listen, secured), status)
 
 
 def _gate(
@@ -137,9 +133,15 @@ def _add_health_and_reflection(server: grpc.Server, services: set[str]) -> healt
     return status
 
 
-def _bind(server: grpc.Server, listen: str, tls: grpc.ServerCredentials | None) -> str:
+def _bind(server: grpc.Server, listen: str, secured: Credentials | None) -> str:
+    """Bind with the credentials, and without TLS where there are none; return the address."""
     try:
-        port = server.add_secure_port(listen, tls) if tls else server.add_insecure_port(listen)
+        if secured is None:
+            port = server.add_insecure_port(listen)
+        else:
+            pair = (secured.tls_key_pem, secured.tls_cert_pem)
+            tls = grpc.ssl_server_credentials([pair], secured.ca_pem, require_client_auth=True)
+            port = server.add_secure_port(listen, tls)
     except RuntimeError as error:
         raise _unbound(listen) from error
     return f"{listen.rpartition(':')[0]}:{port}"

@@ -1,16 +1,19 @@
-"""Teachers' votes summed into a party's ballots, in multiples of 2^-16 vote.
+"""Ballot formats: how teachers' votes are counted into a party's ballots, in multiples of 2^-16 vote.
 
 Votes on classes are indices. Votes on labels are scores from 0 to 1, of which at least 0.5 is a yes.
 """
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostraka.common.clipping import l1_radius
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import L1, AnyMechanism, DpTtac, NoiseCluster, Powerset, RandRes, Tau, Ttac
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.label_sets import count_sets, index_of
 
@@ -20,36 +23,113 @@ VOTE = 2**FRACTION_BITS
 """The weight of one whole vote."""
 
 
-def ballots(
-    votes: NDArray[Any], mechanism: AnyMechanism, classes: int, weight: int = VOTE
-) -> NDArray[np.float64]:
-    """Ballots in votes, (queries, width), as `mechanism` counts them, exact.
+class BallotFormat(ABC):
+    """What the numbers of a ballot count."""
 
-    Args:
-        votes: class indices (teachers, queries), or scores (teachers, queries, labels) for a multi-label
-            mechanism.
-        mechanism: how they are counted.
-        classes: number of classes, or of labels.
-        weight: of each teacher's vote, in steps of 2^-16 vote (003, section 3.3).
+    @abstractmethod
+    def width(self, classes: int) -> int:
+        """Ring values of a ballot for one query."""
 
-    Raises:
-        OstrakaError: `model.invalid` for a vote outside the classes.
-        ValueError: for what counts records, and for sums of updates.
+    def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
+        """Ballots in votes, (queries, width), of one party's teachers, exact.
+
+        Args:
+            votes: class indices (teachers, queries), or scores (teachers, queries, labels) of labels.
+            classes: number of classes, or of labels.
+            weight: of each teacher's vote, in steps of 2^-16 vote (003, section 3.3).
+
+        Raises:
+            OstrakaError: `model.invalid` for a vote outside the classes.
+            ValueError: for a format that does not count teachers' votes.
+        """
+        raise ValueError(f"{type(self).__name__} ballots count no votes")
+
+
+@dataclass(frozen=True)
+class ClassCounts(BallotFormat):
+    """Votes for each class; every teacher votes for one."""
+
+    def width(self, classes: int) -> int:
+        """One count a class."""
+        return classes
+
+    def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
+        """As `BallotFormat.count`."""
+        return single_label(votes, classes) * np.float64(weight / VOTE)
+
+
+@dataclass(frozen=True)
+class LabelCounts(BallotFormat):
+    """Votes for each label; every teacher says yes or no to each.
+
+    Attributes:
+        radius: norm that a teacher's yeses are scaled down to, in votes; infinite: they are not scaled.
+        norm: 2 or 1, of L2 or L1.
     """
-    match mechanism:
-        case NoiseCluster() | RandRes():
-            raise ValueError(f"ballots of {mechanism.kind} count records, not votes")
-        case Ttac() | DpTtac():
-            raise ValueError(f"ballots of {mechanism.kind} hold updates, not votes")
-        case Tau(tau=tau):
-            return clipped(votes, tau, weight)
-        case L1(tau1=tau1):
-            return l1_clipped(votes, tau1, weight)
-        case Powerset(max_positives=most):
-            counts = label_sets(votes, most)
-        case _:
-            counts = positives(votes) if mechanism.multi_label else single_label(votes, classes)
-    return counts * np.float64(weight / VOTE)
+
+    radius: float = math.inf
+    norm: Literal[1, 2] = 2
+
+    @property
+    def l2_radius(self) -> float:
+        """The largest L2 norm of a teacher's ballot, in votes; infinite: as many labels as there are."""
+        return l1_radius(self.radius) if self.norm == 1 and self.radius < math.inf else self.radius
+
+    def width(self, classes: int) -> int:
+        """One count a label."""
+        return classes
+
+    def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
+        """As `BallotFormat.count`; scaled ballots are rounded toward zero."""
+        if math.isinf(self.radius):
+            return positives(votes) * np.float64(weight / VOTE)
+        return (clipped if self.norm == 2 else l1_clipped)(votes, self.radius, weight)
+
+
+@dataclass(frozen=True)
+class LabelSetCounts(BallotFormat):
+    """Votes for each label set; every teacher votes for one of at most `most` labels (none: any number)."""
+
+    most: int | None = None
+
+    def width(self, classes: int) -> int:
+        """One count a label set."""
+        return count_sets(classes, self.most)
+
+    def count(self, votes: NDArray[Any], classes: int, weight: int = VOTE) -> NDArray[np.float64]:
+        """As `BallotFormat.count`."""
+        return label_sets(votes, self.most) * np.float64(weight / VOTE)
+
+
+@dataclass(frozen=True)
+class RecordCounts(BallotFormat):
+    """Labelled records of each class in a cluster: no teacher votes, a party counts its own labels."""
+
+    def width(self, classes: int) -> int:
+        """One count a class."""
+        return classes
+
+
+@dataclass(frozen=True)
+class RandomizedLabels(BallotFormat):
+    """Labels of a party's own records, each randomised with `epsilon` before it is counted."""
+
+    epsilon: float
+
+    def width(self, classes: int) -> int:
+        """One count a class."""
+        return classes
+
+
+@dataclass(frozen=True)
+class Updates(BallotFormat):
+    """The sum of what a party's teachers learned in a round, for each of so many `parameters`."""
+
+    parameters: int
+
+    def width(self, classes: int) -> int:
+        """One value a parameter."""
+        return self.parameters
 
 
 def single_label(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ DAY_S = 24 * 3600
 
 
 @dataclass(frozen=True)
-class Certificates:
+class CertificateStatus:
     """A site's own certificates as they stand now.
 
     Attributes:
@@ -29,9 +29,9 @@ class Certificates:
     problem: Problem | None
 
 
-def certificates_of(credentials: Credentials, clock: Clock) -> Certificates:
+def certificates_of(credentials: Credentials, clock: Clock) -> CertificateStatus:
     """Return what a site's credentials say about themselves."""
-    return Certificates(
+    return CertificateStatus(
         credentials.identity.uri,
         int(credentials.expires_unix_s),
         round((credentials.expires_unix_s - clock.now()) / DAY_S, 1),

@@ -8,7 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ostraka.common.status.certificate_status import Certificates
+from ostraka.common.status.certificate_status import CertificateStatus
 from ostraka.common.status.servers import Server
 
 WARN_DAYS = 30
@@ -17,7 +17,7 @@ BAR = 24
 """Width of a bar, in characters."""
 
 
-def certificates(own: Certificates) -> Iterable[RenderableType]:
+def certificates(own: CertificateStatus) -> Iterable[RenderableType]:
     """Whom they name, until when, and what is wrong with them."""
     told = f"{own.identity}: certificates until {moment(own.expires_unix_s)}, {own.days_left:g} days"
     lists = f"revocation list {own.revocations}" if own.revocations else "no revocation list"

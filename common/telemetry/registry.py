@@ -15,10 +15,10 @@ from typing import Generic, TypeVar
 import structlog
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
 from prometheus_client.core import Metric
-from pydantic import BaseModel, ConfigDict
 
 from ostraka.common.config import Address, load_section, split_address
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.frozen_model import FrozenModel
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 """Upper bounds of the buckets of every histogram of seconds."""
@@ -28,10 +28,8 @@ FRESH_S = 5.0
 T = TypeVar("T")
 
 
-class TelemetrySection(BaseModel):
+class TelemetrySection(FrozenModel):
     """The table [telemetry] of site.toml; `metrics` is the host:port where metrics are served, if any."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     metrics: Address | None = None
 

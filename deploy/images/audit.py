@@ -13,7 +13,7 @@ UNREACHABLE = "Could not connect to PyPI"
 
 
 @dataclass(frozen=True)
-class Audit:
+class PackageAudit:
     """What is known of the packages of one lock file."""
 
     looked_up: int
@@ -23,7 +23,7 @@ class Audit:
     """One line a vulnerability: package, version, its id, the versions that mend it."""
 
 
-def audit(lock: Path) -> Audit:
+def audit(lock: Path) -> PackageAudit:
     """Look up every package of `lock`; where the database cannot be reached, none is found.
 
     A build for one device, such as torch 2.13.0+cpu, is looked up as the version that it is a build of.
@@ -43,7 +43,7 @@ def audit(lock: Path) -> Audit:
         )
     if not asked.stdout.strip():
         if UNREACHABLE in asked.stderr:
-            return Audit(0, (), ())
+            return PackageAudit(0, (), ())
         raise RuntimeError(f"pip-audit failed on {lock.name}: {asked.stderr.strip()}")
     return read(asked.stdout)
 
@@ -53,7 +53,7 @@ def public(text: str) -> str:
     return re.sub(r"^(\S+==[^+\s]+)\+\S+", r"\1", text, flags=re.M)
 
 
-def read(answer: str) -> Audit:
+def read(answer: str) -> PackageAudit:
     """Return what pip-audit's JSON says."""
     packages = json.loads(answer)["dependencies"]
     known = [package for package in packages if "skip_reason" not in package]
@@ -63,4 +63,4 @@ def read(answer: str) -> Audit:
         for package in known
         for found in package["vulns"]
     )
-    return Audit(len(known), tuple(p["name"] for p in packages if "skip_reason" in p), findings)
+    return PackageAudit(len(known), tuple(p["name"] for p in packages if "skip_reason" in p), findings)

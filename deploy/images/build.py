@@ -9,7 +9,6 @@ from pathlib import Path
 from ostraka.deploy.images.roles import ROOT, version
 
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
-WHEELHOUSE = ROOT / "build" / "wheelhouse"
 INPUTS = "ostraka.inputs"
 """Label of an image: the digest of all that it was built from."""
 

@@ -1,5 +1,5 @@
 """Startup kits of a federation, what its CA signs and revokes, and whole federations for trials."""
 
-from ostraka.deploy.provisioning.provision import Federation, provision
+from ostraka.deploy.provisioning.provision import FederationFolders, provision
 
-__all__ = ["Federation", "provision"]
+__all__ = ["FederationFolders", "provision"]

@@ -14,7 +14,7 @@ CA_FOLDER, ADMIN_FOLDER = "ca", "admin"
 
 
 @dataclass(frozen=True)
-class Federation:
+class FederationFolders:
     """Where everything of a provisioned federation lies.
 
     Attributes:
@@ -42,7 +42,7 @@ def provision(
     host: str = "127.0.0.1",
     base_port: int = 7000,
     clock: Clock | None = None,
-) -> Federation:
+) -> FederationFolders:
     """Write CA, keys, certificates and `site.toml` of every site below `out`, all or nothing.
 
     Args:
@@ -62,7 +62,7 @@ def provision(
     with whole_folder(out) as root:
         _write(root, federation, sites, clock or SystemClock())
     folders = {site.folder.name: out / site.folder for site in sites}
-    return Federation(
+    return FederationFolders(
         ca=out / CA_FOLDER,
         guardian=folders[guardian],
         admin=folders[ADMIN_FOLDER],

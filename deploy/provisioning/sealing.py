@@ -27,7 +27,7 @@ OWN = re.compile(r"task\.toml|data|request\.pem(\.tmp)?|credentials(\.\d+)?|\.cr
 LINK = "credentials"
 
 
-class Seal(BaseModel):
+class KitSeal(BaseModel):
     """The file `kit.sig`.
 
     Attributes:
@@ -44,7 +44,7 @@ class Seal(BaseModel):
 def seal_kit(folder: Path, authority: CertificateAuthority) -> None:
     """Write the seal of all files in `folder`, which has no other folders than empty ones."""
     files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.is_file()}
-    seal = Seal(files=files, signature=authority.seal(KIT_CONTEXT, _signed(files)).hex())
+    seal = KitSeal(files=files, signature=authority.seal(KIT_CONTEXT, _signed(files)).hex())
     (folder / SEAL).write_text(seal.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
@@ -73,18 +73,18 @@ def _check(path: Path, sealed: str | None) -> None:
         raise _altered(path.parent, f"holds another {path.name} than its CA signed")
 
 
-def _read(folder: Path) -> Seal:
+def _read(folder: Path) -> KitSeal:
     path = folder / SEAL
     try:
         with path.open("rb") as file:
-            return Seal.model_validate_json(file.read(MOST_BYTES))
+            return KitSeal.model_validate_json(file.read(MOST_BYTES))
     except FileNotFoundError as error:
         raise _altered(folder, f"has no {SEAL}, or an earlier version made it") from error
     except (OSError, ValidationError) as error:
         raise _altered(folder, f"has a {SEAL} that cannot be read") from error
 
 
-def _verified(seal: Seal, ca: x509.Certificate, folder: Path) -> Mapping[str, str]:
+def _verified(seal: KitSeal, ca: x509.Certificate, folder: Path) -> Mapping[str, str]:
     key = ca.public_key()
     try:
         if not isinstance(key, ec.EllipticCurvePublicKey):

@@ -16,29 +16,29 @@ from ostraka.client.students.accuracy import Metrics
 from ostraka.common.mechanism import Interactive
 from ostraka.deploy.simulation.defaults import default_parameters
 from ostraka.deploy.simulation.federation import QUERY
-from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, Scene
+from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, SimulationContext
 from ostraka.deploy.simulation.plan import plan_options
-from ostraka.deploy.simulation.quality import Round
-from ostraka.deploy.simulation.query_outcome import Asked, released_labels
+from ostraka.deploy.simulation.quality import RoundQuality
+from ostraka.deploy.simulation.query_outcome import QueryOutcome, released_labels
 from ostraka.deploy.simulation.querying_party import RUN, choice_of
 from ostraka.deploy.simulation.settings import Settings
 
 _METRICS = TypeAdapter(Metrics)
 
 
-def ask_in_rounds(scene: Scene) -> tuple[Asked, tuple[Round, ...]]:
+def ask_in_rounds(context: SimulationContext) -> tuple[QueryOutcome, tuple[RoundQuality, ...]]:
     """Label half of the pool in rounds, and what each round came to.
 
     Raises what labelling and retraining raise, and why the first round got nothing.
     """
-    site, settings = scene.federation.site(QUERY), scene.settings
+    site, settings = context.federation.site(QUERY), context.settings
     done: dict[int, LabelResult] = {}
 
     def told(number: int, result: LabelResult) -> None:
         done[number] = result
-        scene.on_progress(replace(result, queries=settings.asked_in_rounds, asked=_sum(done, "asked")))
+        context.on_progress(replace(result, queries=settings.round_queries, asked=_sum(done, "asked")))
 
-    with scene.watch.step(LABEL_THE_POOL):
+    with context.watch.step(LABEL_THE_POOL):
         result = learn_in_rounds(
             site,
             site / "pool.npz",
@@ -46,12 +46,10 @@ def ask_in_rounds(scene: Scene) -> tuple[Asked, tuple[Round, ...]]:
             site / RUN,
             labelled=site / "labelled.npz",
             test=site / "test.npz",
-            choice=choice_of(settings),
-            seed=settings.seed,
             on_labels=told,
         )
     figures = report(result.folder, delta=settings.delta)
-    asked = _asked(scene, figures, ended_early=result.stopped is not None)
+    asked = _asked(context, figures, ended_early=result.stopped is not None)
     return asked, tuple(_round(one) for one in figures["rounds"])
 
 
@@ -62,38 +60,40 @@ def rounds_of(settings: Settings) -> Rounds:
     given = {name: value for name, value in noise.items() if value is not None}
     return Rounds(
         count=settings.label_rounds,
-        queries=settings.asked_in_rounds // settings.label_rounds,
+        queries=settings.round_queries // settings.label_rounds,
         first=plan_options(settings),
         later=Interactive.model_validate({**suiting, **given}),
+        student=choice_of(settings),
+        seed=settings.seed,
     )
 
 
-def _asked(scene: Scene, figures: Mapping[str, Any], *, ended_early: bool) -> Asked:
-    folder = scene.federation.site(QUERY) / RUN
+def _asked(context: SimulationContext, figures: Mapping[str, Any], *, ended_early: bool) -> QueryOutcome:
+    folder = context.federation.site(QUERY) / RUN
     parts = [np.array(one.rows) for one in load_rounds(folder).rounds]
     released = [
-        released_labels(round_folder(folder, number), len(rows), scene.task)
+        released_labels(round_folder(folder, number), len(rows), context.task)
         for number, rows in enumerate(parts, 1)
     ]
     rounds, student = figures["rounds"], figures["student"]
-    return Asked(
+    return QueryOutcome(
         site=QUERY,
         labelled=student["labelled"],
-        queries=scene.settings.asked_in_rounds,
+        queries=context.settings.round_queries,
         asked=sum(one["asked"] for one in rounds),
         answered=sum(one["answered"] for one in rounds),
         by_student=sum(one["by_student"] for one in rounds),
         implied=0,
         ended_early=ended_early,
         released=np.concatenate(released),
-        truth=scene.split.truth[np.concatenate(parts)],
+        truth=context.split.truth[np.concatenate(parts)],
         before=_METRICS.validate_python(student["before"]),
         after=_METRICS.validate_python(student["after"]),
     )
 
 
-def _round(figures: Mapping[str, Any]) -> Round:
-    return Round.model_validate({name: figures[name] for name in Round.model_fields})
+def _round(figures: Mapping[str, Any]) -> RoundQuality:
+    return RoundQuality.model_validate({name: figures[name] for name in RoundQuality.model_fields})
 
 
 def _sum(done: Mapping[int, LabelResult], name: str) -> int:

@@ -10,7 +10,8 @@ import typer
 from ostraka.common.cli import write_json
 from ostraka.common.cli_options import OverridesOf, model_options
 from ostraka.common.telemetry import progress
-from ostraka.deploy.simulation.settings import Settings, load_settings
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_file import load_settings
 
 RUNS = Path("runs")
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.deploy.simulation.report_value import Value
+from ostraka.common.frozen_model import FrozenModel
 
 
-class ClassCount(Value):
+class ClassCount(FrozenModel):
     """How the queries of one true class fared."""
 
     name: str

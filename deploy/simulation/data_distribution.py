@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostraka.common.datasets import Dataset
-from ostraka.deploy.simulation.report_value import Value
+from ostraka.common.frozen_model import FrozenModel
 from ostraka.deploy.simulation.settings import Settings
 
 
-class Holding(Value):
+class Holding(FrozenModel):
     """One party's records.
 
     ``counts`` are those of each class, or of several labels those that have it; in the order of the task's

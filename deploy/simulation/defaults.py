@@ -18,7 +18,7 @@ BY_TASK: Mapping[TaskKind, Mapping[str, Any]] = {
 }
 """Settings that a task's kind changes: every label costs, so more teachers answer fewer queries."""
 
-TOGETHER_MODEL = "logistic"
+JOINT_TRAINING_MODEL = "logistic"
 """What teachers learn together where nobody says: of few parameters, each of which has its own noise."""
 AGREEING = 25
 """Votes on one class that outweigh default noise. Teachers that learned together mostly agree: where they are
@@ -28,12 +28,12 @@ BY_ENCODING: Mapping[str, Mapping[str, Any]] = {"ckks": {"batch_size": ENCRYPTED
 """Settings that an encoding changes: a ciphertext costs the same however many of its slots hold a query."""
 
 
-def default_parameters(mechanism: str, votes: int, *, together: bool = False) -> Mapping[str, float]:
+def default_parameters(mechanism: str, votes: int, *, joint_training: bool = False) -> Mapping[str, float]:
     """Parameters of a mechanism that suit the default budget, in votes.
 
-    `votes` are all teachers', who learned `together` or each alone.
+    `votes` are all teachers', who learned together (`joint_training`) or each alone.
     """
-    agreement = max(1.0, votes / AGREEING) if together else 1.0
+    agreement = max(1.0, votes / AGREEING) if joint_training else 1.0
     known: Mapping[str, Mapping[str, float]] = {
         "gnmax": {"sigma": 10.0 * agreement},
         "confident": {"sigma1": 10.0 * agreement, "sigma2": 5.0 * agreement, "threshold": votes / 2},

@@ -14,8 +14,8 @@ from ostraka.common.screen import Screen
 from ostraka.deploy.simulation.counts import LabelCount
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
 from ostraka.deploy.simulation.joint_training import training_words
-from ostraka.deploy.simulation.quality import METRICS, Turn
-from ostraka.deploy.simulation.report import Report, switch_words
+from ostraka.deploy.simulation.quality import METRICS, QuerierQuality
+from ostraka.deploy.simulation.report import SimulationReport, switch_words
 
 
 class ProgressSteps:
@@ -40,12 +40,12 @@ class ProgressSteps:
         if self._current is not None:
             self._display.update(self._current, total=result.queries, completed=result.asked)
 
-    def stepped(self, progress: meter.Progress) -> None:
+    def stepped(self, progress: meter.StepProgress) -> None:
         """Show how far a step of the current batch is."""
         self._bars.stepped(progress)
 
 
-def show(report: Report, page: Path) -> None:
+def show(report: SimulationReport, page: Path) -> None:
     """Print what was gained, every party's epsilon in both notions, and where the report is."""
     console = Screen()
     settings = report.settings
@@ -87,14 +87,14 @@ def show(report: Report, page: Path) -> None:
     console.print(f"Report: {page}", soft_wrap=True)
 
 
-def _quality(report: Report) -> Table:
+def _quality(report: SimulationReport) -> Table:
     table = Table(f"student ({report.student})", *METRICS.values(), title="On test records")
     for name, metrics in report.quality.rows:
         table.add_row(name, *(_share(getattr(metrics, metric)) for metric in METRICS))
     return table
 
 
-def _turns(turns: Iterable[Turn]) -> Table:
+def _turns(turns: Iterable[QuerierQuality]) -> Table:
     columns = ("own records", "answered", "balanced accuracy before", "after", "mAP before", "after")
     table = Table("querying party", *columns, title="In turn, the weakest first")
     for turn in turns:
@@ -104,7 +104,7 @@ def _turns(turns: Iterable[Turn]) -> Table:
     return table
 
 
-def _rounds(report: Report) -> Table:
+def _rounds(report: SimulationReport) -> Table:
     worst = f"worst-case epsilon so far ({promise_words(report.guarantee)})"
     columns = ("mechanism", "answered", "by the student", worst, "accuracy", "balanced accuracy")
     table = Table("round", *columns, title="In rounds")

@@ -11,8 +11,8 @@ from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
-from ostraka.deploy.simulation.joint_training import Together
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.joint_training import TrainingSummary
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.site_tables import tables
 from ostraka.deploy.simulation.split import Split
@@ -21,7 +21,6 @@ from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
 NAME = "simulation"
 GUARDIAN, ADMIN, QUERY = "guardian", "admin", "query"
-ANY_PORT = "127.0.0.1:0"
 GROUP = "all"
 READY_S = 120.0
 VOTES_MAY_TELL = "--stops-and-times-tell-votes"
@@ -70,10 +69,10 @@ class Federation:
 
     def train(self) -> None:
         """Train every party's teachers, one process a party, as many at once as there are cores."""
-        jobs = [Job(f"{site}-train", self._train(site)) for site in self._settings.sites]
-        self._processes.run_all(jobs, CORES)
+        commands = [ChildCommand(f"{site}-train", self._train(site)) for site in self._settings.sites]
+        self._processes.run_all(commands, CORES)
 
-    def learn_together(self) -> Together:
+    def train_jointly(self) -> TrainingSummary:
         """Train every party's teachers together, led by the first party, under a guardian that runs.
 
         Budgets are set once every party is registered, and before anything is charged to them.
@@ -83,7 +82,7 @@ class Federation:
         report = self._folder / "training.json"
         self._processes.run_all([self.leading("--json", str(report))], 1)
         self._processes.wait_ended(list(parties.values()))
-        return Together.model_validate_json(report.read_text())
+        return TrainingSummary.model_validate_json(report.read_text())
 
     def start_training(self) -> dict[str, Child]:
         """Start every party's part of a training, and tell the first party at which ports they are.
@@ -92,7 +91,9 @@ class Federation:
         """
         ready = {site: self.site(site) / "training-ready.json" for site in self._settings.sites}
         children = {
-            site: self._processes.start(Job(f"{site}-train", [*self._train(site), "--ready-file", str(file)]))
+            site: self._processes.start(
+                ChildCommand(f"{site}-train", [*self._train(site), "--ready-file", str(file)])
+            )
             for site, file in ready.items()
         }
         addresses = {
@@ -101,7 +102,7 @@ class Federation:
         self._configure(self._settings.sites[0], parties=addresses)
         return children
 
-    def leading(self, *arguments: str) -> Job:
+    def leading(self, *arguments: str) -> ChildCommand:
         """Return the first party's command that leads the training."""
         settings = self._settings
         options = {
@@ -112,7 +113,9 @@ class Federation:
             "sigma": settings.training_sigma,
             "quorum": settings.least_parties,
         }
-        return Job("lead", ["lead", *(f"--{name}={value}" for name, value in options.items()), *arguments])
+        return ChildCommand(
+            "lead", ["lead", *(f"--{name}={value}" for name, value in options.items()), *arguments]
+        )
 
     def serve(self) -> dict[str, Child]:
         """Start the guardian, then the parties, and tell everybody at which ports they are.
@@ -171,13 +174,13 @@ class Federation:
 
     def _train(self, site: str) -> list[str]:
         settings = self._settings
-        together = ["--training", settings.training] if settings.together else []
-        return ["party", "train", "--site", str(self.site(site)), *together]
+        training = ["--training", settings.training] if settings.joint_training else []
+        return ["party", "train", "--site", str(self.site(site)), *training]
 
     def _start(self, group: str, site: str, *options: str) -> Child:
         ready = str(self._ready_file(site))
         serve = [group, "serve", "--site", str(self.site(site)), "--ready-file", ready]
-        return self._processes.start(Job(site, [*serve, *options]))
+        return self._processes.start(ChildCommand(site, [*serve, *options]))
 
     def _ready(self, child: Child) -> str:
         return self._processes.wait_ready(child, self._ready_file(child.name), READY_S)

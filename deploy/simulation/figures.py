@@ -6,14 +6,14 @@ from matplotlib.figure import Figure
 from ostraka.client.students.accuracy import LabelFigures
 from ostraka.deploy.simulation import plots
 from ostraka.deploy.simulation.quality import METRICS
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.report import SimulationReport
 
 WIDTH = 6.4
 """Inches across which what is compared is told apart."""
 COLOURS = (plots.GREY, plots.BLUE, plots.ORANGE)
 
 
-def compared(report: Report) -> Figure:
+def compared(report: SimulationReport) -> Figure:
     """Own data alone, released labels as well, and all teachers without privacy, by each metric."""
     axes = plots.axes_of(WIDTH, 3.2)
     for place, (name, metrics) in enumerate(report.quality.rows):
@@ -26,22 +26,22 @@ def compared(report: Report) -> Figure:
     return _told(axes)
 
 
-def balanced_accuracies(report: Report) -> Figure:
+def balanced_accuracies(report: SimulationReport) -> Figure:
     """Plot the same comparison, label by label, by balanced accuracy."""
     return _by_label(report, "balanced_accuracy", "balanced accuracy")
 
 
-def average_precisions(report: Report) -> Figure:
+def average_precisions(report: SimulationReport) -> Figure:
     """Plot the same comparison, label by label, by average precision."""
     return _by_label(report, "average_precision", "average precision")
 
 
-def areas(report: Report) -> Figure:
+def areas(report: SimulationReport) -> Figure:
     """Plot the same comparison, label by label, by area under the ROC curve."""
     return _by_label(report, "auc", "AUC")
 
 
-def turns(report: Report) -> Figure:
+def turns(report: SimulationReport) -> Figure:
     """Balanced accuracy of every querying party before and after its turn."""
     names = [turn.party for turn in report.turns]
     axes = plots.axes_of(plots.width_of(names), 3)
@@ -55,7 +55,7 @@ def turns(report: Report) -> Figure:
     return plots.figure_of(axes)
 
 
-def rounds(report: Report) -> Figure:
+def rounds(report: SimulationReport) -> Figure:
     """Accuracy of the student after every round, from what it was by own data alone."""
     axes = plots.axes_of(4.6, 3)
     numbers = [0, *(one.round for one in report.rounds)]
@@ -68,7 +68,7 @@ def rounds(report: Report) -> Figure:
     return plots.figure_of(axes)
 
 
-def _by_label(report: Report, metric: str, title: str) -> Figure:
+def _by_label(report: SimulationReport, metric: str, title: str) -> Figure:
     names = [label.name for label in report.quality.after.labels]
     axes = plots.axes_of(max(WIDTH, plots.width_of(names)), 3)
     for place, (name, metrics) in enumerate(report.quality.rows):

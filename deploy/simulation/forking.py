@@ -86,13 +86,13 @@ class Forks:
 class Forked:
     """A process that was forked from the fork server."""
 
-    def __init__(self, told: int) -> None:
+    def __init__(self, pipe: int) -> None:
         """Take the end of the pipe that tells of the process."""
-        self._told = os.fdopen(told)
+        self._pipe = os.fdopen(pipe)
         self._lock = threading.Lock()
         self._returncode: int | None = None
-        if not (line := self._told.readline()):
-            self._told.close()
+        if not (line := self._pipe.readline()):
+            self._pipe.close()
             raise OstrakaError(ErrorCode.PROCESS_FAILED, "The process that forks all others has ended.")
         self._pid = int(line)
 
@@ -109,15 +109,15 @@ class Forked:
     def poll(self) -> int | None:
         """Its exit status if it ended; that of a kill where the fork server did, which takes it along."""
         with self._lock:
-            if self._returncode is None and self._told_within(0):
-                self._returncode = int(self._told.readline() or -signal.SIGKILL)
-                self._told.close()
+            if self._returncode is None and self._ready_within(0):
+                self._returncode = int(self._pipe.readline() or -signal.SIGKILL)
+                self._pipe.close()
         return self._returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Its exit status when it ends."""
         if self._returncode is None:
-            self._told_within(timeout)
+            self._ready_within(timeout)
         if (status := self.poll()) is None:
             raise subprocess.TimeoutExpired(MAIN, timeout or 0)
         return status
@@ -135,5 +135,5 @@ class Forked:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, number)
 
-    def _told_within(self, seconds: float | None) -> bool:
-        return bool(connection.wait([self._told.fileno()], seconds))
+    def _ready_within(self, seconds: float | None) -> bool:
+        return bool(connection.wait([self._pipe.fileno()], seconds))

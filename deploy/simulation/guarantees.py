@@ -4,7 +4,8 @@ from typing import Literal, TypeAlias
 
 from ostraka.client.run.options import Adjacency
 from ostraka.common.guarantees import NO_GUARANTEE, NOTIONS
-from ostraka.common.mechanism import BOUND, AnyMechanism, RandRes
+from ostraka.common.mechanism import BOUND, Mechanism
+from ostraka.common.sharing.ballots import RandomizedLabels
 
 Guarantee: TypeAlias = Adjacency | Literal["none"]
 """What an epsilon protects: a record, its label alone, or nothing where teachers learned by ttac."""
@@ -47,14 +48,15 @@ def bound_words(bound: BOUND) -> str:
     return f"{bound}, {directions[bound]}"
 
 
-def guarantee_words(guarantee: Guarantee, mechanism: AnyMechanism) -> str:
+def guarantee_words(guarantee: Guarantee, mechanism: Mechanism) -> str:
     """Return what the guarantee covers and what it does not, in sentences."""
     if guarantee == "none":
         return "No epsilon here protects a record: one can change every vote, and an epsilon counts one."
     if guarantee == "label":
+        ballot = mechanism.ballot
         pure = (
-            f" A randomised label is by itself label-DP of epsilon {mechanism.epsilon:g} with delta 0."
-            if isinstance(mechanism, RandRes)
+            f" A randomised label is by itself label-DP of epsilon {ballot.epsilon:g} with delta 0."
+            if isinstance(ballot, RandomizedLabels)
             else ""
         )
         return (

@@ -12,19 +12,19 @@ from ostraka.deploy.simulation.data_distribution import split_words
 from ostraka.deploy.simulation.guarantees import bound_words, guarantee_words, notion, promise_words
 from ostraka.deploy.simulation.joint_training import training_words
 from ostraka.deploy.simulation.quality import METRICS
-from ostraka.deploy.simulation.report import Report, Unit, switch_words
+from ostraka.deploy.simulation.report import SimulationReport, UnitSpending, switch_words
 
 TEMPLATE = Path(__file__).with_name("template.html")
-Plot = Callable[[Report], Figure]
+Plot = Callable[[SimulationReport], Figure]
 SPEED = ((plots.throughput, "Throughput while labelling."), (plots.steps, "Wall time per step."))
 
 
-def render(report: Report) -> str:
+def render(report: SimulationReport) -> str:
     """Return the page, its plots inline as SVG images."""
     return page(report, plots.draw)
 
 
-def page(report: Report, draw: Callable[[Plot, Report], str]) -> str:
+def page(report: SimulationReport, draw: Callable[[Plot, SimulationReport], str]) -> str:
     """Return the page with plots as `draw` makes them, which is what takes long."""
 
     def drawn(told: Iterable[tuple[Plot, str]]) -> Iterable[tuple[str, str]]:
@@ -52,12 +52,12 @@ def page(report: Report, draw: Callable[[Plot, Report], str]) -> str:
     )
 
 
-def data_dependent_heading(report: Report) -> str:
+def data_dependent_heading(report: SimulationReport) -> str:
     """Return the heading of a column of epsilons that the policy's bound gave, with that bound."""
     return f"{notion(report.bound)} epsilon ({bound_words(report.bound)}), {promise_words(report.guarantee)}"
 
 
-def _gained(report: Report) -> Iterable[tuple[Plot, str]]:
+def _gained(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield plots.accuracy, "Accuracy on test records; released labels against the truth."
     if report.labels:
         yield plots.labels, "Answers for each label; unanswered: too close, or the session had ended."
@@ -66,7 +66,7 @@ def _gained(report: Report) -> Iterable[tuple[Plot, str]]:
         yield plots.labels, "Queries of each true class; unanswered: too close, or the session had ended."
 
 
-def _quality(report: Report) -> Iterable[tuple[Plot, str]]:
+def _quality(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     yield figures.compared, "On test records: own data alone, with released labels, and all teachers."
     each = "label" if report.labels else "class"
     yield figures.balanced_accuracies, f"Balanced accuracy of each {each}."
@@ -74,23 +74,23 @@ def _quality(report: Report) -> Iterable[tuple[Plot, str]]:
     yield figures.areas, f"Area under the ROC curve of each {each}."
 
 
-def _compared(report: Report) -> Iterable[tuple[str, ...]]:
+def _compared(report: SimulationReport) -> Iterable[tuple[str, ...]]:
     for name, metrics in report.quality.rows:
         yield name, *(share(getattr(metrics, metric)) for metric in METRICS)
 
 
-def _per_label(report: Report) -> Iterable[tuple[str, ...]]:
+def _per_label(report: SimulationReport) -> Iterable[tuple[str, ...]]:
     columns = [metrics.labels for _, metrics in report.quality.rows]
     for each in zip(*columns, strict=True):
         shares = ((one.balanced_accuracy, one.auc, one.average_precision) for one in each)
         yield each[0].name, str(each[0].support), *(share(value) for one in shares for value in one)
 
 
-def _cost(report: Report) -> str:
+def _cost(report: SimulationReport) -> str:
     return f"Epsilon ({promise_words(report.guarantee)}) of every unit over time, against its budget."
 
 
-def _turns(report: Report) -> Iterable[tuple[Plot, str]]:
+def _turns(report: SimulationReport) -> Iterable[tuple[Plot, str]]:
     if report.turns:
         caption = (
             "Balanced accuracy of every querying party before and after its turn, in the order of turns."
@@ -100,13 +100,13 @@ def _turns(report: Report) -> Iterable[tuple[Plot, str]]:
         yield figures.rounds, "The student on test records after each round of labels."
 
 
-def _held(report: Report) -> str:
+def _held(report: SimulationReport) -> str:
     what = "labels" if report.labels else "records"
     kind = "label" if report.labels else "class"
     return f"Every party's {what} by {kind}; split: {split_words(report.settings)}."
 
 
-def _tiles(report: Report) -> Iterable[tuple[str, str]]:
+def _tiles(report: SimulationReport) -> Iterable[tuple[str, str]]:
     yield "queries answered", f"{report.answered} of {report.queries}"
     yield "labels right", "none given" if report.label_accuracy is None else f"{report.label_accuracy:.1%}"
     if report.label_balanced_accuracy is not None:
@@ -131,7 +131,7 @@ def _tiles(report: Report) -> Iterable[tuple[str, str]]:
         yield "training by ttac", "no formal guarantee"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: SimulationReport) -> str:
     settings = report.settings
     text = (
         f"{settings.parties} parties with {settings.teachers} teachers each answered {report.queries} "
@@ -145,7 +145,7 @@ def _summary(report: Report) -> str:
     return text
 
 
-def _budgets(report: Report) -> str:
+def _budgets(report: SimulationReport) -> str:
     """One number, or that of every consent level with how the difference is used."""
     levels = report.settings.level_epsilons
     if not levels:
@@ -154,7 +154,7 @@ def _budgets(report: Report) -> str:
     return f"{listed}, used by variant {report.settings.variant},"
 
 
-def _warning(report: Report) -> str:
+def _warning(report: SimulationReport) -> str:
     worst, actual = report.notions["epsilon_worst_case"], report.notions["epsilon_data_dependent"]
     trained = "" if report.training is None else f"{training_words(report.training)} "
     if report.bound == "worst_case":
@@ -165,13 +165,13 @@ def _warning(report: Report) -> str:
     )
 
 
-def _mechanism(report: Report) -> str:
+def _mechanism(report: SimulationReport) -> str:
     mechanism = report.mechanism
     given = mechanism.model_dump(exclude={"kind"}, exclude_none=True)
     return f"{mechanism.kind}: {', '.join(f'{name} {value}' for name, value in given.items())}."
 
 
-def _unit_cells(unit: Unit) -> tuple[str, ...]:
+def _unit_cells(unit: UnitSpending) -> tuple[str, ...]:
     return (
         unit.party,
         unit.group,

@@ -13,7 +13,7 @@ from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 
 Progress = Callable[[LabelResult], None]
-StepProgress = Callable[[meter.Progress], None]
+OnStep = Callable[[meter.StepProgress], None]
 
 LABEL_THE_POOL = "label the pool"
 """The step that throughput is measured over."""
@@ -39,7 +39,7 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
-class Scene:
+class SimulationContext:
     """A federation whose sites serve, and who is told how far its labelling has come."""
 
     federation: Federation
@@ -48,4 +48,4 @@ class Scene:
     task: Task
     watch: Stopwatch
     on_progress: Progress
-    on_step: StepProgress
+    on_step: OnStep

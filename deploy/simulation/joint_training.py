@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from ostraka.deploy.simulation.report_value import Value
+from ostraka.common.frozen_model import FrozenModel
 
 
-class TrainingCost(Value):
+class TrainingCost(FrozenModel):
     """What training together cost one party's records at worst; it is part of what its unit was charged.
 
     ``share`` is what part of the whole budget that is.
@@ -20,7 +20,7 @@ class TrainingCost(Value):
     share: float
 
 
-class Together(Value):
+class TrainingSummary(FrozenModel):
     """How teachers learned together.
 
     ``guarantee`` is "none" for ttac, else whose records are protected: a "record" or all of a "party";
@@ -38,7 +38,7 @@ class Together(Value):
     stopped: str | None
 
 
-def training_words(training: Together) -> str:
+def training_words(training: TrainingSummary) -> str:
     """How teachers learned together, and what that promises."""
     if training.guarantee == "none":
         return (

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +13,17 @@ from ostraka.deploy.simulation.counts import balanced_accuracy, count_classes, c
 from ostraka.deploy.simulation.data_distribution import count_holdings
 from ostraka.deploy.simulation.guarantees import Guarantee, notions, promise_words
 from ostraka.deploy.simulation.inputs import LABEL_THE_POOL
-from ostraka.deploy.simulation.joint_training import Together
-from ostraka.deploy.simulation.quality import Quality, Round, Turn, mean_metrics
-from ostraka.deploy.simulation.query_outcome import Asked
-from ostraka.deploy.simulation.report import Charge, Report, Throughput, Unit
+from ostraka.deploy.simulation.joint_training import TrainingSummary
+from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
+from ostraka.deploy.simulation.query_outcome import QueryOutcome
+from ostraka.deploy.simulation.report import SimulationReport, SpendingPoint, Throughput, UnitSpending
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import UnitReport
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulationOutcome:
     """What the processes of a simulation left to report on.
 
     Attributes:
@@ -35,10 +36,10 @@ class Outcome:
     """
 
     started_unix_s: float
-    training: Together | None
-    asked: Sequence[Asked]
+    training: TrainingSummary | None
+    asked: Sequence[QueryOutcome]
     ensemble: Metrics
-    rounds: Sequence[Round]
+    rounds: Sequence[RoundQuality]
     units: Sequence[UnitReport]
 
 
@@ -47,9 +48,9 @@ def report_on(
     settings: Settings,
     split: Split,
     task: Task,
-    outcome: Outcome,
+    outcome: SimulationOutcome,
     seconds: dict[str, float],
-) -> Report:
+) -> SimulationReport:
     """Return the report of a simulation of records that were shared out as ``split``."""
     asked = outcome.asked
     truth = np.concatenate([one.truth for one in asked])
@@ -59,7 +60,7 @@ def report_on(
     guarantee: Guarantee = "none" if settings.training == "ttac" else settings.adjacency
     before = mean_metrics([one.before for one in asked])
     after = mean_metrics([one.after for one in asked])
-    return Report(
+    return SimulationReport(
         id=name,
         version=version("ostraka"),
         settings=settings,
@@ -73,19 +74,13 @@ def report_on(
         tally=settings.tally,
         head=settings.teachers_head,
         teachers=settings.votes,
-        queries=sum(one.queries for one in asked),
-        asked=sum(one.asked for one in asked),
-        answered=sum(one.answered for one in asked),
-        by_student=sum(one.by_student for one in asked),
-        implied=sum(one.implied for one in asked),
+        **_counts(asked),
         ended_early=any(one.ended_early for one in asked),
         label_accuracy=label_accuracy([*classes, *labels]),
         label_balanced_accuracy=balanced_accuracy(classes, labels),
         student=settings.learner,
-        student_accuracy_before=before.accuracy,
-        student_accuracy_after=after.accuracy,
-        student_balanced_accuracy_before=before.balanced_accuracy,
-        student_balanced_accuracy_after=after.balanced_accuracy,
+        **_accuracies("before", before),
+        **_accuracies("after", after),
         quality=Quality(own=before, after=after, ensemble=outcome.ensemble),
         turns=tuple(map(_turn, asked)) if settings.queriers else (),
         rounds=tuple(outcome.rounds),
@@ -99,8 +94,21 @@ def report_on(
     )
 
 
-def _turn(asked: Asked) -> Turn:
-    return Turn(
+def _counts(asked: Sequence[QueryOutcome]) -> dict[str, Any]:
+    """Return how many queries of all querying parties were wanted, asked and answered."""
+    names = ("queries", "asked", "answered", "by_student", "implied")
+    return {name: sum(getattr(one, name) for one in asked) for name in names}
+
+
+def _accuracies(when: str, student: Metrics) -> dict[str, Any]:
+    return {
+        f"student_accuracy_{when}": student.accuracy,
+        f"student_balanced_accuracy_{when}": student.balanced_accuracy,
+    }
+
+
+def _turn(asked: QueryOutcome) -> QuerierQuality:
+    return QuerierQuality(
         party=asked.site,
         labelled=asked.labelled,
         queries=asked.queries,
@@ -111,7 +119,7 @@ def _turn(asked: Asked) -> Turn:
     )
 
 
-def _throughput(asked: Sequence[Asked], settings: Settings, seconds: dict[str, float]) -> Throughput:
+def _throughput(asked: Sequence[QueryOutcome], settings: Settings, seconds: dict[str, float]) -> Throughput:
     rate, queries = 1 / seconds[LABEL_THE_POOL], sum(one.asked for one in asked)
     return Throughput(
         queries_per_second=queries * rate,
@@ -120,9 +128,9 @@ def _throughput(asked: Sequence[Asked], settings: Settings, seconds: dict[str, f
     )
 
 
-def _unit(unit: UnitReport, settings: Settings, guarantee: Guarantee, started_unix_s: float) -> Unit:
+def _unit(unit: UnitReport, settings: Settings, guarantee: Guarantee, started_unix_s: float) -> UnitSpending:
     history = tuple(
-        Charge(
+        SpendingPoint(
             batch=charge["batch"],
             seconds=charge["released_unix_ms"] / 1000 - started_unix_s,
             epsilon_worst_case=charge["epsilon_worst_case"],
@@ -131,4 +139,4 @@ def _unit(unit: UnitReport, settings: Settings, guarantee: Guarantee, started_un
         for charge in unit["history"]
     )
     more = {"notion": promise_words(guarantee), "bound": settings.charged_bound, "history": history}
-    return Unit.model_validate({**unit, **more})
+    return UnitSpending.model_validate({**unit, **more})

@@ -1,7 +1,7 @@
 """The plan of a simulation's querying party."""
 
 from ostraka.client.run.options import PlanOptions, make_plan
-from ostraka.common.plan import NONCE_BYTES
+from ostraka.common.plan_fields import NONCE_BYTES
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.settings import Settings
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ostraka.common.mechanism import BOUND
 from ostraka.deploy.simulation.guarantees import bound_words, notion, promise_words
-from ostraka.deploy.simulation.report import Report, Unit
+from ostraka.deploy.simulation.report import SimulationReport, UnitSpending
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#b8b8b8"
 COLUMNS = 5
@@ -19,7 +19,7 @@ SLANT_FROM = 40
 """Characters of names that fit side by side under a plot."""
 
 
-def draw(plot: Callable[[Report], Figure], report: Report) -> str:
+def draw(plot: Callable[[SimulationReport], Figure], report: SimulationReport) -> str:
     """Render one of this module's plots as an SVG document."""
     with mpl.rc_context(
         {
@@ -35,7 +35,7 @@ def draw(plot: Callable[[Report], Figure], report: Report) -> str:
     return out.getvalue()
 
 
-def accuracy(report: Report) -> Figure:
+def accuracy(report: SimulationReport) -> Figure:
     """Plot the student's accuracy on test records before and after, next to the labels' own."""
     names = ["student before", "student after", "released labels"]
     plain = [report.student_accuracy_before, report.student_accuracy_after, report.label_accuracy]
@@ -49,7 +49,7 @@ def accuracy(report: Report) -> Figure:
     return figure_of(axes)
 
 
-def holdings(report: Report) -> Figure:
+def holdings(report: SimulationReport) -> Figure:
     """Every party's records by class, or by label those that have it."""
     names = [count.name for count in report.labels or report.classes]
     parties = [holding.party for holding in report.holdings]
@@ -67,7 +67,7 @@ def holdings(report: Report) -> Figure:
     return figure_of(axes)
 
 
-def labels(report: Report) -> Figure:
+def labels(report: SimulationReport) -> Figure:
     """How many queries of each class, or answers for each label, were right, wrong and missing."""
     counts = report.labels or report.classes
     names = [count.name for count in counts]
@@ -83,7 +83,7 @@ def labels(report: Report) -> Figure:
     return figure_of(axes)
 
 
-def label_shares(report: Report) -> Figure:
+def label_shares(report: SimulationReport) -> Figure:
     """Accuracy and balanced accuracy of the answers for each label."""
     names = [count.name for count in report.labels]
     axes = axes_of(width_of(names), 3)
@@ -98,7 +98,7 @@ def label_shares(report: Report) -> Figure:
     return figure_of(axes)
 
 
-def epsilons(report: Report) -> Figure:
+def epsilons(report: SimulationReport) -> Figure:
     """Every unit's epsilon over time, in both notions, against its budget."""
     units = report.units
     columns = min(COLUMNS, max(1, len(units)))
@@ -117,7 +117,7 @@ def epsilons(report: Report) -> Figure:
     return figure
 
 
-def throughput(report: Report) -> Figure:
+def throughput(report: SimulationReport) -> Figure:
     """Plot queries, answers and votes per second while labelling."""
     axes = axes_of(4.6, 2)
     speeds = report.throughput
@@ -130,7 +130,7 @@ def throughput(report: Report) -> Figure:
     return figure_of(axes)
 
 
-def steps(report: Report) -> Figure:
+def steps(report: SimulationReport) -> Figure:
     """Wall time of every step, in seconds."""
     axes = axes_of(4.6, 0.6 + 0.32 * len(report.seconds))
     bars = axes.barh(list(report.seconds), list(report.seconds.values()), color=BLUE)
@@ -140,7 +140,7 @@ def steps(report: Report) -> Figure:
     return figure_of(axes)
 
 
-def _unit(axes: Axes, unit: Unit, bound: BOUND) -> None:
+def _unit(axes: Axes, unit: UnitSpending, bound: BOUND) -> None:
     times = [0.0, *(charge.seconds for charge in unit.history)]
     worst = [0.0, *(charge.epsilon_worst_case for charge in unit.history)]
     actual = [0.0, *(charge.epsilon_data_dependent for charge in unit.history)]

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ostraka.client.run.options import Adjacency
-from ostraka.common.mechanism import BOUND, LABELLING
-from ostraka.common.plan import ENFORCE
+from ostraka.common.mechanism import BOUND, labelling
+from ostraka.common.plan_fields import ENFORCE
 from ostraka.common.planning.mechanism_options import VotingMechanismOptions
 from ostraka.deploy.simulation.consent import named_numbers
 
@@ -25,7 +25,7 @@ class PrivacySettings(VotingMechanismOptions):
 
     mechanism: str = Field(
         default="confident",
-        description=f"{', '.join(LABELLING)}; default confident, for several labels tau.",
+        description=f"{', '.join(labelling())}; default confident, for several labels tau.",
     )
     threshold: float | None = Field(
         default=None, description="Votes that the check asks for; default a share of the teachers."

@@ -19,7 +19,7 @@ POLL_S = 0.05
 
 
 @dataclass(frozen=True)
-class Job:
+class ChildCommand:
     """A command line of ``ostraka`` under a name that its log file carries."""
 
     name: str
@@ -85,19 +85,19 @@ class Supervisor:
         """Stop every child, whatever happened."""
         self.stop()
 
-    def start(self, job: Job) -> Child:
+    def start(self, command: ChildCommand) -> Child:
         """Start one process in the background, its output in ``<name>.log``."""
         self._logs.mkdir(parents=True, exist_ok=True)
-        log = self._logs / f"{job.name}.log"
+        log = self._logs / f"{command.name}.log"
         with log.open("ab") as output:
-            process = self._start(job.arguments, output, self._environment)
-        child = Child(job.name, process, log)
+            process = self._start(command.arguments, output, self._environment)
+        child = Child(command.name, process, log)
         self._children.append(child)
         return child
 
-    def run_all(self, jobs: Sequence[Job], at_once: int) -> None:
-        """Run every job to its end, at most ``at_once`` together; the first failure is ``process.failed``."""
-        waiting, running = list(jobs), list[Child]()
+    def run_all(self, commands: Sequence[ChildCommand], at_once: int) -> None:
+        """Run all commands to their end, ``at_once`` at most; the first failure is ``process.failed``."""
+        waiting, running = list(commands), list[Child]()
         while waiting or running:
             while waiting and len(running) < at_once:
                 running.append(self.start(waiting.pop(0)))

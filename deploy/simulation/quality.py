@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostraka.client.students.accuracy import LabelFigures, Metrics
-from ostraka.deploy.simulation.report_value import Value
+from ostraka.common.frozen_model import FrozenModel
 
 METRICS = {
     "accuracy": "accuracy",
@@ -16,7 +16,7 @@ METRICS = {
 """Figures of a student, with the names that people know them by."""
 
 
-class Quality(Value):
+class Quality(FrozenModel):
     """Figures on test records, on the whole and label by label.
 
     ``own`` is the student of own data alone and ``after`` the one of released labels as well, both means over
@@ -37,7 +37,7 @@ class Quality(Value):
         )
 
 
-class Turn(Value):
+class QuerierQuality(FrozenModel):
     """One of several querying parties: what it asked, and its student on test records before and after."""
 
     party: str
@@ -49,7 +49,7 @@ class Turn(Value):
     after: Metrics
 
 
-class Round(Value):
+class RoundQuality(FrozenModel):
     """One of several rounds: what it asked, the student after it on test records, and all costs so far.
 
     ``epsilon_worst_case`` is of all rounds so far, of the party that paid most.

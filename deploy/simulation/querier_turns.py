@@ -14,37 +14,37 @@ from ostraka.common.identity import CertificateAuthority, Identity, Role
 from ostraka.common.task import write_task
 from ostraka.deploy.provisioning.provision import CA_FOLDER
 from ostraka.deploy.simulation.federation import QUERY
-from ostraka.deploy.simulation.inputs import Scene
+from ostraka.deploy.simulation.inputs import SimulationContext
 from ostraka.deploy.simulation.plan import plan_options
-from ostraka.deploy.simulation.query_outcome import Asked, asked_of, released_labels, require_answers
+from ostraka.deploy.simulation.query_outcome import QueryOutcome, outcome_of, released_labels, require_answers
 from ostraka.deploy.simulation.querying_party import label_pool, retrain_on
 
 
-def ask_in_turn(scene: Scene) -> tuple[Asked, ...]:
+def run_queriers(context: SimulationContext) -> tuple[QueryOutcome, ...]:
     """Return what the weakest parties learned from all others, the weakest first.
 
     A party whose turn comes when the others' budgets are used up learns nothing new. Raises why the first
     could ask no query, and what labelling and retraining raise.
     """
-    sites = {party: _querying_site(scene, party, row) for row, party in enumerate(scene.settings.sites)}
-    with scene.watch.step("find the weakest parties"):
-        weakest = sorted(sites, key=lambda party: _balanced_accuracy(sites[party], scene.settings.seed))
-    turns = weakest[: scene.settings.queriers]
-    return tuple(_ask(scene, sites[party], party, turn) for turn, party in enumerate(turns))
+    sites = {party: _querying_site(context, party, row) for row, party in enumerate(context.settings.sites)}
+    with context.watch.step("find the weakest parties"):
+        weakest = sorted(sites, key=lambda party: _balanced_accuracy(sites[party], context.settings.seed))
+    turns = weakest[: context.settings.queriers]
+    return tuple(_ask(context, sites[party], party, turn) for turn, party in enumerate(turns))
 
 
-def _querying_site(scene: Scene, party: str, row: int) -> Path:
+def _querying_site(context: SimulationContext, party: str, row: int) -> Path:
     """Make a querying site next to a party's own, with its own certificate and the party's records."""
-    beside = scene.federation.site(QUERY)
+    beside = context.federation.site(QUERY)
     folder = beside.with_name(f"{party}-query")
     folder.mkdir(mode=0o700)
     config = load_site(beside).model_copy(update={"site": party, "folder": folder})
     authority = CertificateAuthority.load(beside.with_name(CA_FOLDER))
     authority.issue(Identity(config.federation, party, Role.QUERY), folder, SystemClock())
     write_site(config)
-    write_task(scene.task, folder / "task.toml")
-    save(replace(scene.split.shards[row], consent=None), folder / "labelled.npz")
-    save(scene.split.test, folder / "test.npz")
+    write_task(context.task, folder / "task.toml")
+    save(replace(context.split.shards[row], consent=None), folder / "labelled.npz")
+    save(context.split.test, folder / "test.npz")
     return folder
 
 
@@ -59,15 +59,15 @@ def _balanced_accuracy(site: Path, seed: int) -> float:
     return 0.0 if alone is None else alone.balanced_accuracy
 
 
-def _ask(scene: Scene, site: Path, party: str, turn: int) -> Asked:
-    rows = np.arange(scene.settings.queries) + turn * scene.settings.queries
+def _ask(context: SimulationContext, site: Path, party: str, turn: int) -> QueryOutcome:
+    rows = np.arange(context.settings.queries) + turn * context.settings.queries
     pool = site / "pool.npz"
-    save(scene.split.pool.take(rows), pool)
-    others = tuple(name for name in scene.settings.sites if name != party)
-    options = plan_options(scene.settings).model_copy(update={"parties": others})
-    labelling = label_pool(scene, site, pool, options)
+    save(context.split.pool.take(rows), pool)
+    others = tuple(name for name in context.settings.sites if name != party)
+    options = plan_options(context.settings).model_copy(update={"parties": others})
+    labelling = label_pool(context, site, pool, options)
     if turn == 0:
         require_answers(labelling)
-    students = retrain_on(scene, site, pool, labelling)
-    released = released_labels(labelling.run, labelling.queries, scene.task)
-    return asked_of(party, labelling, students, released, scene.split.truth[rows])
+    students = retrain_on(context, site, pool, labelling)
+    released = released_labels(labelling.run, labelling.queries, context.task)
+    return outcome_of(party, labelling, students, released, context.split.truth[rows])

@@ -19,7 +19,7 @@ from ostraka.common.task import Task
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryOutcome:
     """A querying party's labels, and its student on test records.
 
     Attributes:
@@ -47,15 +47,15 @@ class Asked:
     after: Metrics
 
 
-def asked_of(
+def outcome_of(
     site: str,
     labelling: LabelResult,
     students: StudentResult,
     released: NDArray[np.int64],
     truth: NDArray[np.int64],
-) -> Asked:
+) -> QueryOutcome:
     """Return the results of a run and of a retraining on it."""
-    return Asked(
+    return QueryOutcome(
         site=site,
         labelled=students.labelled,
         queries=labelling.queries,

@@ -15,67 +15,69 @@ from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import save
 from ostraka.deploy.simulation.clusters import members, representatives
 from ostraka.deploy.simulation.federation import QUERY
-from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, Scene
+from ostraka.deploy.simulation.inputs import LABEL_THE_POOL, SimulationContext
 from ostraka.deploy.simulation.plan import plan_options
-from ostraka.deploy.simulation.query_outcome import Asked, asked_of, released_labels, require_answers
+from ostraka.deploy.simulation.query_outcome import QueryOutcome, outcome_of, released_labels, require_answers
 from ostraka.deploy.simulation.settings import Settings
 
 RUN = "run"
 
 
-def ask(scene: Scene) -> Asked:
+def ask(context: SimulationContext) -> QueryOutcome:
     """Label the querying party's pool and retrain its student.
 
     Raises what labelling and retraining raise, and why no query could be asked.
     """
-    site = scene.federation.site(QUERY)
-    pool, asked = _pool(site, scene)
-    labelling = label_pool(scene, site, pool, plan_options(scene.settings), _first_student(site, scene))
+    site = context.federation.site(QUERY)
+    pool, asked = _pool(site, context)
+    labelling = label_pool(context, site, pool, plan_options(context.settings), _first_student(site, context))
     require_answers(labelling)
-    students = retrain_on(scene, site, pool, labelling)
-    released = released_labels(labelling.run, scene.settings.queries, scene.task)[asked]
-    return asked_of(QUERY, labelling, students, released, scene.split.truth[: len(asked)])
+    students = retrain_on(context, site, pool, labelling)
+    released = released_labels(labelling.run, context.settings.queries, context.task)[asked]
+    return outcome_of(QUERY, labelling, students, released, context.split.truth[: len(asked)])
 
 
 def label_pool(
-    scene: Scene, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
+    context: SimulationContext, site: Path, pool: Path, options: PlanOptions, student: Path | None = None
 ) -> LabelResult:
     """Ask about a pool, about implied labels last where the settings say so."""
-    if scene.settings.dependencies:
-        return _label_by_dependencies(scene, site, pool, options)
-    with scene.watch.step(LABEL_THE_POOL):
+    if context.settings.dependencies:
+        return _label_by_dependencies(context, site, pool, options)
+    with context.watch.step(LABEL_THE_POOL):
         return label(
             site,
             pool,
             options,
             site / RUN,
             student=student,
-            on_progress=scene.on_progress,
-            on_step=scene.on_step,
+            on_progress=context.on_progress,
+            on_step=context.on_step,
         )
 
 
-def _label_by_dependencies(scene: Scene, site: Path, pool: Path, options: PlanOptions) -> LabelResult:
+def _label_by_dependencies(
+    context: SimulationContext, site: Path, pool: Path, options: PlanOptions
+) -> LabelResult:
     """Learn on own labelled records which labels imply others, and leave out what is implied."""
     rules = site / "dependencies.toml"
-    with scene.watch.step("learn dependencies"):
-        write_dependencies(learn(scene.task.load(site / "labelled.npz").labels(), scene.task), rules)
-    with scene.watch.step(LABEL_THE_POOL):
+    with context.watch.step("learn dependencies"):
+        write_dependencies(learn(context.task.load(site / "labelled.npz").labels(), context.task), rules)
+    with context.watch.step(LABEL_THE_POOL):
         return label_by_dependencies(
             site,
             pool,
             options,
             rules,
             site / RUN,
-            on_progress=scene.on_progress,
-            on_step=scene.on_step,
+            on_progress=context.on_progress,
+            on_step=context.on_step,
         )
 
 
-def retrain_on(scene: Scene, site: Path, pool: Path, labelling: LabelResult) -> StudentResult:
+def retrain_on(context: SimulationContext, site: Path, pool: Path, labelling: LabelResult) -> StudentResult:
     """Return a querying site's student before and after its labelling; the same if that gave no label."""
     told = labelling.answered + labelling.by_student > 0
-    with scene.watch.step("retrain the student"):
+    with context.watch.step("retrain the student"):
         return retrain(
             site,
             site / "labelled.npz",
@@ -83,8 +85,8 @@ def retrain_on(scene: Scene, site: Path, pool: Path, labelling: LabelResult) -> 
             pool if told else None,
             test=site / "test.npz",
             out=None if told else site / "student.skops",
-            choice=choice_of(scene.settings),
-            seed=scene.settings.seed,
+            choice=choice_of(context.settings),
+            seed=context.settings.seed,
         )
 
 
@@ -96,23 +98,23 @@ def choice_of(settings: Settings) -> Choice:
     )
 
 
-def _pool(site: Path, scene: Scene) -> tuple[Path, NDArray[np.int64]]:
+def _pool(site: Path, context: SimulationContext) -> tuple[Path, NDArray[np.int64]]:
     """Return the file of queries and, for every record of the pool, the query that represents it."""
-    settings, split = scene.settings, scene.split
+    settings, split = context.settings, context.split
     if settings.mechanism != "noise_cluster" or settings.label_dp is not None:
         return site / "pool.npz", np.arange(settings.queries)
-    with scene.watch.step("cluster the pool"):
-        rows = representatives(split.pool, scene.task, settings.clusters, settings.seed)
+    with context.watch.step("cluster the pool"):
+        rows = representatives(split.pool, context.task, settings.clusters, settings.seed)
         centres = site / "centres.npz"
         save(split.pool.take(rows), centres)
-        return centres, members(split.pool, scene.task, rows)
+        return centres, members(split.pool, context.task, rows)
 
 
-def _first_student(site: Path, scene: Scene) -> Path | None:
+def _first_student(site: Path, context: SimulationContext) -> Path | None:
     """Return the student of the querying party's own labels, with which Interactive asks."""
-    if scene.settings.mechanism != "interactive":
+    if context.settings.mechanism != "interactive":
         return None
-    with scene.watch.step("train the first student"):
+    with context.watch.step("train the first student"):
         first = site / "first-student.skops"
-        seed = scene.settings.seed
+        seed = context.settings.seed
         return retrain(site, site / "labelled.npz", test=site / "test.npz", out=first, seed=seed).path

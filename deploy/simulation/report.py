@@ -2,15 +2,15 @@
 
 from typing import Literal
 
+from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.mechanism import BOUND, Mechanism
-from ostraka.common.plan import ENCODING, ENFORCE, TALLY
+from ostraka.common.plan_fields import ENCODING, ENFORCE, TALLY
 from ostraka.deploy.simulation.counts import ClassCount, LabelCount
 from ostraka.deploy.simulation.data_distribution import Holding
 from ostraka.deploy.simulation.defaults import TaskKind
 from ostraka.deploy.simulation.guarantees import Guarantee
-from ostraka.deploy.simulation.joint_training import Together
-from ostraka.deploy.simulation.quality import Quality, Round, Turn
-from ostraka.deploy.simulation.report_value import Value
+from ostraka.deploy.simulation.joint_training import TrainingSummary
+from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.teacher_settings import Head
 
@@ -18,7 +18,7 @@ WHOLE = "all"
 """The group of a party whose records share one budget."""
 
 
-class Charge(Value):
+class SpendingPoint(FrozenModel):
     """A unit's totals after one released batch, ``seconds`` after labelling began."""
 
     batch: int
@@ -27,7 +27,7 @@ class Charge(Value):
     epsilon_data_dependent: float
 
 
-class Unit(Value):
+class UnitSpending(FrozenModel):
     """What one party's records were charged, in both notions, against their budget."""
 
     party: str
@@ -41,7 +41,7 @@ class Unit(Value):
     enforce: ENFORCE
     epsilon_budget: float
     delta: float
-    history: tuple[Charge, ...]
+    history: tuple[SpendingPoint, ...]
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class Unit(Value):
         return self.party if self.group == WHOLE else f"{self.party}/{self.group}"
 
 
-class Throughput(Value):
+class Throughput(FrozenModel):
     """Speed of labelling, from opening the session to its last answer; of rounds with their trainings."""
 
     queries_per_second: float
@@ -57,7 +57,7 @@ class Throughput(Value):
     votes_per_second: float
 
 
-class Report(Value):
+class SimulationReport(FrozenModel):
     """Everything a simulation measured; ``seconds`` maps steps to wall time.
 
     ``guarantee`` is what every epsilon protects, a "record" (DP) or a "label" alone (label-DP); "none" where
@@ -96,13 +96,13 @@ class Report(Value):
     student_balanced_accuracy_before: float
     student_balanced_accuracy_after: float
     quality: Quality
-    turns: tuple[Turn, ...]
-    rounds: tuple[Round, ...]
-    training: Together | None
+    turns: tuple[QuerierQuality, ...]
+    rounds: tuple[RoundQuality, ...]
+    training: TrainingSummary | None
     holdings: tuple[Holding, ...]
     classes: tuple[ClassCount, ...]
     labels: tuple[LabelCount, ...]
-    units: tuple[Unit, ...]
+    units: tuple[UnitSpending, ...]
     seconds: dict[str, float]
     throughput: Throughput
 

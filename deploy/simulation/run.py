@@ -6,24 +6,24 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import LABELLING
+from ostraka.common.mechanism import labelling
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.active_learning import ask_in_rounds
 from ostraka.deploy.simulation.baselines import ensemble_metrics
 from ostraka.deploy.simulation.federation import CORES, GUARDIAN, Federation
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.html import render
-from ostraka.deploy.simulation.inputs import Progress, Scene, StepProgress, Stopwatch
-from ostraka.deploy.simulation.joint_training import Together
-from ostraka.deploy.simulation.outcome import Outcome, report_on
+from ostraka.deploy.simulation.inputs import OnStep, Progress, SimulationContext, Stopwatch
+from ostraka.deploy.simulation.joint_training import TrainingSummary
+from ostraka.deploy.simulation.outcome import SimulationOutcome, report_on
 from ostraka.deploy.simulation.plan import check_plan
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor, exit_on_signals
-from ostraka.deploy.simulation.quality import Round
-from ostraka.deploy.simulation.querier_turns import ask_in_turn
-from ostraka.deploy.simulation.query_outcome import Asked
+from ostraka.deploy.simulation.quality import RoundQuality
+from ostraka.deploy.simulation.querier_turns import run_queriers
+from ostraka.deploy.simulation.query_outcome import QueryOutcome
 from ostraka.deploy.simulation.querying_party import ask
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.guardian.admin.confidential import totals
@@ -37,9 +37,9 @@ def simulate(
     *,
     announce: Callable[[str], AbstractContextManager[object]],
     on_progress: Progress = lambda _: None,
-    on_step: StepProgress = lambda _: None,
+    on_step: OnStep = lambda _: None,
     start: Start | None = None,
-) -> Report:
+) -> SimulationReport:
     """Run a whole federation in ``folder`` and leave report.json and report.html there.
 
     Processes are started by ``start``, else by fork. Every one of them has stopped when this returns or
@@ -52,7 +52,7 @@ def simulate(
     with watch.step("split the data"):
         split = split_data(settings)
         _check_task(settings, split)
-        settings = settings.asking(len(split.pool))
+        settings = settings.for_pool(len(split.pool))
     threads = {"OMP_NUM_THREADS": str(max(1, CORES // settings.parties))}
     with (
         exit_on_signals(),
@@ -61,7 +61,9 @@ def simulate(
     ):
         federation = Federation(folder, settings, processes)
         task, training = _prepare(federation, settings, split, watch)
-        outcome = _ask(Scene(federation, settings, split, task, watch, on_progress, on_step), training)
+        outcome = _ask(
+            SimulationContext(federation, settings, split, task, watch, on_progress, on_step), training
+        )
         with watch.step("stop the sites"):
             processes.stop()
     report = report_on(folder.name, settings, split, task, outcome, watch.seconds)
@@ -84,17 +86,17 @@ def _claim(folder: Path) -> None:
 
 def _prepare(
     federation: Federation, settings: Settings, split: Split, watch: Stopwatch
-) -> tuple[Task, Together | None]:
+) -> tuple[Task, TrainingSummary | None]:
     """Start all sites; return the task, and how teachers learned together if they did."""
     with watch.step("provision the sites"):
         federation.provision()
         task = federation.place(split)
         check_plan(settings, len(split.pool), task)
-    if settings.together:
+    if settings.joint_training:
         with watch.step("start the guardian"):
             federation.serve_guardian()
         with watch.step("train the teachers together"):
-            training = federation.learn_together()
+            training = federation.train_jointly()
         with watch.step("start the parties"):
             federation.serve_parties()
         return task, training
@@ -121,8 +123,8 @@ def _check_task(settings: Settings, split: Split) -> None:
             "Setting dependencies: they are between several labels of a record, and these records have one "
             "each; leave it out.",
         )
-    if LABELLING[settings.mechanism].multi_label != several:
-        fitting = [kind for kind, known in LABELLING.items() if known.multi_label == several]
+    if labelling()[settings.mechanism].multi_label != several:
+        fitting = [kind for kind, known in labelling().items() if known.multi_label == several]
         raise OstrakaError(
             ErrorCode.CONFIG_INVALID,
             f"Setting mechanism: {settings.mechanism} does not answer {found} tasks; "
@@ -130,22 +132,22 @@ def _check_task(settings: Settings, split: Split) -> None:
         )
 
 
-def _ask(scene: Scene, training: Together | None) -> Outcome:
+def _ask(context: SimulationContext, training: TrainingSummary | None) -> SimulationOutcome:
     started = time.time()
-    asked, rounds = _asked(scene)
-    with scene.watch.step("ask the teachers without privacy"):
-        sites = [scene.federation.site(name) for name in scene.settings.sites]
-        ensemble = ensemble_metrics(sites, scene.task, scene.split.test)
-    with scene.watch.step("compute what the votes cost"):
-        scene.federation.end_guardian()
-    units = totals(scene.federation.site(GUARDIAN))
-    return Outcome(started, training, asked, ensemble, rounds, units)
+    asked, rounds = _asked(context)
+    with context.watch.step("ask the teachers without privacy"):
+        sites = [context.federation.site(name) for name in context.settings.sites]
+        ensemble = ensemble_metrics(sites, context.task, context.split.test)
+    with context.watch.step("compute what the votes cost"):
+        context.federation.end_guardian()
+    units = totals(context.federation.site(GUARDIAN))
+    return SimulationOutcome(started, training, asked, ensemble, rounds, units)
 
 
-def _asked(scene: Scene) -> tuple[tuple[Asked, ...], tuple[Round, ...]]:
-    if scene.settings.queriers is not None:
-        return ask_in_turn(scene), ()
-    if scene.settings.label_rounds > 1:
-        one, rounds = ask_in_rounds(scene)
+def _asked(context: SimulationContext) -> tuple[tuple[QueryOutcome, ...], tuple[RoundQuality, ...]]:
+    if context.settings.queriers is not None:
+        return run_queriers(context), ()
+    if context.settings.label_rounds > 1:
+        one, rounds = ask_in_rounds(context)
         return (one,), rounds
-    return (ask(scene),), ()
+    return (ask(context),), ()

@@ -1,33 +1,25 @@
 """Settings of a simulation: the command line's options, or a file of the same names."""
 
-from pathlib import Path
-from typing import Any
+from pydantic import ConfigDict, Field, model_validator
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
-
-from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import BOUND, AnyMechanism, NoiseCluster, RandRes
+from ostraka.common.errors import OstrakaError
+from ostraka.common.mechanism import BOUND, Mechanism
 from ostraka.common.mechanism.arguments import make_mechanism
-from ostraka.common.plan import TALLY
+from ostraka.common.plan_fields import TALLY
 from ostraka.common.privacy import ORDERS
-from ostraka.common.toml_files import TomlError, read_toml
-from ostraka.deploy.simulation import querying_settings
 from ostraka.deploy.simulation.consent import check_shares, level_epsilons
 from ostraka.deploy.simulation.data_settings import DataSettings
 from ostraka.deploy.simulation.defaults import (
-    BY_ENCODING,
-    BY_TASK,
     default_check,
     default_parameters,
-    task_kind,
 )
 from ostraka.deploy.simulation.privacy_settings import PrivacySettings
 from ostraka.deploy.simulation.schemes import check_option
-from ostraka.deploy.simulation.student_settings import Learning, suiting
-from ostraka.deploy.simulation.teacher_settings import Teaching
+from ostraka.deploy.simulation.student_settings import StudentSettings, suiting
+from ostraka.deploy.simulation.teacher_settings import TeacherSettings
 
 
-class Settings(Learning, Teaching, PrivacySettings, DataSettings):
+class Settings(StudentSettings, TeacherSettings, PrivacySettings, DataSettings):
     """One simulation, with the demo's numbers as defaults.
 
     ``encoding`` hides queries from parties, ``tally`` histograms from the guardian.
@@ -52,10 +44,10 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
             made = self.plan_mechanism
         except OstrakaError as error:
             raise ValueError(error.message) from error
-        clusters = isinstance(made, NoiseCluster)
+        clusters = made.party_setting == "label_counts"
         if self.adjacency == "label" and not clusters and self.label_dp is None:
             raise ValueError(f"adjacency label needs mechanism noise_cluster, not {self.mechanism}")
-        if self.adjacency == "label" and self.together:
+        if self.adjacency == "label" and self.joint_training:
             raise ValueError(f"training {self.training} is charged to records; give adjacency record")
         if clusters and self.label_dp is None and self.clusters > self.queries:
             raise ValueError(f"{self.clusters} clusters are more than the pool's {self.queries} records")
@@ -63,7 +55,10 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Settings":
-        querying_settings.check(self)
+        _check_secret_labels(self)
+        _check_rounds(self)
+        _check_dependencies(self)
+        _check_queriers(self)
         return self
 
     @model_validator(mode="after")
@@ -121,11 +116,11 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
         return self.labelled + (0 if self.label_dp else self.queries * (self.queriers or 1))
 
     @property
-    def asked_in_rounds(self) -> int:
+    def round_queries(self) -> int:
         """Records that all rounds of labels ask about: half of the pool, in equal parts."""
         return max(1, self.queries // (2 * self.label_rounds)) * self.label_rounds
 
-    def asking(self, pool: int) -> "Settings":
+    def for_pool(self, pool: int) -> "Settings":
         """Return these settings for a pool of `pool` records, all asked about where parties count records."""
         counted = self.label_dp is not None and self.plan_mechanism.by_record
         return self.model_copy(update={"queries": pool}) if counted else self
@@ -136,16 +131,16 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
         return self.parties * self.teachers
 
     @property
-    def plan_mechanism(self) -> AnyMechanism:
+    def plan_mechanism(self) -> Mechanism:
         """The plan's mechanism, with defaults for parameters that were not given.
 
         A check that it need not have is a default only where no parameter was given.
         """
         if self.mechanism == "rand_res":
-            return RandRes(epsilon=self.label_epsilon)
+            return make_mechanism(self.mechanism, epsilon=self.label_epsilon)
         given = {name: value for name, value in self.parameters.items() if value is not None}
         check = {} if given else default_check(self.mechanism, self.votes)
-        suiting = default_parameters(self.mechanism, self.votes, together=self.together)
+        suiting = default_parameters(self.mechanism, self.votes, joint_training=self.joint_training)
         defaults = {**suiting, **check}
         return make_mechanism(self.mechanism, **{**defaults, **given})
 
@@ -174,37 +169,38 @@ class Settings(Learning, Teaching, PrivacySettings, DataSettings):
         return at_once.get(self.mechanism, self.batch_size)
 
 
-def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
-    """Load the settings of a TOML file, overridden by the options that were ``given`` (not None).
+def _check_secret_labels(settings: Settings) -> None:
+    wanted = suiting(settings.label_dp)
+    for name, value in wanted.items():
+        if getattr(settings, name) != value:
+            raise ValueError(f"label_dp {settings.label_dp} goes with {name} {value}; leave {name} out")
+    if wanted and (settings.encoding, settings.tally, settings.consent) != ("plain", "aggregate", None):
+        raise ValueError(f"label_dp {settings.label_dp} has no encoding ckks, tally blind or consent levels")
+    if settings.mechanism == "rand_res" and settings.label_dp is None:
+        raise ValueError("mechanism rand_res asks of shared records; give label_dp, such as denoise-ssl")
 
-    What neither says is as the task and the encoding need it; the task's kind is read off the data where it
-    is not said either.
-    Raises ``config.invalid`` naming the option or key that is off, or an option that would change nothing.
-    """
-    try:
-        values = read_toml(config) if config else {}
-    except OSError as error:
-        raise _invalid(f"Cannot read {config}: {error.strerror}; give --config an existing file.") from error
-    except TomlError as error:
-        raise _invalid(f"{config} {error}; correct it.") from error
-    options = {name: value for name, value in given.items() if value is not None}
-    values |= options
-    kind = values.get("task") or task_kind(str(values.get("data", "")))
-    try:
-        by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
-        settings = Settings.model_validate(
-            {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
+
+def _check_rounds(settings: Settings) -> None:
+    if settings.label_rounds > 1 and settings.mechanism not in ("gnmax", "confident"):
+        raise ValueError(f"label_rounds begin with gnmax or confident, not {settings.mechanism}")
+    if settings.label_rounds > 1 and settings.tally == "blind":
+        raise ValueError("label_rounds go on by interactive, which has no tally blind; leave it out")
+
+
+def _check_dependencies(settings: Settings) -> None:
+    if settings.dependencies and settings.encoding == "ckks":
+        raise ValueError("dependencies ask about chosen labels, which needs encoding plain; leave ckks out")
+
+
+def _check_queriers(settings: Settings) -> None:
+    if settings.queriers is None:
+        return
+    if settings.queriers > settings.parties:
+        raise ValueError(f"{settings.queriers} of {settings.parties} parties cannot ask; name fewer queriers")
+    others = settings.parties - 1
+    if others < settings.least_parties:
+        raise ValueError(
+            f"{others} parties answer a querying one, and the quorum is {settings.least_parties}"
         )
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "options"
-        raise _invalid(
-            f"Setting {name}: {first['msg'].removeprefix('Value error, ')}; correct it and simulate again."
-        ) from error
-    if unused := querying_settings.unused(settings, options):
-        raise _invalid(unused)
-    return settings
-
-
-def _invalid(problem: str) -> OstrakaError:
-    return OstrakaError(ErrorCode.CONFIG_INVALID, problem)
+    if settings.mechanism in ("noise_cluster", "interactive"):
+        raise ValueError(f"mechanism {settings.mechanism} has one querying party; leave out queriers")

@@ -63,9 +63,6 @@ def _encodings(settings: Settings) -> Mapping[str, Any]:
 
 def _opt_in(settings: Settings) -> Mapping[str, Any]:
     """Return what a party allows of its own labelled records."""
-    match settings.mechanism:
-        case "noise_cluster":
-            return {"label_counts": settings.adjacency}
-        case "rand_res":
-            return {"randomized_labels": True}
-    return {}
+    values = {"label_counts": settings.adjacency, "randomized_labels": True}
+    setting = settings.plan_mechanism.party_setting
+    return {} if setting is None else {setting: values[setting]}

@@ -22,7 +22,7 @@ STUDENT_OF: Mapping[str, Student] = {"noisecluster": "supervised", "pate-fm": "f
 """Who learns from labels that are not each randomised: any student, where nobody says one of these."""
 
 
-class Learning(BaseModel):
+class StudentSettings(BaseModel):
     """Settings of students.
 
     ``student`` learns for ``steps`` steps; none named: the model that `query retrain` takes by itself.
@@ -63,7 +63,7 @@ class Learning(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _ways_of_asking_exclude_each_other(self) -> "Learning":
+    def _ways_of_asking_exclude_each_other(self) -> "StudentSettings":
         chosen = {
             "label_rounds": self.label_rounds > 1,
             "dependencies": self.dependencies,

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ostraka.common.plan import ENCODING
-from ostraka.deploy.simulation.defaults import TOGETHER_MODEL
+from ostraka.common.plan_fields import ENCODING
+from ostraka.deploy.simulation.defaults import JOINT_TRAINING_MODEL
 from ostraka.services.teachers.config import Tuning
 
 Head = Literal["linear", "square-mlp", "square-cnn"]
@@ -15,7 +15,7 @@ Training = Literal["conventional", "ttac", "dp-ttac"]
 """Whether teachers learn apart, or together with those of other parties."""
 
 
-class Teaching(BaseModel):
+class TeacherSettings(BaseModel):
     """Settings of teachers.
 
     ``thresholds`` says how teachers of several labels choose from which score on they say yes. Teachers
@@ -57,7 +57,7 @@ class Teaching(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _model_answers_as_asked(self) -> "Teaching":
+    def _model_answers_as_asked(self) -> "TeacherSettings":
         if self.head is not None and self.model is not None:
             raise ValueError(f"head {self.head} and model {self.model} exclude each other; give one of them")
         if self.encoding == "ckks" and self.model is not None:
@@ -67,14 +67,14 @@ class Teaching(BaseModel):
         return self
 
     @property
-    def together(self) -> bool:
+    def joint_training(self) -> bool:
         """Whether teachers of several parties learn together."""
         return self.training != "conventional"
 
     @property
     def teachers_model(self) -> str | None:
         """The model of every teacher: as asked, else what suits training together; None as suits the data."""
-        suiting = TOGETHER_MODEL if self.together and self.teachers_head is None else None
+        suiting = JOINT_TRAINING_MODEL if self.joint_training and self.teachers_head is None else None
         return self.model or suiting
 
     @property

@@ -27,13 +27,16 @@ Check = Callable[[], Finding | Sequence[Finding]]
 
 
 def preflight(
-    folder: Path, told: Callable[[int, int], None] = lambda done, total: None, *, clock: Clock | None = None
+    folder: Path,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    clock: Clock | None = None,
 ) -> list[Finding]:
     """Check what a site needs to run.
 
     Args:
         folder: the site's.
-        told: how many checks are done, of how many.
+        on_progress: how many checks are done, of how many.
         clock: this machine's; the system's if None.
 
     Returns:
@@ -53,7 +56,7 @@ def preflight(
         *(certificate_check.revocation_lists(credentials) if credentials else ()),
     ]
     place = Place(folder, site, credentials, clock)
-    return first + _run(list(_waiting(place)), list(_computing(place)), told)
+    return first + _run(list(_waiting(place)), list(_computing(place)), on_progress)
 
 
 def _waiting(place: Place) -> Iterator[Check]:
@@ -82,7 +85,7 @@ def _computing(place: Place) -> Iterator[Check]:
 
 
 def _run(
-    waiting: Sequence[Check], computing: Sequence[Check], told: Callable[[int, int], None]
+    waiting: Sequence[Check], computing: Sequence[Check], on_progress: Callable[[int, int], None]
 ) -> list[Finding]:
     everything = len(waiting) + len(computing)
     with ThreadPoolExecutor(THREADS) as pool:
@@ -90,9 +93,9 @@ def _run(
         computed = []
         for done, check in enumerate(computing, 1):
             computed.append(_found(check))
-            told(done, everything)
+            on_progress(done, everything)
         for done, _ in enumerate(as_completed(futures), len(computing) + 1):
-            told(done, everything)
+            on_progress(done, everything)
     tables, *others = computed
     return _once(chain(tables, *(future.result() for future in futures), *others))
 

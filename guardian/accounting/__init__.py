@@ -10,7 +10,6 @@ from ostraka.guardian.accounting.bounds.multilabel_check_rdp import multilabel_c
 from ostraka.guardian.accounting.bounds.noise_cluster_rdp import noise_cluster_rdp
 from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
 from ostraka.guardian.accounting.bounds.smooth_sensitivity import sanitized, sanitized_rdp, smooth_sensitivity
-from ostraka.guardian.accounting.charge import charge, charges, largest_charge, largest_charges
 from ostraka.guardian.accounting.tally import Tally
 
 __all__ = [
@@ -18,16 +17,12 @@ __all__ = [
     "InputError",
     "Tally",
     "binary_rdp",
-    "charge",
-    "charges",
     "checked_binary_rdp",
     "checked_powerset_rdp",
     "confident_rdp",
     "epsilon",
     "gnmax_rdp",
     "interactive_rdp",
-    "largest_charge",
-    "largest_charges",
     "lnmax_rdp",
     "multilabel_check_rdp",
     "noise_cluster_rdp",

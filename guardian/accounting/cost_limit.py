@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import Confident, GnMax, Interactive, NoiseCluster, Powerset
 from ostraka.common.privacy import ONE_VOTE, Influence
 from ostraka.guardian.accounting.numerics.arguments import Floats
 from ostraka.guardian.accounting.numerics.summation import plain
@@ -15,16 +14,15 @@ MOST_TERMS = 2.0**25
 """Queries that take more are charged the worst case: about a quarter of a second on one core of 2020."""
 
 
-def affordable(tally: Tally, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
-    """Return for which queries (Q,) `exact` takes at most MOST_TERMS; clusters are charged together."""
-    match tally.mechanism:
-        case Powerset(sigma=sigma):
-            counts = tally.seen()
-            return terms(_kinds(counts), counts.max(axis=1), sigma, influence) <= MOST_TERMS
-        case GnMax() | Confident() | Interactive() | NoiseCluster():
-            spread = np.ptp(tally.votes, axis=1)
-            return terms(tally.classes, spread, tally.mechanism.sigmas[-1], influence) <= MOST_TERMS
-    return np.ones(len(tally.votes), dtype=np.bool_)
+def affordable_argmax(tally: Tally, sigma: float, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
+    """Return for which queries (Q,) of an argmax with noise of `sigma` `exact` takes at most MOST_TERMS."""
+    return terms(tally.classes, np.ptp(tally.votes, axis=1), sigma, influence) <= MOST_TERMS
+
+
+def affordable_sets(tally: Tally, sigma: float, influence: Influence = ONE_VOTE) -> NDArray[np.bool_]:
+    """Return as `affordable_argmax` for label sets, of which those with equal counts are of one kind."""
+    counts = tally.seen()
+    return terms(_kinds(counts), counts.max(axis=1), sigma, influence) <= MOST_TERMS
 
 
 def terms(

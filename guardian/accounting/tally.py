@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, NoiseCluster, Powerset, Tau
-from ostraka.common.mechanism.narrowing import narrowed
+from ostraka.common.mechanism import Mechanism
+from ostraka.common.sharing.ballots import LabelCounts, LabelSetCounts, RecordCounts
 from ostraka.guardian.accounting.numerics.arguments import Floats
 
 
@@ -30,7 +30,7 @@ class Tally:
         adjacency: what neighbours differ in.
     """
 
-    mechanism: AnyMechanism
+    mechanism: Mechanism
     classes: int
     total: Floats
     voters: int
@@ -55,7 +55,7 @@ class Tally:
         left, places = self.classes - len(labels), list(labels)
         return replace(
             self,
-            mechanism=narrowed(self.mechanism, left),
+            mechanism=self.mechanism.narrowed(left),
             classes=left,
             total=np.delete(self.total, places, axis=1),
             votes=np.delete(self.votes, places, axis=1),
@@ -79,11 +79,12 @@ class Tally:
         """
         possible = np.isfinite(self.votes) & (self.votes >= 0) & (self.votes <= self.totals())
         rows = np.asarray(possible.all(axis=1), dtype=np.bool_)
-        if isinstance(self.mechanism, Binary | Tau | L1):
+        ballot = self.mechanism.ballot
+        if isinstance(ballot, LabelCounts):
             return rows
         counts = np.where(possible, self.votes, 0.0)
-        if isinstance(self.mechanism, NoiseCluster):
+        if isinstance(ballot, RecordCounts):
             return np.full(len(rows), rows.all() and (self.total == counts.sum()).all())
-        if isinstance(self.mechanism, Powerset):
+        if isinstance(ballot, LabelSetCounts):
             rows &= np.count_nonzero(counts, axis=1) <= self.voters
         return np.asarray(rows & (counts.sum(axis=1) == self.total), dtype=np.bool_)

@@ -4,8 +4,8 @@ from functools import cache
 
 from ostraka.common.clock import Clock
 from ostraka.common.identity import Credentials
-from ostraka.guardian.admin.terms import Terms
-from ostraka.guardian.ledger import Ledger, UnitKey
+from ostraka.guardian.admin.terms import SessionTerms
+from ostraka.guardian.ledger import Ledger, UnitKey, reconcile, recorded_charges, sessions
 from ostraka.guardian.policy import Policies
 from ostraka.protos.ostraka.v1 import admin_pb2_grpc
 
@@ -20,15 +20,15 @@ class AdminPart(admin_pb2_grpc.AdminServicer):
         self._credentials = credentials
         self._clock = clock
 
-    def _terms(self, session_id: str) -> Terms:
+    def _terms(self, session_id: str) -> SessionTerms:
         """Return the terms of a session, whichever replica of the guardian it is pinned to."""
-        return Terms.of(self._ledger.session(session_id))
+        return SessionTerms.of(self._ledger.read(sessions.find_session, session_id))
 
     def _unguaranteed(self, party: str | None) -> set[UnitKey]:
         """Units of which something was released that no epsilon covers; of one party or all."""
         terms = cache(self._terms)
-        known = self._ledger.charged_sessions(party)
-        forgotten = self._ledger.reconciled_charges(party)
+        known = self._ledger.read(recorded_charges.charged_sessions, party)
+        forgotten = self._ledger.read(reconcile.charges, party)
         return {unit for unit, session_id in known if terms(session_id).unguaranteed} | {
-            charge.unit for charge in forgotten if Terms.of_receipts(charge.worst_case).unguaranteed
+            charge.unit for charge in forgotten if SessionTerms.of_receipts(charge.worst_case).unguaranteed
         }

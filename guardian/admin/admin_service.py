@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ostraka.common.identity import Role
-from ostraka.guardian.admin.audit_admin import Audit
+from ostraka.guardian.admin.audit_admin import AuditAdmin
 from ostraka.guardian.admin.consent_admin import Consent
 from ostraka.guardian.admin.party_admin import Parties
 from ostraka.guardian.admin.policy_admin import PolicyAdmin
@@ -18,5 +18,5 @@ ROLES: Mapping[str, frozenset[Role]] = {
 }
 
 
-class AdminService(Parties, Consent, PolicyAdmin, Revoking, Sessions, Audit):
+class AdminService(Parties, Consent, PolicyAdmin, Revoking, Sessions, AuditAdmin):
     """Serves administrators; the role is checked before a method runs."""

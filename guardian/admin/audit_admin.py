@@ -6,23 +6,24 @@ from collections.abc import Iterator
 import grpc
 
 from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.ledger import audit, export
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
 
-class Audit(AdminPart):
+class AuditAdmin(AdminPart):
     """Hands out the audit log."""
 
     def Head(self, request: admin_pb2.HeadRequest, context: grpc.ServicerContext) -> common_pb2.AuditHead:
         """Return the latest row's sequence and hash, signed."""
-        return self._ledger.head()
+        return self._ledger.read(audit.head)
 
     def ExportAudit(
         self, request: admin_pb2.ExportAuditRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.AuditRow]:
         """Rows from the first one wanted on, in order; none beyond the head, whatever number that is."""
-        if request.first > self._ledger.head().sequence:
+        if request.first > self._ledger.read(audit.head).sequence:
             return
-        for row in self._ledger.audit_rows(max(1, request.first)):
+        for row in export.audit_rows(self._ledger, max(1, request.first)):
             yield admin_pb2.AuditRow(
                 sequence=row.sequence,
                 time_unix_ms=row.time_unix_ms,

@@ -10,7 +10,16 @@ from ostraka.common.privacy import epsilon as to_epsilon
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
 from ostraka.guardian.admin.agreements import read_agreement
-from ostraka.guardian.ledger import Budget, UnitEvent, UnitKey
+from ostraka.guardian.ledger import (
+    Budget,
+    BudgetTerms,
+    UnitEvent,
+    UnitKey,
+    agreed_changes,
+    balances,
+    budgets,
+    history,
+)
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -23,7 +32,7 @@ class Budgets(AdminPart):
         """Every unit's budget, or one party's."""
         party = requests.party_name(request.party) if request.party else None
         marked = self._unguaranteed(party)
-        return (to_message(b, b.key in marked) for b in self._ledger.budgets(party))
+        return (to_message(b, b.key in marked) for b in self._ledger.read(balances.all_budgets, party))
 
     def SetBudget(
         self, request: admin_pb2.SetBudgetRequest, context: grpc.ServicerContext
@@ -49,7 +58,8 @@ class Budgets(AdminPart):
             request.agreement.SerializeToString(deterministic=True),
         )
         if agreed.action == "raise":
-            budget = self._ledger.raise_budget(
+            budget = self._ledger.write(
+                agreed_changes.raise_budget,
                 key,
                 epsilon_before=agreed.epsilon_before,
                 epsilon=agreed.epsilon,
@@ -58,7 +68,9 @@ class Budgets(AdminPart):
                 reason=reason,
             )
         else:
-            budget = self._ledger.consent_again(key, number=agreed.number, agreement=signed, reason=reason)
+            budget = self._ledger.write(
+                agreed_changes.consent_again, key, number=agreed.number, agreement=signed, reason=reason
+            )
         return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
     def FreezeBudget(
@@ -69,7 +81,7 @@ class Budgets(AdminPart):
             requests.unit_key(request.party, request.group, request.adjacency),
             requests.reason(request.reason),
         )
-        budget = self._ledger.freeze(key, frozen=request.frozen, reason=reason)
+        budget = self._ledger.write(budgets.freeze, key, frozen=request.frozen, reason=reason)
         return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
     def BudgetHistory(
@@ -77,8 +89,8 @@ class Budgets(AdminPart):
     ) -> Iterator[admin_pb2.BudgetEvent]:
         """Everything that happened to a unit, oldest first."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        (budget,) = self._ledger.budgets_of([key])
-        return (_event(e, budget) for e in self._ledger.history(key))
+        (budget,) = self._ledger.read(balances.budgets_of, [key])
+        return (_event(e, budget) for e in self._ledger.read(history.events_of, key))
 
     def _shown(self, budget: Budget) -> admin_pb2.Budget:
         """One budget with its mark."""
@@ -95,19 +107,14 @@ class Budgets(AdminPart):
         reason: str,
     ) -> Budget:
         """Set or lower a budget; what is not said stays as the unit has it, or is the policy's."""
-        kept, policy = self._ledger.find_budgets([key]).get(key), self._policies.current()
+        kept, policy = self._ledger.read(balances.find_budgets, [key]).get(key), self._policies.current()
         if kept is not None:
             delta, order = delta or kept.delta, order or kept.order
         delta = delta or policy.delta
-        return self._ledger.set_budget(
-            *key,
-            epsilon,
-            delta,
-            order or propose_order(epsilon, delta),
-            policy.enforce if kept is None else kept.enforce,
-            level=level,
-            reason=reason,
-        )
+        order = order or propose_order(epsilon, delta)
+        enforce = policy.enforce if kept is None else kept.enforce
+        terms = BudgetTerms(epsilon, delta, order, enforce, level)
+        return self._ledger.write(budgets.set_budget, key, terms, reason=reason)
 
 
 def to_message(budget: Budget, unguaranteed: bool) -> admin_pb2.Budget:

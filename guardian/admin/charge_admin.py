@@ -11,8 +11,17 @@ import grpc
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.admin.terms import Terms
-from ostraka.guardian.ledger import Budget, RecordedCharge, UnitEvent, UnitKey
+from ostraka.guardian.admin.terms import SessionTerms
+from ostraka.guardian.ledger import (
+    Budget,
+    RecordedCharge,
+    UnitEvent,
+    UnitKey,
+    balances,
+    history,
+    reconcile,
+    recorded_charges,
+)
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 Moment: TypeAlias = tuple[str, int]
@@ -33,10 +42,10 @@ class ChargeRows(AdminPart):
         session = requests.session_id(request.session_id) if request.session_id else None
         reconciled = [
             charge
-            for charge in ([] if session else self._ledger.reconciled_charges(party))
+            for charge in ([] if session else self._ledger.read(reconcile.charges, party))
             if begin <= charge.released_unix_ms and (end is None or charge.released_unix_ms < end)
         ]
-        charges = self._ledger.charges(session, party=party, from_ms=begin, to_ms=end)
+        charges = self._ledger.read(recorded_charges.charges, session, party=party, from_ms=begin, to_ms=end)
         return merge(self._rows(charges), self._rows(reconciled, reconciled=True), key=_time)
 
     def _rows(
@@ -46,11 +55,11 @@ class ChargeRows(AdminPart):
 
         `reconciled` ones have no terms any more.
         """
-        budgets = self._ledger.find_budgets({charge.unit for charge in charges})
+        budgets = self._ledger.read(balances.find_budgets, {charge.unit for charge in charges})
         spent = cache(self._spent_after)
         terms = cache(self._terms)
         for charge in charges:
-            under = Terms.of_receipts(charge.worst_case) if reconciled else terms(charge.session_id)
+            under = SessionTerms.of_receipts(charge.worst_case) if reconciled else terms(charge.session_id)
             if not (charge.worst_case or under.unguaranteed):
                 continue
             budget = budgets[charge.unit]
@@ -75,11 +84,11 @@ class ChargeRows(AdminPart):
 
     def _spent_after(self, key: UnitKey) -> dict[Moment, int]:
         """Return what a unit had spent after each of its charges, in amounts."""
-        return {_moment(event): event.spent for event in self._ledger.history(key)}
+        return {_moment(event): event.spent for event in self._ledger.read(history.events_of, key)}
 
     def _spent_by(self, charge: RecordedCharge) -> int:
         """Return what a unit had spent when a charge of zero was made, in amounts."""
-        events = self._ledger.history(charge.unit)
+        events = self._ledger.read(history.events_of, charge.unit)
         before = [event.spent for event in events if event.time_unix_ms <= charge.released_unix_ms]
         return before[-1] if before else 0
 

@@ -5,22 +5,17 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import grpc
-
-from ostraka.common.config import load_site
-from ostraka.common.identity import Credentials, Identity, Role
-from ostraka.common.rpc import call_error, open_channel, with_retries
-from ostraka.common.rpc.redirect import Replicas
-from ostraka.protos.ostraka.v1 import admin_pb2_grpc
+if TYPE_CHECKING:
+    from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
 
 BASE_S = 0.1
 
 Reply = TypeVar("Reply")
 
 
-def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) -> Reply:
+def admin_call(folder: Path, call: Callable[["AdminStub"], Reply]) -> Reply:
     """Return the reply of one admin call over mTLS, from the first guardian replica that can be reached.
 
     `call` reads the replies of a stream before it returns.
@@ -28,6 +23,14 @@ def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) 
     Raises:
         OstrakaError: what the guardian refused with, or why it could not be reached.
     """
+    import grpc
+
+    from ostraka.common.config import load_site
+    from ostraka.common.identity import Credentials, Identity, Role
+    from ostraka.common.rpc import call_error, open_channel, with_retries
+    from ostraka.common.rpc.redirect import Replicas
+    from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
+
     site = load_site(folder)
     credentials = Credentials.of(site)
     expected = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
@@ -35,7 +38,7 @@ def admin_call(folder: Path, call: Callable[[admin_pb2_grpc.AdminStub], Reply]) 
     with closing(replicas):
         try:
             return with_retries(
-                lambda: replicas.call(lambda channel: call(admin_pb2_grpc.AdminStub(channel))),
+                lambda: replicas.call(lambda channel: call(AdminStub(channel))),
                 attempts=replicas.homes,
                 base_s=BASE_S,
                 sleep=time.sleep,

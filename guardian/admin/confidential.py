@@ -6,10 +6,18 @@ from typing import TypedDict
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
-from ostraka.guardian.ledger import Budget, Cipher, LedgerReader, RecordedCharge, load_or_create_key
+from ostraka.guardian.ledger import (
+    Budget,
+    Cipher,
+    LedgerReader,
+    RecordedCharge,
+    balances,
+    load_or_create_key,
+    recorded_charges,
+)
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.cipher import KEY_FILE
 from ostraka.guardian.ledger.site import ledger_location
-from ostraka.guardian.ledger.values import add
 
 
 class Spent(TypedDict):
@@ -51,8 +59,9 @@ def totals(folder: Path) -> list[UnitReport]:
         )
     cipher = Cipher(load_or_create_key(folder))
     with LedgerReader.open_read_only(ledger_location(folder), cipher=cipher) as ledger:
-        charges = ledger.charges()
-        return [_report(b, [c for c in charges if c.unit == b.key]) for b in ledger.budgets()]
+        charges = ledger.read(recorded_charges.charges)
+        budgets = ledger.read(balances.all_budgets)
+    return [_report(b, [c for c in charges if c.unit == b.key]) for b in budgets]
 
 
 def _report(budget: Budget, charges: list[RecordedCharge]) -> UnitReport:

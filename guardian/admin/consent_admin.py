@@ -6,7 +6,7 @@ import grpc
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.budget_admin import Budgets
-from ostraka.guardian.ledger import UnitKey
+from ostraka.guardian.ledger import UnitKey, balances, budgets
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -20,7 +20,7 @@ class Consent(Budgets):
         key = requests.unit_key(request.party, request.group, request.adjacency)
         order, reason = requests.order(request.order), requests.optional_reason(request.reason)
         epsilon = self._policies.current().epsilon_of(request.level)
-        kept = self._ledger.find_budgets([key]).get(key)
+        kept = self._ledger.read(balances.find_budgets, [key]).get(key)
         if kept is not None and kept.state == "withdrawn":
             raise _withdrawn(key)
         budget = self._set_budget(key, epsilon, None, order, level=request.level, reason=reason)
@@ -31,7 +31,7 @@ class Consent(Budgets):
     ) -> admin_pb2.SetBudgetReply:
         """End a group's participation from the next batch on."""
         key = requests.unit_key(request.party, request.group, request.adjacency)
-        budget = self._ledger.withdraw(key, reason=requests.reason(request.reason))
+        budget = self._ledger.write(budgets.withdraw, key, reason=requests.reason(request.reason))
         return admin_pb2.SetBudgetReply(budget=self._shown(budget))
 
 

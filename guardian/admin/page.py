@@ -5,15 +5,15 @@ from pathlib import Path
 
 from ostraka.common.guarantees import NOTIONS
 from ostraka.common.page import templates
-from ostraka.guardian.admin.remaining import left_text
-from ostraka.guardian.admin.report import Report, SessionCharge, UnitName
+from ostraka.guardian.admin.report import ChargeReport, SessionCharge, UnitName
 from ostraka.guardian.admin.times import day, minute
+from ostraka.guardian.admin.unit_texts import left_text
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 TEMPLATE = Path(__file__).with_name("page.html")
 
 
-def render(report: Report) -> str:
+def render(report: ChargeReport) -> str:
     """Return the page; whatever comes from outside is escaped."""
     return templates.render(
         TEMPLATE,
@@ -33,12 +33,12 @@ def render(report: Report) -> str:
     )
 
 
-def _span(report: Report) -> str:
+def _span(report: ChargeReport) -> str:
     first = f"from {minute(report.from_unix_ms)}" if report.from_unix_ms else "from the beginning"
     return f"{first} until {minute(report.to_unix_ms or report.made_unix_ms)} UTC"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: ChargeReport) -> str:
     sessions = {charge.session_id for charge in report.charges}
     queriers = {charge.querier for charge in report.charges if charge.querier}
     parties = {budget.party for budget in report.budgets}
@@ -70,7 +70,7 @@ def _budget(budget: admin_pb2.Budget) -> Iterable[str]:
     yield f"broken since {day(budget.broken_unix_s)}" if budget.broken_unix_s else "holds"
 
 
-def _breaks(report: Report) -> Iterable[Iterable[str]]:
+def _breaks(report: ChargeReport) -> Iterable[Iterable[str]]:
     for found in report.breaks:
         event = found.event
         yield (

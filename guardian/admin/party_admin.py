@@ -8,7 +8,7 @@ import grpc
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import StoredManifest, StoredParty
+from ostraka.guardian.ledger import StoredManifest, StoredParty, manifests, parties
 from ostraka.guardian.sessions.revoked_parties import revoked_sites
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 
@@ -23,14 +23,14 @@ class Parties(AdminPart):
     ) -> Iterator[admin_pb2.PartyInfo]:
         """Every party, or one."""
         site = requests.party_name(request.party) if request.party else None
-        found = self._ledger.parties(site)
+        found = self._ledger.read(parties.all_parties, site)
         if site is not None and not found:
             raise OstrakaError(
                 ErrorCode.PARTY_UNKNOWN,
                 f"The guardian knows no party {site}; see `ostraka guardian party list`.",
             )
-        manifests = self._ledger.manifests(None if site is None else [site])
-        return (self._message(party, manifests.get(party.site)) for party in found)
+        declared = self._ledger.read(manifests.latest, None if site is None else [site])
+        return (self._message(party, declared.get(party.site)) for party in found)
 
     def SetParty(
         self, request: admin_pb2.SetPartyRequest, context: grpc.ServicerContext
@@ -39,8 +39,9 @@ class Parties(AdminPart):
         site, reason = requests.party_name(request.party), requests.reason(request.reason)
         if request.state not in STATES:
             raise requests.invalid(f"A party's state must be one of {', '.join(STATES)}")
-        party = self._ledger.set_party(site, request.state, reason=reason)
-        return admin_pb2.SetPartyReply(party=self._message(party, self._ledger.manifests([site]).get(site)))
+        party = self._ledger.write(parties.set_party, site, request.state, reason=reason)
+        declared = self._ledger.read(manifests.latest, [site])
+        return admin_pb2.SetPartyReply(party=self._message(party, declared.get(site)))
 
     def _message(self, party: StoredParty, stored: StoredManifest | None) -> admin_pb2.PartyInfo:
         manifest = common_pb2.Manifest.FromString(stored.manifest) if stored else common_pb2.Manifest()

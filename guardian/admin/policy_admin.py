@@ -10,7 +10,7 @@ import grpc
 from ostraka.common.errors import OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
-from ostraka.guardian.ledger import Budget
+from ostraka.guardian.ledger import Budget, balances, policies
 from ostraka.guardian.policy import Policy, parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -35,10 +35,10 @@ class PolicyAdmin(AdminPart):
         self._policies.check(policy)
         changes = [
             *differences(self._current(), policy),
-            *_warnings(policy, self._ledger.budgets()),
+            *_warnings(policy, self._ledger.read(balances.all_budgets)),
         ]
         if not request.check_only:
-            self._ledger.apply_policy(request.toml, reason=requests.reason(request.reason))
+            self._ledger.write(policies.apply, request.toml, reason=requests.reason(request.reason))
         return self._in_force(changes)
 
     def _current(self) -> Policy:
@@ -49,7 +49,7 @@ class PolicyAdmin(AdminPart):
             return Policy()
 
     def _in_force(self, changes: Sequence[str]) -> admin_pb2.PolicyReply:
-        stored = self._ledger.policy()
+        stored = self._ledger.read(policies.in_force)
         if stored is None:
             return admin_pb2.PolicyReply(toml=to_toml(self._policies.current()), changes=changes)
         return admin_pb2.PolicyReply(toml=stored.toml, version=stored.version, changes=changes)

@@ -49,7 +49,7 @@ class Break:
 
 
 @dataclass(frozen=True)
-class Report:
+class ChargeReport:
     """Everything on the page; times are unix milliseconds, `to_unix_ms` is not included, zero is open.
 
     `unguaranteed` are all units and sessions until then, also before `from_unix_ms`, that no epsilon covers
@@ -70,14 +70,14 @@ class Report:
 
 def read_report(
     stub: admin_pb2_grpc.AdminStub, federation: str, now_unix_ms: int, from_unix_ms: int, to_unix_ms: int
-) -> Report:
+) -> ChargeReport:
     """Read a report from a guardian; its head is read last, so that it vouches for everything before."""
     asked = admin_pb2.ListChargesRequest(from_unix_ms=from_unix_ms, to_unix_ms=to_unix_ms)
     rows = list(stub.ListCharges(asked))
     earlier = admin_pb2.ListChargesRequest(to_unix_ms=from_unix_ms)
     known = [*stub.ListCharges(earlier), *rows] if from_unix_ms else rows
     budgets = list(stub.ListBudgets(admin_pb2.ListBudgetsRequest()))
-    return Report(
+    return ChargeReport(
         federation=federation,
         made_unix_ms=now_unix_ms,
         from_unix_ms=from_unix_ms,

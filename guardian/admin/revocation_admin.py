@@ -5,6 +5,7 @@ import grpc
 
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.admin_base import AdminPart
+from ostraka.guardian.ledger import revocations
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -17,7 +18,11 @@ class Revoking(AdminPart):
         """Put a newer list into force here, and leave it in the ledger for the other replicas."""
         reason = requests.reason(request.reason)
         current = self._credentials.revocations.accept(request.revocations)
-        self._ledger.apply_revocations(
-            current.pem.decode("ascii"), number=current.number, revoked=len(current.serials), reason=reason
+        self._ledger.write(
+            revocations.apply,
+            current.pem.decode("ascii"),
+            number=current.number,
+            revoked=len(current.serials),
+            reason=reason,
         )
         return admin_pb2.RevokeReply(number=current.number, revoked=len(current.serials))

@@ -8,7 +8,7 @@ import grpc
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
 from ostraka.guardian.admin.charge_admin import ChargeRows
-from ostraka.guardian.ledger import SessionSummary
+from ostraka.guardian.ledger import SessionSummary, session_close, sessions
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -19,7 +19,7 @@ class Sessions(ChargeRows):
         self, request: admin_pb2.ListSessionsRequest, context: grpc.ServicerContext
     ) -> Iterator[admin_pb2.SessionSummary]:
         """Every session with what was asked and answered."""
-        return map(_summary, self._ledger.sessions())
+        return map(_summary, self._ledger.read(sessions.summaries))
 
     def ShowSession(
         self, request: admin_pb2.ShowSessionRequest, context: grpc.ServicerContext
@@ -44,11 +44,11 @@ class Sessions(ChargeRows):
     ) -> admin_pb2.CancelSessionReply:
         """End a session; its batches without answers die."""
         session, reason = requests.session_id(request.session_id), requests.reason(request.reason)
-        self._ledger.cancel_session(session, reason=reason)
+        self._ledger.write(session_close.cancel, session, reason=reason)
         return admin_pb2.CancelSessionReply(session=_summary(self._find(session)))
 
     def _find(self, session_id: str) -> SessionSummary:
-        for summary in self._ledger.sessions():
+        for summary in self._ledger.read(sessions.summaries):
             if summary.session_id == session_id:
                 return summary
         raise OstrakaError(

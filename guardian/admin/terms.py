@@ -11,7 +11,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 
 
 @dataclass(frozen=True)
-class Terms:
+class SessionTerms:
     """What a session was opened for, and under which policy its charges are computed."""
 
     querier: str

@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.guardian import ledger
-from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.guardian.ledger import Cipher, LedgerReader, audit, load_or_create_key
 from ostraka.guardian.ledger.audit import SignHead
 from ostraka.guardian.ledger.cipher import KEY_FILE
 from ostraka.guardian.ledger.site import ledger_location
@@ -32,7 +32,7 @@ def back_up(site: Path, out: Path) -> int:
     with LedgerReader.open_read_only(ledger_location(site)) as reader:
         ledger.backup(reader, out)
     with LedgerReader.open_read_only(out) as copy:
-        return int(copy.head().sequence)
+        return int(copy.read(audit.head).sequence)
 
 
 def restore(site: Path, source: Path) -> int:

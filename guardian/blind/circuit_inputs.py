@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.tally_circuits import SUM_BITS
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, GnMax, LnMax, Tau
+from ostraka.common.crypto.tally_circuits import SUM_BITS, require_blind
+from ostraka.common.mechanism import Mechanism
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms.check import needed_steps
 from ostraka.guardian.noise.source import NoiseSource
@@ -28,7 +28,7 @@ _FARTHEST = 2 ** (SUM_BITS - 2)
 _NEVER = 2**SUM_BITS - 1
 
 
-def check_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
+def check_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
     """Return a check's words (instances, words); an instance is a query, or a query and a label, in rows.
 
     Args:
@@ -38,36 +38,31 @@ def check_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], 
         noise: draws once, in the order of `ostraka.guardian.mechanisms`.
 
     Raises:
-        ValueError: for a mechanism without a check.
+        ValueError: for a mechanism without a check, or one that is not tallied blindly.
     """
-    match mechanism:
-        case Confident(sigma1=sigma, threshold=threshold):
-            draws = noise.gaussian(sigma, (len(sums),))
-            return confident_check(sums, needed_steps(threshold), draws)
-        case Binary(check=check) | Tau(check=check) | L1(check=check) if check is not None:
-            draws = noise.gaussian(check.sigma, sums.shape)
-            return label_check(sums, totals, needed_steps(check.threshold), draws)
-        case _:
-            raise ValueError(f"mechanism {mechanism.kind} has no check that is tallied blindly")
+    require_blind(mechanism)
+    check = mechanism.noisy_check
+    if check is None:
+        raise ValueError(f"mechanism {mechanism.kind} has no check")
+    needed = needed_steps(check.threshold)
+    if mechanism.multi_label:
+        return label_check(sums, totals, needed, noise.gaussian(check.sigma, sums.shape))
+    return confident_check(sums, needed, noise.gaussian(check.sigma, (len(sums),)))
 
 
-def answer_words(mechanism: AnyMechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
+def answer_words(mechanism: Mechanism, sums: Sums, totals: NDArray[np.int64], noise: NoiseSource) -> Words:
     """Return the words (instances, words) of the answers; arguments and order of draws as in `check_words`.
 
     Raises:
         ValueError: for a mechanism that is not tallied blindly.
     """
-    match mechanism:
-        case GnMax(sigma=sigma) | Confident(sigma2=sigma):
-            return noisy_counts(sums, noise.gaussian(sigma, sums.shape))
-        case LnMax(scale=scale):
-            return noisy_counts(sums, noise.laplace(scale, sums.shape))
-        case Binary(sigma=sigma) | Tau(sigma=sigma) | L1(sigma=sigma):
-            yes, no = noise.gaussian(sigma, (2, *sums.shape))
-            coins = noise.uniform(sums.shape) >= np.uint64(2**63)
-            return halved_differences(sums, totals, yes, no, coins)
-        case _:
-            raise ValueError(f"mechanism {mechanism.kind} is not tallied blindly")
+    require_blind(mechanism)
+    drawn = mechanism.draws(*sums.shape)[-1].of(noise)
+    if not mechanism.multi_label:
+        return noisy_counts(sums, drawn)
+    yes, no = drawn
+    coins = noise.uniform(sums.shape) >= np.uint64(2**63)
+    return halved_differences(sums, totals, yes, no, coins)
 
 
 def confident_check(sums: Sums, needed: np.int64, draws: NDArray[np.int64]) -> Words:

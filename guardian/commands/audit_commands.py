@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ostraka.common.cli import write_json
-from ostraka.guardian.commands.files import unwritable, write
+from ostraka.common.cli import unwritable, write_file, write_json
+from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -49,10 +49,8 @@ def head_(
     json: Json = None,
 ) -> None:
     """Write the log's latest signed head, to hold the log to later."""
-    from ostraka.guardian.admin.client import admin_call
-
     found = admin_call(site, lambda stub: stub.Head(admin_pb2.HeadRequest()))
-    write(file, found.SerializeToString())
+    write_file(file, found.SerializeToString())
     write_json({"sequence": found.sequence, "hash": found.hash.hex()}, json)
     say(f"Wrote head {found.sequence}, {found.hash.hex()[:16]}, to {file}.", json)
 
@@ -65,8 +63,6 @@ def export(
     json: Json = None,
 ) -> None:
     """Write the log's rows, each with its signature, to check or keep them elsewhere."""
-    from ostraka.guardian.admin.client import admin_call
-
     request = admin_pb2.ExportAuditRequest(first=first)
     rows = admin_call(site, lambda stub: _write_rows(stub.ExportAudit(request), file))
     write_json({"rows": rows, "first": first}, json)

@@ -6,14 +6,8 @@ from google.protobuf.message import Message
 from rich.table import Table
 
 from ostraka.common.cli import write_json
-from ostraka.common.guarantees import NOTIONS
 from ostraka.common.screen import Screen
 from ostraka.guardian.admin.plain import plain
-
-
-def unit(party: str, group: str, adjacency: str) -> str:
-    """Return a unit's name, and what its epsilons promise."""
-    return f"{party}/{group} ({NOTIONS[adjacency]})"
 
 
 def tell(

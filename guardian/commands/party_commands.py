@@ -2,54 +2,21 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.times import day
-from ostraka.guardian.commands.options import Json, Reason, Site
+from ostraka.guardian.commands.operation_commands import add_operations
+from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import tell
+from ostraka.guardian.operations.federation import PartyName
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Parties: who may answer.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(metavar="PARTY", help="Site name of the party.")]
 
-
-@app.command()
-def add(site: Site, party: Name, reason: Reason, json: Json = None) -> None:
-    """Let a party register, where the policy admits only those that were added."""
-    _set(site, party, "added", reason, json)
-
-
-@app.command()
-def suspend(site: Site, party: Name, reason: Reason, json: Json = None) -> None:
-    """Keep a party out of sessions, from the next batch on, until it is resumed."""
-    _set(site, party, "suspended", reason, json)
-
-
-@app.command()
-def resume(site: Site, party: Name, reason: Reason, json: Json = None) -> None:
-    """Let a suspended party take part again."""
-    _set(site, party, "active", reason, json)
-
-
-@app.command()
-def remove(
-    site: Site,
-    party: Name,
-    reason: Reason,
-    yes: Annotated[bool, typer.Option("--yes", help="You know that this is final.")] = False,
-    json: Json = None,
-) -> None:
-    """Remove a party for good; what it spent stays in the ledger."""
-    if not yes:
-        raise OstrakaError(
-            ErrorCode.CONFIG_INVALID,
-            f"Party {party} could never take part again under this name; add --yes if that is what you want.",
-        )
-    _set(site, party, "removed", reason, json)
+add_operations(app, "party", lambda reply, json: _show([reply.party], json))
 
 
 @app.command("list")
@@ -59,7 +26,7 @@ def list_(site: Site, json: Json = None) -> None:
 
 
 @app.command()
-def show(site: Site, party: Name, json: Json = None) -> None:
+def show(site: Site, party: PartyName, json: Json = None) -> None:
     """Show a party's standing and the groups of its manifest."""
     (info,) = found = _parties(site, party)
     tell(
@@ -77,17 +44,7 @@ def show(site: Site, party: Name, json: Json = None) -> None:
         )
 
 
-def _set(site: Path, party: str, state: str, reason: str, json: str | None) -> None:
-    from ostraka.guardian.admin.client import admin_call
-
-    request = admin_pb2.SetPartyRequest(party=party, state=state, reason=reason)
-    reply = admin_call(site, lambda stub: stub.SetParty(request))
-    _show([reply.party], json)
-
-
 def _parties(site: Path, party: str) -> list[admin_pb2.PartyInfo]:
-    from ostraka.guardian.admin.client import admin_call
-
     request = admin_pb2.ListPartiesRequest(party=party)
     return admin_call(site, lambda stub: list(stub.ListParties(request)))
 

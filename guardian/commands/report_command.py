@@ -1,21 +1,22 @@
 """`ostraka guardian report`: a page that a data-protection officer can file."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostraka.common.cli import write_json
+from ostraka.common.cli import write_file, write_json
 from ostraka.common.guarantees import NOTIONS
+from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.plain import plain
-from ostraka.guardian.commands.files import write
+from ostraka.guardian.admin.times import span
 from ostraka.guardian.commands.options import Json, Site
 from ostraka.guardian.commands.output import say
 
 if TYPE_CHECKING:
-    from ostraka.guardian.admin.report import Report, UnitName
+    from ostraka.guardian.admin.report import ChargeReport, UnitName
 
 DAYS = ["%Y-%m-%d"]
 
@@ -34,23 +35,18 @@ def report(
     """Write who was charged what, for which session, under which bound, and what is left."""
     from ostraka.common.clock import SystemClock
     from ostraka.common.config import load_site
-    from ostraka.guardian.admin.client import admin_call
     from ostraka.guardian.admin.page import render
     from ostraka.guardian.admin.report import read_report
 
     federation, now = load_site(site).federation, int(SystemClock().now() * 1000)
-    begin, end = _unix_ms(first), _unix_ms(last and last + timedelta(days=1))
+    begin, end = span(first, last)
     found = admin_call(site, lambda stub: read_report(stub, federation, now, begin, end))
-    write(out, render(found))
+    write_file(out, render(found).encode())
     write_json(_values(found), json)
     say(f"Wrote {out}: {len(found.budgets)} budgets at audit head {found.head.sequence}.", json)
 
 
-def _unix_ms(day: datetime | None) -> int:
-    return 0 if day is None else int(day.replace(tzinfo=UTC).timestamp() * 1000)
-
-
-def _values(report: "Report") -> dict[str, Any]:
+def _values(report: "ChargeReport") -> dict[str, Any]:
     return {
         "federation": report.federation,
         "made_unix_ms": report.made_unix_ms,

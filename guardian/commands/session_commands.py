@@ -1,35 +1,32 @@
 """`ostraka guardian session`: what was asked, and what it cost at worst."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
 
 import typer
 
 from ostraka.common.cli import write_json
+from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.plain import plain
 from ostraka.guardian.admin.times import minute
-from ostraka.guardian.commands.options import Json, Reason, Site
-from ostraka.guardian.commands.output import say, show, tell, unit
+from ostraka.guardian.admin.unit_texts import unit_text
+from ostraka.guardian.commands.operation_commands import add_operations
+from ostraka.guardian.commands.options import Json, Site
+from ostraka.guardian.commands.output import say, show, tell
+from ostraka.guardian.operations.federation import SessionId
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 app = typer.Typer(help="Sessions.", no_args_is_help=True)
-
-Session = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 
 
 @app.command("list")
 def list_(site: Site, json: Json = None) -> None:
     """List sessions with what was asked and answered."""
-    from ostraka.guardian.admin.client import admin_call
-
     _show(admin_call(site, lambda stub: list(stub.ListSessions(admin_pb2.ListSessionsRequest()))), json)
 
 
 @app.command("show")
-def show_(site: Site, session: Session, json: Json = None) -> None:
+def show_(site: Site, session: SessionId, json: Json = None) -> None:
     """Show a session's terms and its charges."""
-    from ostraka.guardian.admin.client import admin_call
-
     request = admin_pb2.ShowSessionRequest(session_id=session)
     asked = admin_pb2.ListChargesRequest(session_id=session)
     reply, charges = admin_call(site, lambda stub: (stub.ShowSession(request), list(stub.ListCharges(asked))))
@@ -49,14 +46,7 @@ def show_(site: Site, session: Session, json: Json = None) -> None:
     show(("unit", "batch", "time (UTC)", "worst-case epsilon", "of the unit so far"), _charges(charges))
 
 
-@app.command()
-def cancel(site: Site, session: Session, reason: Reason, json: Json = None) -> None:
-    """End a session; its batches without answers die."""
-    from ostraka.guardian.admin.client import admin_call
-
-    request = admin_pb2.CancelSessionRequest(session_id=session, reason=reason)
-    reply = admin_call(site, lambda stub: stub.CancelSession(request))
-    _show([reply.session], json)
+add_operations(app, "session", lambda reply, json: _show([reply.session], json))
 
 
 def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
@@ -72,7 +62,7 @@ def _show(found: Sequence[admin_pb2.SessionSummary], json: str | None) -> None:
 def _charges(charges: Iterable[admin_pb2.ChargeRow]) -> Iterable[tuple[str, ...]]:
     for c in charges:
         yield (
-            unit(c.party, c.group, c.adjacency),
+            unit_text(c),
             str(c.batch_id),
             minute(c.time_unix_ms),
             f"{c.epsilon:.4f}",

@@ -104,7 +104,7 @@ class Tokens:
         return Visitor("a browser on this machine", self._forms.csrf(key))
 
 
-class Certificates:
+class CertificateDoor:
     """Lets in who shows an administrator's certificate of the federation, checked with every request."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:

@@ -22,7 +22,7 @@ from ostraka.guardian.dashboard import (
 from ostraka.guardian.dashboard.access import Door, Tokens
 from ostraka.guardian.dashboard.console import Console, refusal
 from ostraka.guardian.dashboard.login import enter, leave
-from ostraka.guardian.dashboard.middleware import Guard
+from ostraka.guardian.dashboard.middleware import ConsoleMiddleware
 
 STATIC = Path(__file__).with_name("static")
 
@@ -67,7 +67,7 @@ def make_app(console: Console, door: Door, origins: frozenset[str]) -> ASGIApp:
     handlers = {OstrakaError: _refused, HTTPException: _no_page, Exception: _failed}
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.state.console, app.state.door = console, door
-    return Guard(app, door, origins, refusal)
+    return ConsoleMiddleware(app, door, origins, refusal)
 
 
 def _refused(request: Request, error: Any) -> Response:

@@ -1,4 +1,4 @@
-"""Views of a change: form, confirmation and result, each protected by the form's secret."""
+"""Views of an operation: form, confirmation and result, each protected by the form's secret."""
 
 import base64
 import hashlib
@@ -14,10 +14,10 @@ from starlette.responses import RedirectResponse, Response
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin import requests
-from ostraka.guardian.dashboard.changes import CHANGES, Change
 from ostraka.guardian.dashboard.console import Console, console_of, page
+from ostraka.guardian.dashboard.forms import FORMS, Values, asked, filled, kind, required
 from ostraka.guardian.dashboard.middleware import check_form
-from ostraka.guardian.dashboard.proposals import Proposal, Values
+from ostraka.guardian.operations.operation import ConsoleOperation
 from ostraka.guardian.policy import parse_policy
 from ostraka.protos.ostraka.v1 import admin_pb2
 
@@ -26,42 +26,42 @@ VALUE_MAX = 64 << 10
 
 
 def form(request: Request) -> Response:
-    """Show what a change asks for, filled in as far as the URL says."""
-    return _form(request, _change(request), dict(request.query_params), "")
+    """Show what an operation asks for, filled in as far as the URL says."""
+    return _form(request, _operation(request), dict(request.query_params), "")
 
 
 async def confirm(request: Request) -> Response:
-    """Show what a change would do, or the form again where it would be refused."""
-    change = _change(request)
-    values, reason, _ = await _sent(request, change)
-    return await run_in_threadpool(_confirm, request, change, values, reason)
+    """Show what an operation would do, or the form again where it would be refused."""
+    operation = _operation(request)
+    values, _ = await _sent(request, operation)
+    return await run_in_threadpool(_apply, request, operation, values, None)
 
 
 async def apply(request: Request) -> Response:
     """Do what was confirmed, if it is still what would be done."""
-    change = _change(request)
-    values, reason, seen = await _sent(request, change)
-    return await run_in_threadpool(_apply, request, change, values, reason, seen)
+    operation = _operation(request)
+    values, seen = await _sent(request, operation)
+    return await run_in_threadpool(_apply, request, operation, values, seen)
 
 
-def _change(request: Request) -> Change:
+def _operation(request: Request) -> type[ConsoleOperation]:
     if not console_of(request).allow_changes:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
             "This console shows and changes nothing; start it with --allow-changes to change something.",
         )
     name = request.path_params["name"]
-    if name not in CHANGES:
+    if name not in FORMS:
         raise OstrakaError(ErrorCode.MESSAGE_INVALID, "The console knows no such change; begin at its pages.")
-    return CHANGES[name]
+    return FORMS[name]
 
 
-async def _sent(request: Request, change: Change) -> tuple[Values, str, str]:
-    """Return the values of a form, the reason, and the digest of what was confirmed."""
-    async with request.form(max_files=1, max_fields=len(change.fields) + 3, max_part_size=VALUE_MAX) as sent:
+async def _sent(request: Request, operation: type[ConsoleOperation]) -> tuple[Values, str]:
+    """Return the values of a form, its reason among them, and the digest of what was confirmed."""
+    names = (*asked(operation), "reason")
+    async with request.form(max_files=1, max_fields=len(names) + 2, max_part_size=VALUE_MAX) as sent:
         check_form(request, sent.get("csrf"))
-        values = {field.name: await _value(sent, field.name) for field in change.fields}
-        return values, str(sent.get("reason", "")), str(sent.get("seen", ""))
+        return {name: await _value(sent, name) for name in names}, str(sent.get("seen", ""))
 
 
 async def _value(sent: FormData, name: str) -> str:
@@ -71,28 +71,29 @@ async def _value(sent: FormData, name: str) -> str:
     return value.strip()
 
 
-def _confirm(request: Request, change: Change, values: Values, reason: str) -> Response:
+def _apply(request: Request, operation: type[ConsoleOperation], values: Values, seen: str | None) -> Response:
+    """Apply what was seen; show it first where nothing was, or where it has changed since."""
+    console, form = console_of(request), operation.form
     try:
-        said, proposal = _proposed(console_of(request), change, values, reason)
+        given, reason = filled(operation, values), requests.reason(values["reason"])
+        preview = console.ask(given.preview)
+        digest = hashlib.sha256(json.dumps(astuple(preview)).encode()).hexdigest()
+        if seen != digest:
+            return page(
+                request,
+                "confirm.html",
+                form=form,
+                values=values,
+                preview=preview,
+                seen=digest,
+                changed=seen is not None,
+            )
+        kept = requests.reason(_attributed(request, reason))
+        console.ask(given.model_copy(update={"reason": kept}).send)
     except OstrakaError as error:
-        return _form(request, change, {**values, "reason": reason}, error.message)
-    return _confirmation(request, change, values, said, proposal, "")
-
-
-def _apply(request: Request, change: Change, values: Values, reason: str, seen: str) -> Response:
-    console = console_of(request)
-    try:
-        said, proposal = _proposed(console, change, values, reason)
-        if seen != _digest(proposal):
-            changed = "It changed meanwhile. This is what would happen now."
-            return _confirmation(request, change, values, said, proposal, changed)
-        kept = requests.reason(_attributed(request, said))
-        console.ask(lambda stub: change.apply(stub, values, kept))
-    except OstrakaError as error:
-        return _form(request, change, {**values, "reason": reason}, error.message)
-    name = request.path_params["name"]
-    structlog.get_logger().info("console.changed", change=name, visitor=request.scope["visitor"].name)
-    return RedirectResponse(f"{proposal.back}?done={name}", status_code=303)
+        return _form(request, operation, values, error.message)
+    structlog.get_logger().info("console.changed", change=form.name, visitor=request.scope["visitor"].name)
+    return RedirectResponse(f"{preview.back}?done={form.name}", status_code=303)
 
 
 def _attributed(request: Request, reason: str) -> str:
@@ -102,51 +103,24 @@ def _attributed(request: Request, reason: str) -> str:
     return reason if uri in ("", own) else f"{reason} ({uri})"
 
 
-def _proposed(console: Console, change: Change, values: Values, reason: str) -> tuple[str, Proposal]:
-    """Return the reason as it is kept, and what would happen."""
-    for field in change.fields:
-        if field.required and not values[field.name]:
-            raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{field.label} is missing; fill it in.")
-    said = requests.reason(reason)
-    return said, console.ask(lambda stub: change.propose(stub, values))
-
-
-def _digest(proposal: Proposal) -> str:
-    return hashlib.sha256(json.dumps(astuple(proposal)).encode()).hexdigest()
-
-
-def _confirmation(
-    request: Request, change: Change, values: Values, reason: str, proposal: Proposal, notice: str
-) -> Response:
-    return page(
-        request,
-        "confirm.html",
-        name=request.path_params["name"],
-        change=change,
-        values=values,
-        reason=reason,
-        proposal=proposal,
-        seen=_digest(proposal),
-        notice=notice,
-    )
-
-
-def _form(request: Request, change: Change, values: Values, problem: str) -> Response:
+def _form(request: Request, operation: type[ConsoleOperation], values: Values, problem: str) -> Response:
     return page(
         request,
         "form.html",
         status=400 if problem else 200,
-        name=request.path_params["name"],
-        change=change,
+        form=operation.form,
+        fields=asked(operation),
+        kind=kind,
+        required=required,
         values=values,
         problem=problem,
-        levels=_levels(console_of(request), change),
+        levels=_levels(console_of(request), operation),
     )
 
 
-def _levels(console: Console, change: Change) -> Sequence[str]:
+def _levels(console: Console, operation: type[ConsoleOperation]) -> Sequence[str]:
     """Consent levels of the policy in force, where the form asks for one."""
-    if not any(field.kind == "level" for field in change.fields):
+    if "level" not in operation.model_fields:
         return ()
     policy = console.ask(lambda stub: stub.ShowPolicy(admin_pb2.ShowPolicyRequest()))
     return list(parse_policy(policy.toml).consent)

@@ -13,7 +13,7 @@ from ostraka.common.config import is_loopback, load_site
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Role
 from ostraka.common.serving import stop_on_signal, write_ready
-from ostraka.guardian.dashboard.access import Certificates, Tokens
+from ostraka.guardian.dashboard.access import CertificateDoor, Tokens
 from ostraka.guardian.dashboard.app import make_app
 from ostraka.guardian.dashboard.console import Console
 from ostraka.guardian.dashboard.transport import address_of, bind, config, origins
@@ -70,7 +70,7 @@ def running(
         console = Console(site, credentials, clock, allow_changes)
         if tls:
             known = origins(address, credentials.tls_cert_pem)
-            app = make_app(console, Certificates(credentials, clock), known)
+            app = make_app(console, CertificateDoor(credentials, clock), known)
             tell(f"https://{address}/")
         else:
             tokens = Tokens(clock, lambda token: tell(f"http://{address}/enter?token={token}"))

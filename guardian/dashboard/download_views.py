@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from pathlib import Path
 from typing import IO
 
@@ -14,6 +14,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.admin.exports import write_audit, write_charges
 from ostraka.guardian.admin.page import render
 from ostraka.guardian.admin.report import read_report
+from ostraka.guardian.admin.times import span
 from ostraka.guardian.dashboard.console import Console, console_of, page
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 
@@ -95,9 +96,9 @@ def _as_file(name: str) -> dict[str, str]:
 
 
 def _span(request: Request) -> tuple[int, int]:
-    """Return the days asked for as unix milliseconds, the end not included; 0 means open."""
+    """Return the days asked for, as `span` does; raises `message.invalid`."""
     first, last = (_day(request.query_params.get(name, "")) for name in ("from", "to"))
-    return _unix_ms(first), _unix_ms(last and last + timedelta(days=1))
+    return span(first, last)
 
 
 def _day(text: str) -> date | None:
@@ -108,7 +109,3 @@ def _day(text: str) -> date | None:
     except ValueError:
         pass
     raise OstrakaError(ErrorCode.MESSAGE_INVALID, f"{text[:20]!r} is no day; write it as 2026-01-31.")
-
-
-def _unix_ms(day: date | None) -> int:
-    return 0 if day is None else int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ostraka.common.guarantees import NOTIONS
-from ostraka.guardian.admin.remaining import left
 from ostraka.guardian.admin.times import day, minute
+from ostraka.guardian.admin.unit_texts import left, unit_text
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 
@@ -18,11 +18,6 @@ def amount(value: float) -> str:
 def number(value: float) -> str:
     """Return a number that somebody set, as it was set."""
     return f"{value:g}"
-
-
-def unit(named: Any) -> str:
-    """Return the unit of a budget or charge, and what its epsilons promise."""
-    return f"{named.party}/{named.group} ({NOTIONS[named.adjacency]})"
 
 
 def percent(part: float, whole: float) -> float:
@@ -61,7 +56,7 @@ def _short(value: Any) -> str:
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "amount": amount,
     "number": number,
-    "unit": unit,
+    "unit": unit_text,
     "left": left,
     "percent": percent,
     "day": day,

@@ -37,7 +37,7 @@ Refuse = Callable[[Request, int, str], Response]
 """Makes the page of a refusal: its status, and one sentence."""
 
 
-class Guard:
+class ConsoleMiddleware:
     """Stands before the whole application: host, origin, visitor, size of bodies, headers of answers."""
 
     def __init__(self, app: ASGIApp, door: Door, origins: frozenset[str], refuse: Refuse) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostraka.guardian.dashboard.changes import done
 from ostraka.guardian.dashboard.console import console_of, page
+from ostraka.guardian.dashboard.forms import done
 from ostraka.guardian.dashboard.log import policies
 from ostraka.guardian.dashboard.spending_plot import Plot, draw
 from ostraka.guardian.dashboard.warnings import warnings
@@ -16,7 +16,7 @@ from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc, common_pb2
 
 
 @dataclass(frozen=True)
-class Standing:
+class PartyUnits:
     """A party with its units."""
 
     info: admin_pb2.PartyInfo
@@ -24,7 +24,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class History:
+class UnitHistory:
     """A unit with what happened to it."""
 
     budget: admin_pb2.Budget
@@ -36,7 +36,7 @@ def overview(request: Request) -> Response:
     """Every party with its budgets, and what somebody should look at."""
     console = console_of(request)
     parties, budgets, policy, head = console.ask(_read)
-    standings = [Standing(info, [b for b in budgets if b.party == info.site]) for info in parties]
+    standings = [PartyUnits(info, [b for b in budgets if b.party == info.site]) for info in parties]
     unregistered = [b for b in budgets if b.party not in {info.site for info in parties}]
     found = warnings(console.credentials, head, console.clock, parties, budgets)
     return page(
@@ -101,9 +101,9 @@ def _read_party(
     return info, list(stub.ListBudgets(admin_pb2.ListBudgetsRequest(party=site)))
 
 
-def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: int) -> History:
+def _history(stub: admin_pb2_grpc.AdminStub, budget: admin_pb2.Budget, now_ms: int) -> UnitHistory:
     request = admin_pb2.BudgetHistoryRequest(
         party=budget.party, group=budget.group, adjacency=budget.adjacency
     )
     events = list(stub.BudgetHistory(request))
-    return History(budget, events, draw(events, now_ms))
+    return UnitHistory(budget, events, draw(events, now_ms))

@@ -3,8 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostraka.guardian.dashboard.changes import done
 from ostraka.guardian.dashboard.console import console_of, page
+from ostraka.guardian.dashboard.forms import done
 from ostraka.protos.ostraka.v1 import admin_pb2
 
 

@@ -1,5 +1,5 @@
 """Data-dependent costs of released batches, computed after their answers left and away from later ones."""
 
-from ostraka.guardian.figures.figures import Figures, computing
+from ostraka.guardian.figures.figures import Figures, Store, computing
 
-__all__ = ["Figures", "computing"]
+__all__ = ["Figures", "Store", "computing"]

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
@@ -24,11 +23,8 @@ MOST_COUNTS = 4_000_000
 """Counts of the histograms that are taken in one period: 32 MB. Further batches keep the worst case."""
 
 
-class Store(Protocol):
-    """Where figures are stored; a ledger."""
-
-    def store_figures(self, session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
-        """Replace what a released batch is said to have cost on its votes."""
+Store = Callable[[str, int, Mapping[UnitKey, int]], None]
+"""Replaces what a released batch, by session and id, is said to have cost on its votes."""
 
 
 @contextmanager
@@ -51,7 +47,7 @@ def computing(store: Store, *, finish: bool = False) -> Iterator[Figures]:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _ReleasedBatch:
     """A released batch, with the amounts that it was charged."""
 
     number: int
@@ -92,9 +88,9 @@ class Figures:
         self._lock = threading.Lock()
         self._taken = 0
         self._counts = 0
-        self._added: list[tuple[_Batch, DataDependentCosts]] = []
-        self._sent: list[_Batch] = []
-        self._due: list[_Batch] = []
+        self._added: list[tuple[_ReleasedBatch, DataDependentCosts]] = []
+        self._sent: list[_ReleasedBatch] = []
+        self._due: list[_ReleasedBatch] = []
         self._period_ends = monotonic() + PERIOD_S
 
     def add(
@@ -107,7 +103,7 @@ class Figures:
             if self._counts > MOST_COUNTS:
                 return
             self._taken += 1
-            self._added.append((_Batch(self._taken, session_id, batch_id, charged), costs))
+            self._added.append((_ReleasedBatch(self._taken, session_id, batch_id, charged), costs))
 
     def tick(self) -> None:
         """Store what is due at the end of a period, and hand over what was added."""
@@ -144,11 +140,11 @@ class Figures:
         except OSError:
             self._lose()
 
-    def _store_all(self, batches: Sequence[_Batch], *, finish: bool) -> None:
+    def _store_all(self, batches: Sequence[_ReleasedBatch], *, finish: bool) -> None:
         known = self._collect(batches[-1].number, finish=finish) if batches else {}
         for batch in batches:
             try:
-                self._store.store_figures(batch.session_id, batch.batch_id, batch.figures(known))
+                self._store(batch.session_id, batch.batch_id, batch.figures(known))
             except OstrakaError as exc:
                 structlog.get_logger().warning("figures.not_stored", code=exc.code, reason=exc.message)
 

@@ -6,20 +6,19 @@ from ostraka.guardian.ledger.ledger import Ledger
 from ostraka.guardian.ledger.migrate import migrate
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.restore import restore
+from ostraka.guardian.ledger.session_values import SessionSummary, StoredBatch, StoredSession
 from ostraka.guardian.ledger.site import open_guardian_ledger
 from ostraka.guardian.ledger.values import (
     Budget,
+    BudgetTerms,
     Charge,
     Owed,
     RecordedCharge,
     Registered,
-    SessionSummary,
     StoredAuditRow,
-    StoredBatch,
     StoredManifest,
     StoredParty,
     StoredPolicy,
-    StoredSession,
     UnitEvent,
     UnitKey,
 )
@@ -27,6 +26,7 @@ from ostraka.guardian.ledger.verify import verify, verify_export
 
 __all__ = [
     "Budget",
+    "BudgetTerms",
     "Charge",
     "Cipher",
     "Ledger",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.units import overdrawn
-from ostraka.guardian.ledger.values import add
 
 Key = tuple[str, ...]
 Event = tuple[int, str, float, int, str]

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from ostraka.guardian.ledger.schema import audit, meta
+from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2
 
 SignHead = Callable[[bytes], common_pb2.Signed]
@@ -43,9 +44,9 @@ def lock(connection: Connection) -> None:
     connection.execute(select(meta.c.id).with_for_update())
 
 
-def head(connection: Connection) -> common_pb2.AuditHead:
+def head(view: View) -> common_pb2.AuditHead:
     """Return the latest row's sequence, hash and signature."""
-    row = connection.execute(select(audit).order_by(audit.c.sequence.desc()).limit(1)).one()
+    row = view.connection.execute(select(audit).order_by(audit.c.sequence.desc()).limit(1)).one()
     return common_pb2.AuditHead(
         sequence=row.sequence, hash=row.hash, signed=common_pb2.Signed.FromString(row.signed)
     )

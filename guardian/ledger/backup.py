@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Table, create_engine, insert, select
+from sqlalchemy import Connection, Engine, Table, create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import is_full, is_used_up, storage_full
 from ostraka.guardian.ledger.reader import LedgerReader
 from ostraka.guardian.ledger.schema import metadata, replicas
+from ostraka.guardian.ledger.view import View
 
 _ROWS_AT_ONCE = 500
 
@@ -65,11 +66,15 @@ def _copy(source: Connection, target: Connection, table: Table) -> None:
 def _write(ledger: LedgerReader, path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}", hide_parameters=True)
     try:
-        with ledger.snapshot() as source, _room_for(path), engine.begin() as target:
-            metadata.create_all(target)
-            copy_tables(source, target)
+        ledger.read(_copy_whole, path, engine)
     finally:
         engine.dispose()
+
+
+def _copy_whole(view: View, path: Path, engine: Engine) -> None:
+    with _room_for(path), engine.begin() as target:
+        metadata.create_all(target)
+        copy_tables(view.connection, target)
 
 
 @contextmanager

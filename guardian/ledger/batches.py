@@ -9,10 +9,13 @@ from sqlalchemy import Connection, Row, insert, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import limits, sessions, units
+from ostraka.guardian.ledger.amounts import check_amount
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.schema import batches, charges
+from ostraka.guardian.ledger.session_values import StoredBatch, StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import Budget, StoredBatch, StoredSession, UnitKey, check_amount
+from ostraka.guardian.ledger.values import Budget, UnitKey
+from ostraka.guardian.ledger.view import View
 
 BATCH_ID_MAX = 2**63 - 1
 BatchRow = Row[Any]
@@ -32,12 +35,31 @@ def open_batch(
     size: int,
     ticket: bytes,
     reservations: Mapping[UnitKey, int],
-    daily_limit: int | None,
-    most_open: int | None,
+    *,
+    daily_limit: int | None = None,
+    most_open: int | None = None,
 ) -> bytes:
-    """Reserve for a batch of a session that this replica holds, and store its ticket.
+    """Reserve a batch's worst cost from all its units or none, and return the ticket stored for it.
 
-    See `Ledger.open_batch`.
+    A repeated call with the same size returns the first call's ticket. Units whose budget is enforced
+    data-dependently reserve nothing, and may be left out.
+
+    Args:
+        tx: in which this replica holds the session.
+        session: an open session.
+        batch_id: at most 2^63 - 1, new in the session.
+        size: queries in the batch.
+        ticket: serialized Signed ticket.
+        reservations: worst-case amounts for every unit that the release may charge.
+        daily_limit: how many queries the querying party may ask in 24 hours, in batches that did not die.
+        most_open: how many tickets it may hold at a time.
+
+    Raises:
+        OstrakaError: `budget.too_small` (detail `fits`: the largest batch that would fit),
+            `budget.missing`, `batch.too_large` for more queries than the session may ask,
+            `policy.daily_limit` (detail `left`), `policy.open_limit`, `batch.altered`, `batch.dead` (also
+            where a unit was frozen or withdrawn: another ticket leaves it out), `session.closed`,
+            `session.ended`.
     """
     row = find(tx.connection, session.session_id, batch_id)
     if row is not None and row.state != "dead" and row.size == size:
@@ -90,10 +112,24 @@ def answers_of(row: BatchRow | None, batch_id: int, request_digest: bytes) -> by
     return bytes(row.answers)
 
 
-def read(connection: Connection, session_id: str, batch_id: int) -> StoredBatch | None:
+def answers(view: View, session_id: str, batch_id: int, request_digest: bytes) -> bytes | None:
+    """Return what this request was answered with before, or None if nothing was released yet.
+
+    Raises:
+        OstrakaError: `batch.altered` where the batch was released for another request.
+    """
+    return answers_of(find(view.connection, session_id, batch_id), batch_id, request_digest)
+
+
+def find_batch(view: View, session_id: str, batch_id: int) -> StoredBatch | None:
     """Return a batch as stored, or None if its id was never used in the session."""
-    row = find(connection, session_id, batch_id)
+    row = find(view.connection, session_id, batch_id)
     return None if row is None else stored(row)
+
+
+def with_session(view: View, session_id: str, batch_id: int) -> tuple[StoredSession, StoredBatch | None]:
+    """Return a session with one of its batches, or with None if its id is unused."""
+    return sessions.find_session(view, session_id), find_batch(view, session_id, batch_id)
 
 
 def stored(row: BatchRow) -> StoredBatch:

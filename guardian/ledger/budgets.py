@@ -1,9 +1,9 @@
-"""Budgets of units: set once, lowered, raised by agreement, renewed, frozen, withdrawn."""
+"""Budgets of units: set once, lowered, renewed, frozen, withdrawn; `agreed_changes` raises them."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import insert
@@ -11,99 +11,52 @@ from sqlalchemy import insert
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import budget_amount, budget_rdp
 from ostraka.guardian.ledger import carry_over, history, units
-from ostraka.guardian.ledger.audit import sha256
+from ostraka.guardian.ledger.amounts import AMOUNT_MAX, add
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitRow
-from ostraka.guardian.ledger.values import AMOUNT_MAX, Budget, UnitKey, add
+from ostraka.guardian.ledger.values import Budget, BudgetTerms, UnitKey
 
 
-def set_budget(
-    tx: Transaction,
-    key: UnitKey,
-    epsilon: float,
-    delta: float,
-    order: float,
-    enforce: str,
-    level: str | None,
-    reason: str,
-) -> Budget:
-    """Set a unit's budget, or lower it. See `Administration.set_budget`."""
-    amount = _amount(epsilon, delta, order)
+def set_budget(tx: Transaction, key: UnitKey, terms: BudgetTerms, *, reason: str = "") -> Budget:
+    """Set a unit's budget once, or lower its epsilon; below what is spent nothing is left.
+
+    Without a level the unit's stays while epsilon does. The administrator's `reason` may be empty.
+    A new unit takes over what the party's other units have spent (`carry_over`).
+
+    Raises:
+        OstrakaError: `budget.raise_refused` for a larger epsilon, `budget.already_set` for another
+            delta, order or enforce, `message.invalid` for a new unit's order above one that other
+            units have spent at.
+        ValueError: a number out of range.
+    """
+    amount = amount_of(terms.epsilon, terms.delta, terms.order)
     row = units.find(tx.connection, [key]).get(key)
     if row is None:
-        carry_over.check_order(tx.connection, key, order)
-        _insert(tx, key, epsilon, delta, order, enforce, amount, level)
+        carry_over.check_order(tx.connection, key, terms.order)
+        _insert(tx, key, terms, amount)
     else:
-        if (row.delta, row.renyi_order, row.enforce) != (delta, order, enforce):
+        if (row.delta, row.renyi_order, row.enforce) != (terms.delta, terms.order, terms.enforce):
             raise _already_set(key, row)
-        if epsilon > row.epsilon:
+        if terms.epsilon > row.epsilon:
             raise _raise_refused(key, row)
-        if epsilon == row.epsilon and level in (None, row.level):
+        if terms.epsilon == row.epsilon and terms.level in (None, row.level):
             return units.budget(row)
-        _store_epsilon(tx, row, epsilon, amount, level=level)
-    tx.record(
-        "budget_set",
-        unit=key,
-        epsilon=epsilon,
-        delta=delta,
-        order=order,
-        enforce=enforce,
-        budget=amount,
-        level=level,
-        reason=reason,
-    )
+        store_epsilon(tx, row, terms.epsilon, amount, level=terms.level)
+    tx.record("budget_set", unit=key, budget=amount, reason=reason, **asdict(terms))
     if row is not None:
-        return _happened(tx, key, "set" if epsilon == row.epsilon else "lowered", reason)
-    _happened(tx, key, "set", reason)
+        return happened(tx, key, "set" if terms.epsilon == row.epsilon else "lowered", reason)
+    happened(tx, key, "set", reason)
     carry_over.inherit(tx, key.party, [key])
     return units.budget(units.find(tx.connection, [key])[key])
 
 
-def raise_budget(
-    tx: Transaction,
-    key: UnitKey,
-    *,
-    epsilon_before: float,
-    epsilon: float,
-    number: int,
-    agreement: bytes,
-    reason: str,
-) -> Budget:
-    """Raise a unit's budget. See `Administration.raise_budget`."""
-    row = units.require(tx.connection, [key])[key]
-    _check_number(key, row, number)
-    if epsilon_before != row.epsilon:
-        raise _invalid(key, f"raises epsilon {epsilon_before}, and the budget has epsilon {row.epsilon}")
-    if epsilon <= row.epsilon:
-        raise _invalid(key, f"names epsilon {epsilon}, which is no more than the budget has")
-    amount = _amount(epsilon, row.delta, row.renyi_order)
-    broken = tx.now_ms if row.broken_unix_ms is None else row.broken_unix_ms
-    _store_epsilon(tx, row, epsilon, amount, level=None, agreements=number + 1, broken_unix_ms=broken)
-    tx.record(
-        "budget_raised",
-        unit=key,
-        epsilon_before=epsilon_before,
-        epsilon=epsilon,
-        budget=amount,
-        **_evidence(number, agreement, reason),
-    )
-    return _happened(tx, key, "raised", reason)
-
-
-def consent_again(tx: Transaction, key: UnitKey, *, number: int, agreement: bytes, reason: str) -> Budget:
-    """Let a withdrawn unit take part again. See `Administration.consent_again`."""
-    row = units.require(tx.connection, [key])[key]
-    _check_number(key, row, number)
-    if row.state != "withdrawn":
-        raise _invalid(key, "consents again, and its consent was not withdrawn")
-    units.store(tx, [{"unit": row.id, "state": "active", "agreements": number + 1}])
-    tx.record("unit_consented", unit=key, **_evidence(number, agreement, reason))
-    return _happened(tx, key, "consented", reason)
-
-
 def freeze(tx: Transaction, key: UnitKey, *, frozen: bool, reason: str) -> Budget:
-    """Keep a unit from taking part, or let it again. See `Administration.freeze`."""
+    """Keep a unit from taking part in further batches, or let it again.
+
+    Raises:
+        OstrakaError: `agreement.invalid` for a withdrawn unit, `budget.missing`.
+    """
     row = units.require(tx.connection, [key])[key]
     if row.state == "withdrawn":
         raise _withdrawn(key)
@@ -111,13 +64,24 @@ def freeze(tx: Transaction, key: UnitKey, *, frozen: bool, reason: str) -> Budge
 
 
 def withdraw(tx: Transaction, key: UnitKey, *, reason: str) -> Budget:
-    """End a unit's participation. See `Administration.withdraw`."""
+    """End a unit's participation from the next batch on; only its party can consent again.
+
+    Raises:
+        OstrakaError: `budget.missing`.
+    """
     row = units.require(tx.connection, [key])[key]
     return _set_state(tx, row, "withdrawn", "withdrawn", reason)
 
 
 def renew(tx: Transaction, keys: Iterable[UnitKey], period_ms: int) -> None:
-    """Start a new period for units whose period is over. See `Administration.renew`."""
+    """Start a new period for those units whose last one began `period_ms` or longer ago.
+
+    What they spent moves to earlier periods and nothing is spent of the new one; reservations stay and
+    are charged to it. The guarantee no longer covers the unit's lifetime.
+
+    Raises:
+        OstrakaError: `budget.missing`.
+    """
     over = [
         row
         for row in units.require(tx.connection, keys).values()
@@ -144,32 +108,23 @@ def _renewed(tx: Transaction, row: UnitRow) -> dict[str, Any]:
     }
 
 
-def _insert(
-    tx: Transaction,
-    key: UnitKey,
-    epsilon: float,
-    delta: float,
-    order: float,
-    enforce: str,
-    amount: int,
-    level: str | None,
-) -> None:
+def _insert(tx: Transaction, key: UnitKey, terms: BudgetTerms, amount: int) -> None:
     tx.connection.execute(
         insert(unit_table).values(
             party=key.party,
             group_name=key.group,
             adjacency=key.adjacency,
-            epsilon=epsilon,
-            delta=delta,
-            renyi_order=order,
-            enforce=enforce,
+            epsilon=terms.epsilon,
+            delta=terms.delta,
+            renyi_order=terms.order,
+            enforce=terms.enforce,
             budget=amount,
             spent=0,
             reserved=0,
             overdrawn_to=0,
             data_dependent=units.seal(tx.cipher, key, 0, 0, 0),
             state="active",
-            level=level,
+            level=terms.level,
             agreements=0,
             spent_before=0,
             period_started_unix_ms=tx.now_ms,
@@ -177,7 +132,8 @@ def _insert(
     )
 
 
-def _store_epsilon(tx: Transaction, row: UnitRow, epsilon: float, amount: int, **values: Any) -> None:
+def store_epsilon(tx: Transaction, row: UnitRow, epsilon: float, amount: int, **values: Any) -> None:
+    """Store another epsilon, with its amount and other new values."""
     overdrawn_to = units.overdrawn(row.spent + row.reserved, amount)
     change = {"unit": row.id, "epsilon": epsilon, "budget": amount, "overdrawn_to": overdrawn_to}
     units.store(tx, [{**change, **values}])
@@ -188,42 +144,19 @@ def _set_state(tx: Transaction, row: UnitRow, state: str, kind: str, reason: str
         return units.budget(row)
     units.store(tx, [{"unit": row.id, "state": state}])
     tx.record(f"unit_{kind}", unit=units.key_of(row), reason=reason)
-    return _happened(tx, units.key_of(row), kind, reason)
+    return happened(tx, units.key_of(row), kind, reason)
 
 
-def _happened(tx: Transaction, key: UnitKey, kind: str, reason: str = "") -> Budget:
+def happened(tx: Transaction, key: UnitKey, kind: str, reason: str = "") -> Budget:
+    """Note what happened to a unit, and return its budget as that left it."""
     row = units.find(tx.connection, [key])[key]
     history.add_events(tx, kind, [row], reason)
     return units.budget(row)
 
 
-def _amount(epsilon: float, delta: float, order: float) -> int:
+def amount_of(epsilon: float, delta: float, order: float) -> int:
+    """Return what a budget may spend."""
     return min(budget_amount(budget_rdp(epsilon, delta, order)), AMOUNT_MAX)
-
-
-def _evidence(number: int, agreement: bytes, reason: str) -> dict[str, Any]:
-    """Return what an auditor needs to check the party's signature."""
-    if not reason.strip():
-        raise OstrakaError(ErrorCode.MESSAGE_INVALID, "An agreement is used for a reason; give one.")
-    return {
-        "number": number,
-        "agreement": base64.b64encode(agreement).decode(),
-        "agreement_sha256": sha256(agreement),
-        "reason": reason,
-    }
-
-
-def _check_number(key: UnitKey, row: UnitRow, number: int) -> None:
-    if number != row.agreements:
-        raise _invalid(key, f"bears number {number}, and the next one on this unit is {row.agreements}")
-
-
-def _invalid(key: UnitKey, problem: str) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.AGREEMENT_INVALID,
-        f"The agreement on {key} {problem}; let the party sign a new one with `ostraka party sign-raise` or"
-        " `ostraka party sign-consent`.",
-    )
 
 
 def _withdrawn(key: UnitKey) -> OstrakaError:

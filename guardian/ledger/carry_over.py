@@ -17,12 +17,13 @@ from sqlalchemy import Connection, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import history, units
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.label_charges import labels_alone
 from ostraka.guardian.ledger.repricing import spent_at
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitRow
-from ostraka.guardian.ledger.values import UnitKey, add
+from ostraka.guardian.ledger.values import UnitKey
 
 _Units = Mapping[UnitKey, UnitRow]
 

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, insert, select, update
 
 from ostraka.guardian.ledger import batches, units
+from ostraka.guardian.ledger.amounts import add, check_amount
 from ostraka.guardian.ledger.schema import charges as charge_table
 from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitCharge
-from ostraka.guardian.ledger.values import Charge, UnitKey, add, check_amount
+from ostraka.guardian.ledger.values import Charge, UnitKey
 
 
 class Held(NamedTuple):
@@ -72,8 +74,27 @@ def charge(
     _add(tx, [_row(tx, batch, row, costs[key]) for key, row in rows.items() if key not in held])
 
 
-def store_figures(tx: Transaction, batch: batches.BatchRow, figures: Mapping[UnitKey, int]) -> None:
-    """Store what a released batch cost on its votes. See `Ledger.store_figures`."""
+def store_figures(
+    tx: Transaction, session: StoredSession, batch_id: int, figures: Mapping[UnitKey, int]
+) -> None:
+    """Replace what a released batch is said to have cost units on its votes, the worst case until then.
+
+    Only its charges in confidential reports change: balances, filters and the audit log do not, and
+    neither do running totals of units that are held to the worst case. The same again changes nothing.
+
+    Args:
+        tx: in which this replica holds the session.
+        session: the batch's session, open or not.
+        batch_id: a released batch.
+        figures: amounts for units that it was charged to, each at most what was reserved.
+
+    Raises:
+        OstrakaError: `batch.dead` for a batch without answers.
+        ValueError: an amount that is none or exceeds what was reserved, or a unit that was not charged.
+    """
+    batch = batches.find(tx.connection, session.session_id, batch_id)
+    if batch is None or batch.state != "released":
+        raise batches.dead(batch_id)
     rows = {
         units.key_of(row): row
         for row in tx.connection.execute(

@@ -12,8 +12,20 @@ from ostraka.guardian.ledger import batches, evaluations, sessions, units
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import charges
 from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import UnitKey
+
+
+def settle(tx: Transaction, session: StoredSession, batch_id: int) -> bytes | None:
+    """Return a batch's stored answers, or None and make it dead for good: charged for a check, if it had
+    one, and at worst to units whose party has evaluated it.
+    """
+    row = batches.find(tx.connection, session.session_id, batch_id)
+    if row is not None and row.state != "ticketed":
+        return None if row.answers is None else bytes(row.answers)
+    kill(tx, session.session_id, batch_id)
+    return None
 
 
 def kill(tx: Transaction, session_id: str, batch_id: int) -> None:

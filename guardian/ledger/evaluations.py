@@ -14,17 +14,35 @@ from sqlalchemy import ColumnElement, Select, exists, insert, select, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import batches, charging, units
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import evaluations
 from ostraka.guardian.ledger.schema import units as unit_table
+from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import Charge, StoredSession, UnitKey, add
+from ostraka.guardian.ledger.values import Charge, UnitKey
 
 
 def record(
     tx: Transaction, session: StoredSession, batch_id: int, party: str, worst: Mapping[UnitKey, int]
 ) -> None:
-    """Keep what an evaluated batch costs a party's units at worst, once. See `Ledger.record_evaluation`."""
+    """Keep that a party answers a batch of encrypted queries, before its answer leaves.
+
+    From then on the batch costs the party's units whatever becomes of it: what its release charges them,
+    or the worst case, if it dies or is released without that party. Again it changes nothing.
+
+    Args:
+        tx: in which this replica holds the session.
+        session: the batch's session.
+        batch_id: a ticketed batch.
+        party: who answers.
+        worst: the worst cost to each of its units that the batch may charge; of what the ticket reserved
+            from, what it reserved counts.
+
+    Raises:
+        OstrakaError: `batch.dead`, `batch.frozen` where it was released without this party,
+            `ticket.invalid` (never opened), `budget.missing`, `session.closed`, `session.ended`.
+    """
     batch = batches.find(tx.connection, session.session_id, batch_id)
     if batch is not None and any(key.party == party for key in owed_of(tx, batch)):
         return

@@ -8,10 +8,13 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, func, insert, select, union_all
 
+from ostraka.guardian.ledger import units
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.schema import batches, charges, evaluations, unit_events
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitRow
-from ostraka.guardian.ledger.values import UnitEvent, add
+from ostraka.guardian.ledger.values import UnitEvent, UnitKey
+from ostraka.guardian.ledger.view import View
 
 
 def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str = "") -> None:
@@ -31,9 +34,14 @@ def add_events(tx: Transaction, kind: str, rows: Iterable[UnitRow], reason: str 
         tx.connection.execute(insert(unit_events), values)
 
 
-def history(connection: Connection, unit: int) -> list[UnitEvent]:
-    """Return a unit's events and charges, oldest first."""
-    return list(_merged(_events(connection, unit), _charges(connection, unit)))
+def events_of(view: View, key: UnitKey) -> list[UnitEvent]:
+    """Return what happened to a unit, including charges, oldest first.
+
+    Raises:
+        OstrakaError: `budget.missing`.
+    """
+    unit = units.require(view.connection, [key], lock=False)[key].id
+    return list(_merged(_events(view.connection, unit), _charges(view.connection, unit)))
 
 
 def _events(connection: Connection, unit: int) -> list[UnitEvent]:

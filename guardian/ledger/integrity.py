@@ -7,21 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, inspect, select
+from sqlalchemy import Connection, Row, Select, select
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import audit
 from ostraka.guardian.ledger.accounts import Account, Event
 from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.replay import Batch, BatchKey, Books, Evaluation, Session, digest
+from ostraka.guardian.ledger.replay import BatchKey, Books, Evaluation, ReplayedBatch, ReplayedSession, digest
+from ostraka.guardian.ledger.schema import audit as audit_table
 from ostraka.guardian.ledger.schema import (
-    SCHEMA_VERSION,
     batches,
     charges,
     evaluations,
     manifests,
     meta,
-    metadata,
     parties,
     policies,
     reconciled,
@@ -29,54 +28,11 @@ from ostraka.guardian.ledger.schema import (
     unit_events,
     units,
 )
-from ostraka.guardian.ledger.schema import audit as audit_table
 from ostraka.guardian.ledger.values import StoredAuditRow
 
 AuditRow = Row[Any]
 Link = TypeVar("Link", AuditRow, StoredAuditRow)
 _AT_ONCE = 1000
-
-
-def is_empty(connection: Connection) -> bool:
-    """Whether the file has no tables yet."""
-    return not inspect(connection).get_table_names()
-
-
-def check_schema(connection: Connection, name: str) -> None:
-    """Raise `ledger.older`, or as `known_version`, unless this version can read the ledger as it is."""
-    version = known_version(connection, name)
-    if version < SCHEMA_VERSION:
-        raise OstrakaError(
-            ErrorCode.LEDGER_OLDER,
-            f"The ledger {name} was written by an older Ostraka (schema {version}, this one needs"
-            f" {SCHEMA_VERSION}); keep a copy of it, then run `ostraka guardian ledger migrate`.",
-        )
-    if not set(inspect(connection).get_table_names()) >= set(metadata.tables):
-        raise _no_ledger(name)
-
-
-def known_version(connection: Connection, name: str) -> int:
-    """Return the schema version of a ledger.
-
-    Raises:
-        OstrakaError: `ledger.missing` for an empty database, `ledger.newer`, `ledger.tampered` for what is
-            no ledger.
-    """
-    names = inspect(connection).get_table_names()
-    if not names:
-        raise OstrakaError(
-            ErrorCode.LEDGER_MISSING, f"There is no ledger in {name}; start the guardian once to make one."
-        )
-    version = connection.execute(select(meta.c.schema_version)).scalar() if meta.name in names else None
-    if not isinstance(version, int):
-        raise _no_ledger(name)
-    if version > SCHEMA_VERSION:
-        raise OstrakaError(
-            ErrorCode.LEDGER_NEWER,
-            f"The ledger {name} was written by a newer Ostraka (schema {version}, this one knows"
-            f" {SCHEMA_VERSION}); upgrade this one.",
-        )
-    return version
 
 
 def chain(connection: Connection) -> Iterator[AuditRow]:
@@ -129,13 +85,6 @@ def tampered(what: str) -> OstrakaError:
         ErrorCode.LEDGER_TAMPERED,
         f"The ledger was changed by other means than Ostraka: {what}; stop serving from it and"
         " restore a backup.",
-    )
-
-
-def _no_ledger(name: str) -> OstrakaError:
-    return OstrakaError(
-        ErrorCode.LEDGER_TAMPERED,
-        f"{name} is no ledger, or a part of it is gone; check what it names, or restore a backup.",
     )
 
 
@@ -221,9 +170,9 @@ def _manifests(connection: Connection) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def _sessions(connection: Connection) -> dict[str, Session]:
+def _sessions(connection: Connection) -> dict[str, ReplayedSession]:
     return {
-        row.session_id: Session(
+        row.session_id: ReplayedSession(
             querier=row.querier,
             plan_digest=row.plan_digest.hex(),
             plan=sha256(row.plan),
@@ -237,9 +186,9 @@ def _sessions(connection: Connection) -> dict[str, Session]:
     }
 
 
-def _batches(connection: Connection) -> dict[BatchKey, Batch]:
+def _batches(connection: Connection) -> dict[BatchKey, ReplayedBatch]:
     return {
-        (row.session_id, row.batch_id): Batch(
+        (row.session_id, row.batch_id): ReplayedBatch(
             size=row.size,
             ticket=sha256(row.ticket),
             opened_unix_ms=row.opened_unix_ms,

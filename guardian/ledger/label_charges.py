@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, case, select
 
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.schema import batches, charges, reconciled, units
-from ostraka.guardian.ledger.values import add
 
 
 def labels_alone(connection: Connection, party: str, order: float) -> int | None:

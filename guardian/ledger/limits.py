@@ -7,8 +7,9 @@ from sqlalchemy import Connection, exists, func, select
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.ledger import audit
 from ostraka.guardian.ledger.schema import batches, evaluations, manifests, sessions
+from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import StoredSession
+from ostraka.guardian.ledger.view import View
 
 DAY_MS = 24 * 3600 * 1000
 MANIFESTS_A_DAY = 20
@@ -37,7 +38,7 @@ def check_day(tx: Transaction, querier: str, size: int, limit: int) -> None:
     this transaction ends no other batch is added.
     """
     audit.lock(tx.connection)
-    asked = asked_in_day(tx.connection, querier, tx.now_ms)
+    asked = asked_in_day(tx, querier, tx.now_ms)
     if asked > limit:
         left = max(0, limit - asked + size)
         raise OstrakaError(
@@ -89,8 +90,8 @@ def check_open_batches(connection: Connection, querier: str, most: int) -> None:
         )
 
 
-def asked_in_day(connection: Connection, querier: str, now_ms: int) -> int:
-    """Count the queries in the last day's batches of one querying party.
+def asked_in_day(view: View, querier: str, now_ms: int) -> int:
+    """Count the queries in one querying party's batches of the 24 hours before `now_ms`.
 
     A dead batch counts if a blind tally checked it, which told what passed, or if a party evaluated it.
     """
@@ -102,4 +103,4 @@ def asked_in_day(connection: Connection, querier: str, now_ms: int) -> int:
         .select_from(batches.join(sessions))
         .where(recent, sessions.c.querier == querier, told)
     )
-    return int(connection.execute(statement).scalar_one())
+    return int(view.connection.execute(statement).scalar_one())

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from ostraka.common.clock import Clock
-from ostraka.guardian.ledger import creation, integrity, migrations, replicas
+from ostraka.guardian.ledger import creation, integrity, migrations, replicas, schema_version
 from ostraka.guardian.ledger.audit import SignHead
 from ostraka.guardian.ledger.cipher import Cipher
 from ostraka.guardian.ledger.schema import SCHEMA_VERSION
@@ -34,11 +34,11 @@ def migrate(where: Path | str, *, clock: Clock, cipher: Cipher, sign_head: SignH
     storage = open_storage(where)
     try:
         with storage.write() as connection:
-            version = integrity.known_version(connection, storage.name)
+            version = schema_version.known_version(connection, storage.name)
             if version < SCHEMA_VERSION:
                 creation.check_key(connection, cipher)
                 _upgrade(connection, version)
-                tx = Transaction(connection, int(clock.now() * 1000), cipher, sign_head)
+                tx = Transaction(connection, cipher, int(clock.now() * 1000), sign_head)
                 fence = replicas.fence_all(tx)
                 tx.record("migrated", before=version, after=SCHEMA_VERSION, fence=fence)
                 integrity.check_tables(connection, integrity.chain(connection))
@@ -63,6 +63,6 @@ def _require(where: Path | str) -> None:
     storage = open_storage(where, read_only=True)
     try:
         with storage.read() as connection:
-            integrity.known_version(connection, storage.name)
+            schema_version.known_version(connection, storage.name)
     finally:
         storage.close()

@@ -8,22 +8,23 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import audit, carry_over, limits, recosting, session_close
+from ostraka.guardian.ledger import audit, carry_over, limits, manifests, recosting, session_close
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.schema import audit as audit_table
-from ostraka.guardian.ledger.schema import manifests, meta, parties
-from ostraka.guardian.ledger.sessions import latest_manifests
+from ostraka.guardian.ledger.schema import manifests as manifest_table
+from ostraka.guardian.ledger.schema import meta, parties
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import Registered, StoredManifest, StoredParty, UnitKey
+from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2
 
 PartyRow = Row[Any]
 STATES = ("added", "active", "suspended", "removed")
 
 
-def epoch(connection: Connection) -> int:
+def epoch(view: View) -> int:
     """How often the ledger was restored."""
-    return int(connection.execute(select(meta.c.epoch)).scalar_one())
+    return int(view.connection.execute(select(meta.c.epoch)).scalar_one())
 
 
 def find(connection: Connection, site: str, *, lock: bool = True) -> PartyRow | None:
@@ -40,16 +41,24 @@ def require(connection: Connection, site: str, *, lock: bool = True) -> PartyRow
     return row
 
 
-def all_parties(connection: Connection, site: str | None = None) -> list[StoredParty]:
+def all_parties(view: View, site: str | None = None) -> list[StoredParty]:
     """Every party, or the one of this name if it is known, in order of their names."""
     statement = select(parties) if site is None else select(parties).where(parties.c.site == site)
-    now = epoch(connection)
-    found = [_stored(row, now) for row in connection.execute(statement)]
+    now = epoch(view)
+    found = [_stored(row, now) for row in view.connection.execute(statement)]
     return sorted(found, key=lambda party: party.site)
 
 
 def set_party(tx: Transaction, site: str, state: str, *, reason: str) -> StoredParty:
-    """Change a party's standing. See `Administration.set_party`."""
+    """Add, suspend, resume ("active") or remove a party; the same state again changes nothing.
+
+    A party that is resumed before it ever registered is "added".
+
+    Raises:
+        OstrakaError: `party.removed` for a party that was, which is final; `party.suspended` for adding
+            a suspended one; `party.unknown` for any state but "added" of a party never heard of.
+        ValueError: an unknown state.
+    """
     if state not in STATES:
         raise ValueError(f"state: must be one of {', '.join(STATES)}, is {state!r}")
     row = find(tx.connection, site) if state == "added" else require(tx.connection, site)
@@ -58,12 +67,12 @@ def set_party(tx: Transaction, site: str, state: str, *, reason: str) -> StoredP
         raise removed(site)
     if now == "suspended" and state == "added":
         raise suspended(site)
-    if state == "active" and not latest_manifests(tx.connection, [site]):
+    if state == "active" and not manifests.latest(tx, [site]):
         state = "added"
     if now != state and (now, state) != ("active", "added"):
         _store(tx, site, row, state)
         tx.record("party_set", site=site, state=state, reason=reason)
-    return _stored(require(tx.connection, site), epoch(tx.connection))
+    return _stored(require(tx.connection, site), epoch(tx))
 
 
 def register(
@@ -71,19 +80,39 @@ def register(
     site: str,
     manifest: bytes,
     signed: bytes,
-    kept_head: common_pb2.AuditHead | None,
-    entering: Collection[str],
-    votes_raised_to: int | None,
+    *,
+    kept_head: common_pb2.AuditHead | None = None,
+    entering: Collection[str] = (),
+    votes_raised_to: int | None = None,
 ) -> Registered:
-    """Keep a party's manifest as its latest. See `Administration.register`."""
+    """Keep a party's manifest as its latest; the same again adds nothing. An added party becomes active.
+
+    A `kept_head` that is not on this ledger's chain proves that the ledger lost history: unless the party
+    must reconcile anyway, a new epoch begins, in which every open session has ended and every party
+    reconciles before it votes.
+
+    Args:
+        tx: behind the fence.
+        site: the party.
+        manifest: the serialized Manifest.
+        signed: the Signed that it came in, serialized, its signature verified.
+        kept_head: the latest head that the party kept, its guardian's signature verified.
+        entering: groups that the party's manifest before did not have. Their units take over what
+            the party's others have spent.
+        votes_raised_to: how many votes one person has in a query, where that is more than the manifest
+            before said: what the party's units have spent is costed again.
+
+    Raises:
+        OstrakaError: `party.removed`; `manifest.daily_limit` for one change too many in 24 hours.
+    """
     row = find(tx.connection, site)
     if row is not None and row.state == "removed":
         raise removed(site)
-    latest = latest_manifests(tx.connection, [site]).get(site)
+    latest = manifests.latest(tx, [site]).get(site)
     if latest != StoredManifest(site, manifest, signed):
         limits.check_manifests(tx, site)
         tx.connection.execute(
-            insert(manifests).values(
+            insert(manifest_table).values(
                 site=site, manifest=manifest, signed=signed, registered_unix_ms=tx.now_ms
             )
         )
@@ -95,8 +124,8 @@ def register(
             recosting.recost(tx, site, votes_raised_to)
     if kept_head is not None:
         _check_kept(tx, site, kept_head)
-    party = _stored(require(tx.connection, site), epoch(tx.connection))
-    return Registered(audit.head(tx.connection), epoch(tx.connection), not party.reconciled)
+    party = _stored(require(tx.connection, site), epoch(tx))
+    return Registered(audit.head(tx), epoch(tx), not party.reconciled)
 
 
 def units_of(site: str, groups: Collection[str]) -> set[UnitKey]:
@@ -139,7 +168,7 @@ def _check_kept(tx: Transaction, site: str, kept: common_pb2.AuditHead) -> None:
         return
     if _is_known_lost(tx, kept):
         return
-    if require(tx.connection, site).reconciled_epoch < epoch(tx.connection):
+    if require(tx.connection, site).reconciled_epoch < epoch(tx):
         tx.record("lost_head_seen", site=site, kept=_name(kept))
     else:
         ended = session_close.end_all(tx)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.schema import policies
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import StoredPolicy
+from ostraka.guardian.ledger.view import View
 
 
-def in_force(connection: Connection) -> StoredPolicy | None:
+def in_force(view: View) -> StoredPolicy | None:
     """Return the policy that was applied last, if one was."""
     statement = select(policies).order_by(policies.c.version.desc()).limit(1)
-    row = connection.execute(statement).one_or_none()
+    row = view.connection.execute(statement).one_or_none()
     return None if row is None else StoredPolicy(row.version, row.toml, row.reason, row.applied_unix_ms)
 
 
 def apply(tx: Transaction, toml: str, *, reason: str) -> StoredPolicy:
-    """Put a policy into force. See `Administration.apply_policy`."""
-    before = in_force(tx.connection)
+    """Put a policy, which the caller has parsed, into force; the same again changes nothing."""
+    before = in_force(tx)
     if before is not None and before.toml == toml:
         return before
     policy = StoredPolicy(before.version + 1 if before else 1, toml, reason, tx.now_ms)

@@ -22,23 +22,43 @@ from typing import Any
 from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
 from ostraka.guardian.ledger import carry_over, history, parties, units
+from ostraka.guardian.ledger.amounts import add, check_amount
 from ostraka.guardian.ledger.schema import audit, batches, evaluations, reconciled
 from ostraka.guardian.ledger.schema import parties as party_table
 from ostraka.guardian.ledger.schema import units as unit_table
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.units import UnitCharge
-from ostraka.guardian.ledger.values import Owed, RecordedCharge, UnitKey, add, check_amount
+from ostraka.guardian.ledger.values import Owed, RecordedCharge, UnitKey
+from ostraka.guardian.ledger.view import View
 
 BatchKey = tuple[str, int]
 _AT_ONCE = 5000
 _UNIT = (unit_table.c.party, unit_table.c.group_name, unit_table.c.adjacency)
 
 
-def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], groups: Collection[str]) -> int:
-    """Charge what a party's receipts name and this ledger forgot. See `Administration.reconcile`."""
+def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], *, groups: Collection[str] = ()) -> int:
+    """Charge, at their worst case, the batches of a party's receipts that a restored ledger forgot.
+
+    They count as data-dependent costs too, and go beyond the budget where it is too small. From then on
+    the party is reconciled. The same receipts again are charged once.
+
+    Args:
+        tx: behind the fence.
+        site: the party.
+        owed: what all its receipts say, not a part of them; their signatures are verified.
+        groups: those of its manifest. Where a group that is none of them is charged, its records may be
+            in these now, whose units take over what it has spent.
+
+    Returns:
+        How many were charged: one for each batch and unit.
+
+    Raises:
+        OstrakaError: `party.unknown`, `budget.missing` where a unit that owes has none.
+        ValueError: a unit of another party, or an amount that is negative or no integer.
+    """
     largest = _largest(site, owed)
     party = parties.require(tx.connection, site)
-    now = parties.epoch(tx.connection)
+    now = parties.epoch(tx)
     lost = _Lost(tx.connection, party.reconciled_epoch)
     forgotten = _forgotten(tx.connection, largest, lost)
     _charge(tx, forgotten)
@@ -51,8 +71,8 @@ def reconcile(tx: Transaction, site: str, owed: Sequence[Owed], groups: Collecti
     return len(forgotten)
 
 
-def charges(connection: Connection, party: str | None) -> list[RecordedCharge]:
-    """Return what was reconciled, of one party or all. See `LedgerReader.reconciled_charges`."""
+def charges(view: View, party: str | None = None) -> list[RecordedCharge]:
+    """Return what a restored ledger had forgotten and charged from receipts, oldest first."""
     statement = _with_units()
     if party is not None:
         statement = statement.where(unit_table.c.party == party)
@@ -66,7 +86,7 @@ def charges(connection: Connection, party: str | None) -> list[RecordedCharge]:
             data_dependent=row.worst_case,
             released_unix_ms=row.time_unix_ms,
         )
-        for row in connection.execute(statement.order_by(*columns))
+        for row in view.connection.execute(statement.order_by(*columns))
     ]
 
 

@@ -6,11 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import update
 
-from ostraka.guardian.ledger import batches, charging, evaluations, units
+from ostraka.common.errors import OstrakaError
+from ostraka.guardian.ledger import (
+    batches,
+    charging,
+    dead_batches,
+    evaluations,
+    session_close,
+    sessions,
+    units,
+)
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.audit import sha256
 from ostraka.guardian.ledger.schema import batches as batch_table
-from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import Charge, StoredSession, UnitKey, add
+from ostraka.guardian.ledger.session_values import StoredSession
+from ostraka.guardian.ledger.transaction import CommittedError, Transaction
+from ostraka.guardian.ledger.values import Charge, UnitKey
 
 
 def release(
@@ -19,19 +30,38 @@ def release(
     batch_id: int,
     request_digest: bytes,
     answers: bytes,
-    answered: int,
     charges: Sequence[Charge],
-) -> bytes | None:
-    """Store a batch's answers and charges, or return the stored ones. See `Ledger.release`.
+    *,
+    answered: int,
+    vanish: bool = False,
+) -> bytes:
+    """Store a batch's answers with its final charge, and return the answers that may be sent.
 
-    None where a data-dependent budget has no room for what any answers could cost: no answer is stored, and
-    every budget that was too small is used up. The stop depends on the votes, so a unit may cause one stop
-    and no more: otherwise a querying party could shift its sums and ask again until one fits, which tells
-    the votes for nothing.
+    The same request again returns what was stored and costs nothing. Units of the ticket that `charges`
+    leaves out are charged nothing; where their party evaluated the batch, they are charged its worst cost. A
+    unit that was frozen or withdrawn since the ticket is charged: its votes are in. What the batch's check
+    was charged before is part of the charge.
 
-    A unit that was frozen or withdrawn since the ticket is charged: its votes are in. What the batch's check
-    was charged before is part of the charge. Units whose party evaluated the batch, and that `charges` leaves
-    out, are charged its worst cost.
+    Where a data-dependent budget has no room for what any answers could cost, no answer is stored, every
+    budget that was too small is used up, and the session ends or, with `vanish`, the batch is dead. The stop
+    depends on the votes, so a unit may cause one stop and no more: otherwise a querying party could shift its
+    sums and ask again until one fits, which tells the votes for nothing.
+
+    Args:
+        tx: in which this replica holds the session.
+        session: the batch's session.
+        batch_id: a ticketed batch.
+        request_digest: SHA-256 of the request's content.
+        answers: what is sent, byte for byte.
+        charges: the cost to each unit; in the worst case at most what was reserved.
+        answered: how many of the batch's queries have an answer.
+        vanish: whether the session goes on without units whose budget is used up.
+
+    Raises:
+        OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened), `session.closed`,
+            `session.ended`, `budget.missing`.
+        ValueError: charges that are none, name a unit twice, exceed what was reserved for one, or do not
+            reach what its check was charged.
     """
     found = batches.find(tx.connection, session.session_id, batch_id)
     before = batches.answers_of(found, batch_id, request_digest)
@@ -47,7 +77,7 @@ def release(
     short = _short(tx, {key: row for key, row in rows.items() if key not in left_out}, costs)
     if short:
         units.exhaust(tx, rows.values(), short)
-        return None
+        raise CommittedError(_stopped(tx, session, batch_id, vanish=vanish))
     charging.charge(tx, batch, rows, held, costs)
     evaluations.mark(tx, batch, left_out)
     tx.connection.execute(
@@ -81,7 +111,24 @@ def check(
     request_digest: bytes,
     charges: Sequence[Charge],
 ) -> None:
-    """Charge a batch for its check, once. See `Ledger.charge_check`."""
+    """Charge a batch for its check out of what it reserved; the rest stays reserved until it is released.
+
+    For blind tallies, whose check is answered before the rest is known. The charge stands whatever
+    becomes of the batch; what `release` charges afterwards contains it. The same request again costs
+    nothing.
+
+    Args:
+        tx: in which this replica holds the session.
+        session: the batch's session.
+        batch_id: a ticketed batch.
+        request_digest: SHA-256 of the request's content.
+        charges: the cost of the check to each unit; units of the ticket that are left out pay nothing.
+
+    Raises:
+        OstrakaError: `batch.altered`, `batch.dead`, `ticket.invalid` (never opened), `session.closed`,
+            `session.ended`.
+        ValueError: charges that are none, name a unit twice, or exceed what was reserved for one.
+    """
     found = batches.find(tx.connection, session.session_id, batch_id)
     batch = batches.require_ticketed(session, found, batch_id)
     if batch.check_digest == request_digest:
@@ -103,6 +150,15 @@ def check(
         request_sha256=request_digest.hex(),
         charged=[[*key, costs[key].worst_case] for key in rows],
     )
+
+
+def _stopped(tx: Transaction, session: StoredSession, batch_id: int, *, vanish: bool) -> OstrakaError:
+    """Let the batch die, or its session end, and return the error that says so."""
+    if vanish:
+        dead_batches.kill(tx, session.session_id, batch_id)
+        return batches.dead(batch_id)
+    session_close.end(tx, session)
+    return sessions.session_ended(session.session_id)
 
 
 def _left_out(tx: Transaction, batch: batches.BatchRow, charges: Sequence[Charge]) -> dict[UnitKey, int]:

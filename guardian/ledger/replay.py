@@ -16,7 +16,7 @@ Charges = Mapping[Key, tuple[int, int, int]]
 
 
 @dataclass
-class Batch:
+class ReplayedBatch:
     """A row of the table of batches; digests stand for contents."""
 
     size: int
@@ -41,7 +41,7 @@ class Evaluation:
 
 
 @dataclass
-class Session:
+class ReplayedSession:
     """A row of the table of sessions; digests stand for contents."""
 
     querier: str
@@ -73,8 +73,8 @@ class Books:
     head: tuple[str, int, int] = ("", 0, 0)
     accounts: Accounts = field(default_factory=Accounts)
     manifests: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
-    batches: dict[BatchKey, Batch] = field(default_factory=dict)
+    sessions: dict[str, ReplayedSession] = field(default_factory=dict)
+    batches: dict[BatchKey, ReplayedBatch] = field(default_factory=dict)
     charges: dict[BatchKey, str] = field(default_factory=dict)
     held: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
     checked: dict[BatchKey, dict[Key, int]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Books:
                 self.accounts.register(row["site"], now_ms)
                 self.manifests.setdefault(row["site"], []).append((row["manifest_sha256"], now_ms))
             case "session_opened":
-                self.sessions[row["session"]] = Session(
+                self.sessions[row["session"]] = ReplayedSession(
                     querier=row["querier"],
                     plan_digest=row["plan_digest"],
                     plan=row["plan_sha256"],
@@ -141,7 +141,7 @@ class Books:
 
     def _open(self, row: dict[str, Any], now_ms: int) -> None:
         key = (row["session"], row["batch"])
-        self.batches[key] = Batch(row["size"], row["ticket_sha256"], now_ms)
+        self.batches[key] = ReplayedBatch(row["size"], row["ticket_sha256"], now_ms)
         self.sessions[row["session"]].asked += row["size"]
         self.held[key] = {tuple(unit): amount for *unit, amount in row["reserved"]}
         for unit, amount in self.held[key].items():
@@ -198,7 +198,7 @@ class Books:
         for unit, amount in held.items():
             self.accounts.units[unit].move(reserved=checked.get(unit, 0) - amount)
         self._keep(key, held, checked, spent)
-        batch = self.batches.setdefault(key, Batch(0, sha256(b""), now_ms))
+        batch = self.batches.setdefault(key, ReplayedBatch(0, sha256(b""), now_ms))
         if batch.size:
             self.sessions[key[0]].asked -= batch.size
         batch.state = "dead"

@@ -16,8 +16,8 @@ from ostraka.guardian.ledger import dead_batches, sessions
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import meta, replicas
 from ostraka.guardian.ledger.schema import sessions as session_table
+from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import StoredSession
 
 _NOBODY = 0
 """Holds the sessions that a migration left to the next replica."""

@@ -11,11 +11,10 @@ from sqlalchemy import Connection, Select, exists, select
 
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import worst_case
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.schema import batches, charges, evaluations, reconciled, sessions, units
-from ostraka.guardian.ledger.values import add
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -76,7 +75,7 @@ class _Prices:
         self._adjacency = adjacency
         self._plan = cache(Plan.parse)
         self._cost = cache(
-            lambda mechanism, sensitivity, labels: worst_case(mechanism, order, sensitivity, classes=labels)
+            lambda mechanism, sensitivity, labels: mechanism.worst_case(order, sensitivity, classes=labels)
         )
 
     def price(self, plan: bytes, ticket: bytes, answered: int) -> int:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select
 
 from ostraka.common.clock import Clock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import creation, integrity, session_close
+from ostraka.guardian.ledger import creation, integrity, schema_version, session_close
 from ostraka.guardian.ledger.audit import SignHead
 from ostraka.guardian.ledger.backup import copy_tables
 from ostraka.guardian.ledger.cipher import Cipher
@@ -37,7 +37,7 @@ def restore(backup: Path, where: Path | str, *, clock: Clock, cipher: Cipher, si
     source = open_storage(backup, read_only=True)
     try:
         with source.read() as saved:
-            integrity.check_schema(saved, source.name)
+            schema_version.check_schema(saved, source.name)
             source.check_health(saved)
             creation.check_key(saved, cipher)
             integrity.check_tables(saved, integrity.chain(saved))
@@ -45,7 +45,7 @@ def restore(backup: Path, where: Path | str, *, clock: Clock, cipher: Cipher, si
             try:
                 with target.write() as connection:
                     _fill(saved, connection, target)
-                    return _begin(Transaction(connection, int(clock.now() * 1000), cipher, sign_head))
+                    return _begin(Transaction(connection, cipher, int(clock.now() * 1000), sign_head))
             finally:
                 target.close()
     finally:
@@ -53,7 +53,7 @@ def restore(backup: Path, where: Path | str, *, clock: Clock, cipher: Cipher, si
 
 
 def _fill(saved: Connection, connection: Connection, target: Storage) -> None:
-    if not integrity.is_empty(connection):
+    if not schema_version.is_empty(connection):
         raise OstrakaError(
             ErrorCode.LEDGER_EXISTS,
             f"There is a ledger in {target.name} already; move it away, or restore to another place.",

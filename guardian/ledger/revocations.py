@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
 from ostraka.guardian.ledger.schema import audit
 from ostraka.guardian.ledger.transaction import Transaction
 from ostraka.guardian.ledger.values import AppliedRevocations
+from ostraka.guardian.ledger.view import View
 
 KIND = "revocations_applied"
 
 
 def apply(tx: Transaction, pem: str, *, number: int, revoked: int, reason: str) -> None:
-    """Record a list. See `Administration.apply_revocations`."""
-    if pem.encode() not in after(tx.connection, 0).pems[-1:]:
+    """Record a revocation list, which the caller has verified; the one recorded last changes nothing."""
+    if pem.encode() not in after(tx).pems[-1:]:
         tx.record(KIND, number=number, revoked=revoked, pem=pem, reason=reason)
 
 
-def after(connection: Connection, row: int) -> AppliedRevocations:
+def after(view: View, row: int = 0) -> AppliedRevocations:
     """Return the lists that were applied in the audit log after `row`, in that order."""
-    last = int(connection.execute(select(func.max(audit.c.sequence))).scalar_one() or 0)
+    last = int(view.connection.execute(select(func.max(audit.c.sequence))).scalar_one() or 0)
     of_kind = audit.c.payload.contains(f'"kind":"{KIND}"', autoescape=True)
     statement = select(audit.c.payload).where(audit.c.sequence > row, of_kind).order_by(audit.c.sequence)
-    found = connection.execute(statement).scalars()
+    found = view.connection.execute(statement).scalars()
     return AppliedRevocations(last, tuple(json.loads(payload)["pem"].encode() for payload in found))

@@ -7,6 +7,7 @@ from sqlalchemy import update
 from ostraka.guardian.ledger import dead_batches
 from ostraka.guardian.ledger.schema import batches as batch_table
 from ostraka.guardian.ledger.schema import meta
+from ostraka.guardian.ledger.session_values import StoredSession
 from ostraka.guardian.ledger.sessions import change_all, find_row, lock_open, set_state
 from ostraka.guardian.ledger.transaction import Transaction
 
@@ -14,14 +15,30 @@ Ended = list[tuple[str, list[int]]]
 """Sessions by id, each with the batches that became dead with it."""
 
 
+def close(tx: Transaction, session: StoredSession) -> None:
+    """Close a session; its batches without answers become dead. Closing again changes nothing."""
+    if session.state == "open":
+        _leave(tx, session.session_id, "closed")
+
+
+def end(tx: Transaction, session: StoredSession) -> None:
+    """End a session for reasons that must not be told; otherwise as `close`."""
+    if session.state == "open":
+        _leave(tx, session.session_id, "ended")
+
+
 def cancel(tx: Transaction, session_id: str, *, reason: str) -> None:
-    """End an open session for an administrator. See `Administration.cancel_session`."""
+    """End an open session for an administrator; its batches without answers become dead.
+
+    Raises:
+        OstrakaError: `session.unknown`.
+    """
     if find_row(tx.connection, session_id, lock=True).state == "open":
-        end(tx, session_id, "ended", reason=reason)
+        _leave(tx, session_id, "ended", reason=reason)
 
 
-def end(tx: Transaction, session_id: str, state: str, **details: str) -> None:
-    """Close or end a session that is locked; its batches without answers become dead."""
+def _leave(tx: Transaction, session_id: str, state: str, **details: str) -> None:
+    """Close or end a session that is locked."""
     dead = dead_batches.bury(tx, batch_table.c.session_id == session_id)
     set_state(tx, session_id, state)
     tx.record(f"session_{state}", session=session_id, dead=[batch for _, batch in dead], **details)

@@ -1,4 +1,4 @@
-"""Sessions and the parties' manifests as the ledger keeps them."""
+"""Sessions as the ledger keeps them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,36 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger import limits
 from ostraka.guardian.ledger.audit import sha256
-from ostraka.guardian.ledger.schema import batches, manifests, sessions
+from ostraka.guardian.ledger.schema import batches, sessions
+from ostraka.guardian.ledger.session_values import SessionSummary, StoredSession
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import SessionSummary, StoredManifest, StoredSession
+from ostraka.guardian.ledger.view import View
 
 SessionRow = Row[Any]
 _AT_ONCE = 5000
 
 
-def latest_manifests(connection: Connection, sites: Sequence[str] | None) -> dict[str, StoredManifest]:
-    """Return the latest manifest of each of `sites` (None: of all) that has one."""
-    latest = select(func.max(manifests.c.id)).group_by(manifests.c.site)
-    if sites is not None:
-        latest = latest.where(manifests.c.site.in_(sites))
-    statement = select(manifests).where(manifests.c.id.in_(latest)).order_by(manifests.c.site)
-    return {
-        row.site: StoredManifest(row.site, row.manifest, row.signed) for row in connection.execute(statement)
-    }
+def open_session(
+    tx: Transaction, asked: StoredSession, *, most_open: int | None = None, within_s: float = 0.0
+) -> StoredSession:
+    """Store an open session under a new id, or return the one that its querier opened with this plan before.
 
+    Args:
+        tx: behind the fence.
+        asked: the session.
+        most_open: how many open sessions that are younger than `within_s` seconds its querier may have.
+        within_s: for how long a session can ask.
 
-def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
-    """Store a session that its querier has not opened before."""
+    Raises:
+        OstrakaError: `policy.open_limit`.
+    """
+    before = find_by_plan(tx, asked.querier, asked.plan_digest)
+    if before is not None:
+        return before
+    if most_open is not None:
+        limits.check_open_sessions(tx.connection, asked.querier, tx.now_ms - int(within_s * 1000), most_open)
     tx.connection.execute(
         insert(sessions).values(
             session_id=asked.session_id,
@@ -56,9 +64,9 @@ def open_session(tx: Transaction, asked: StoredSession) -> StoredSession:
     return asked
 
 
-def find_session(connection: Connection, session_id: str) -> StoredSession:
+def find_session(view: View, session_id: str) -> StoredSession:
     """Return a session by its id, or raise `session.unknown`."""
-    return stored(find_row(connection, session_id))
+    return stored(find_row(view.connection, session_id))
 
 
 def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> SessionRow:
@@ -72,10 +80,10 @@ def find_row(connection: Connection, session_id: str, *, lock: bool = False) -> 
     return row
 
 
-def find_by_plan(connection: Connection, querier: str, plan_digest: bytes) -> StoredSession | None:
+def find_by_plan(view: View, querier: str, plan_digest: bytes) -> StoredSession | None:
     """Return the session that `querier` opened with this plan, if there is one."""
     same = (sessions.c.querier == querier) & (sessions.c.plan_digest == plan_digest)
-    row = connection.execute(select(sessions).where(same)).one_or_none()
+    row = view.connection.execute(select(sessions).where(same)).one_or_none()
     return None if row is None else stored(row)
 
 
@@ -128,10 +136,11 @@ def parts(session_ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (session_ids[start : start + _AT_ONCE] for start in range(0, len(session_ids), _AT_ONCE))
 
 
-def summaries(
-    connection: Connection, querier: str | None = None, most: int | None = None
-) -> list[SessionSummary]:
-    """All sessions in the order they were opened, or the latest `most` of one querying party."""
+def summaries(view: View, querier: str | None = None, most: int | None = None) -> list[SessionSummary]:
+    """Sessions in the order they were opened: all, or the latest `most` of one querying party.
+
+    A batch counts as asked until it is dead.
+    """
     answered = (
         select(batches.c.session_id, func.sum(batches.c.answered).label("answered"))
         .group_by(batches.c.session_id)
@@ -154,7 +163,7 @@ def summaries(
             answered=int(row.answered),
             opened_unix_s=row.opened_unix_ms // 1000,
         )
-        for row in connection.execute(statement)
+        for row in view.connection.execute(statement)
     ]
     return found[::-1]
 

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-
+from ostraka.common.errors import OstrakaError
 from ostraka.guardian.ledger import audit
 from ostraka.guardian.ledger.cipher import Cipher
 from ostraka.guardian.ledger.storage import ConflictError
+from ostraka.guardian.ledger.view import View
 
 ATTEMPTS = 5
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Transaction:
-    """A write transaction behind the fence.
+class Transaction(View):
+    """A write transaction behind the fence, which reads what it changes.
 
     Attributes:
-        connection: where it runs.
-        now_ms: its time, in unix milliseconds.
         cipher: of what depends on votes.
+        now_ms: its time, in unix milliseconds.
         sign_head: signs audit heads.
         replica: the number of the guardian process that writes, 0 before it has one.
     """
 
-    connection: Connection
-    now_ms: int
     cipher: Cipher
+    now_ms: int
     sign_head: audit.SignHead
     replica: int = 0
 
@@ -41,16 +37,20 @@ class Transaction:
         audit.append(self.connection, self.now_ms, self.sign_head, kind, **details)
 
 
-def retried(method: Callable[P, T]) -> Callable[P, T]:
-    """Run a method that is one transaction again where others undid it, at most ATTEMPTS times in all."""
+class CommittedError(Exception):
+    """An error that a change ends with although what it wrote is to stand."""
 
-    @wraps(method)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        for _ in range(ATTEMPTS - 1):
-            try:
-                return method(*args, **kwargs)
-            except ConflictError:
-                continue
-        return method(*args, **kwargs)
+    def __init__(self, error: OstrakaError) -> None:
+        """Take what the caller is told once the transaction is committed."""
+        super().__init__(error.message)
+        self.error = error
 
-    return run
+
+def retried(attempt: Callable[[], T]) -> T:
+    """Return what one transaction returns, run again where others undid it, ATTEMPTS times at most."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return attempt()
+        except ConflictError:
+            continue
+    return attempt()

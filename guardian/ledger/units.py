@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.ledger.amounts import add
 from ostraka.guardian.ledger.cipher import Cipher
 from ostraka.guardian.ledger.schema import charges, units
 from ostraka.guardian.ledger.transaction import Transaction
-from ostraka.guardian.ledger.values import Budget, UnitKey, add
+from ostraka.guardian.ledger.values import Budget, UnitKey
 
 UnitRow = Row[Any]
 _KEY = (units.c.party, units.c.group_name, units.c.adjacency)
@@ -49,12 +50,6 @@ def require(connection: Connection, keys: Iterable[UnitKey], *, lock: bool = Tru
                 f"No budget is set for {key}; set one with `ostraka guardian budget set`.",
             )
     return found
-
-
-def all_budgets(connection: Connection, party: str | None = None) -> list[Budget]:
-    """Every unit's budget, or one party's, in unit order."""
-    statement = select(units) if party is None else select(units).where(units.c.party == party)
-    return sorted(map(budget, connection.execute(statement)), key=lambda found: found.key)
 
 
 def reserve(tx: Transaction, batch: int) -> None:

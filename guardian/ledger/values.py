@@ -1,4 +1,4 @@
-"""Values that go into the ledger and come out of it."""
+"""Values that go into the ledger and come out of it; those of sessions are in `session_values`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
+from ostraka.guardian.ledger.amounts import add, check_amount
 from ostraka.protos.ostraka.v1 import common_pb2
-
-AMOUNT_MAX = 2**62
-"""Where amounts saturate (about 4.6 million of rdp), so that every sum fits the database's integers."""
 
 
 class UnitKey(NamedTuple):
@@ -48,6 +46,25 @@ class Charge:
         check_amount("worst_case", self.worst_case)
         check_amount("data_dependent", self.data_dependent)
         check_amount("at_most", self.at_most)
+
+
+@dataclass(frozen=True)
+class BudgetTerms:
+    """What a unit's budget promises.
+
+    Attributes:
+        epsilon: what may be spent at `delta`.
+        delta: of the promise.
+        order: Renyi order of the filter.
+        enforce: which costs the budget is held to.
+        level: the consent level whose epsilon this is, if it is one's.
+    """
+
+    epsilon: float
+    delta: float
+    order: float
+    enforce: str
+    level: str | None = None
 
 
 @dataclass(frozen=True)
@@ -208,44 +225,6 @@ class UnitEvent:
 
 
 @dataclass(frozen=True)
-class StoredSession:
-    """A session as opened; `state` is "open", "closed" or "ended", `queries` the most it may ask."""
-
-    session_id: str
-    querier: str
-    plan: bytes
-    plan_digest: bytes
-    grant: bytes
-    state: str
-    queries: int
-
-
-@dataclass(frozen=True)
-class SessionSummary:
-    """A session's state and counts of queries: planned, in live batches, answered."""
-
-    session_id: str
-    querier: str
-    state: str
-    queries: int
-    asked: int
-    answered: int
-    opened_unix_s: int
-
-
-@dataclass(frozen=True)
-class StoredBatch:
-    """A batch's ticket and `state`: "ticketed", "released" (then with answers) or "dead"."""
-
-    session_id: str
-    batch_id: int
-    size: int
-    ticket: bytes
-    state: str
-    answers: bytes | None
-
-
-@dataclass(frozen=True)
 class RecordedCharge:
     """A stored charge. `data_dependent` is None unless the reader holds the ledger's key.
 
@@ -258,14 +237,3 @@ class RecordedCharge:
     worst_case: int
     data_dependent: int | None
     released_unix_ms: int
-
-
-def check_amount(name: str, value: int) -> None:
-    """Raise ValueError unless `value` is an integer amount of 0 or more."""
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{name}: must be a whole amount of 0 or more, is {value!r}")
-
-
-def add(total: int, amount: int) -> int:
-    """Return the sum of two amounts, capped at AMOUNT_MAX."""
-    return min(total + amount, AMOUNT_MAX)

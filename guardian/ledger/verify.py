@@ -11,9 +11,10 @@ from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role, verify_signed
 from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger import audit, integrity
+from ostraka.guardian.ledger import audit, integrity, schema_version
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.guardian.ledger.values import StoredAuditRow
+from ostraka.guardian.ledger.view import View
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
@@ -38,11 +39,11 @@ def verify(
     storage = open_storage(where, read_only=True)
     try:
         with storage.read() as connection:
-            integrity.check_schema(connection, storage.name)
+            schema_version.check_schema(connection, storage.name)
             storage.check_health(connection)
             rows = _signed(integrity.chain(connection), ca_pem, federation, heads)
             integrity.check_tables(connection, rows)
-            return audit.head(connection)
+            return audit.head(View(connection, None))
     finally:
         storage.close()
 

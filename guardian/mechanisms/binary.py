@@ -5,35 +5,47 @@ tau and L1 clipping are the same on ballots that were scaled down before they we
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
 
-from ostraka.common.mechanism import L1, Binary, Tau
-from ostraka.common.sharing.ring import Ring, RingArray
+import numpy as np
+
+from ostraka.common.mechanism import PerLabel
+from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp, checked_binary_rdp
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.check import passes_per_label
+from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 
-def binary(
-    sums: RingArray,
-    mechanism: Binary | Tau | L1,
-    noise: NoiseSource,
-    ring: Ring,
-    *,
-    totals: NDArray[np.int64],
-) -> Answers:
-    """Answer every label of `sums`, the positives as ring values (Q, k); with a check, those that pass it.
+class PerLabelRule(DataDependentRule[PerLabel]):
+    """Binary, tau and L1: labels are answered; with a check, those that pass it."""
 
-    Positives and negatives (`totals` less the positives, int64 (Q,), or (Q, k) by label, in lattice steps)
-    each get their own noise. Only the difference of the two is lifted: whatever offset a sum carries, a label
-    then has two outcomes that the noise decides. A label on which nobody votes is not answered.
-    """
-    weights = np.broadcast_to(totals if totals.ndim == 2 else totals[:, None], sums.shape)
-    answered = weights > 0
-    if mechanism.check is not None:
-        answered &= passes_per_label(sums, weights, mechanism.check, noise, ring)
-    yes, no = ring.wrap(noise.gaussian(mechanism.sigma, (2, *sums.shape)))
-    difference = ring.lift(sums + sums - ring.wrap(weights) + yes - no)
-    coins = noise.uniform(sums.shape) >= np.uint64(2**63)
-    return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))
+    def release(self, mechanism: PerLabel, sums: Sums, noise: NoiseSource) -> Answers:
+        """Answer every label of the sums, which are the positives.
+
+        Positives and negatives (the totals less the positives) each get their own noise. Only the difference
+        of the two is lifted: whatever offset a sum carries, a label then has two outcomes that the noise
+        decides. A label on which nobody votes is not answered.
+        """
+        values, totals, ring = sums.values, sums.totals, sums.ring
+        weights = np.broadcast_to(totals if totals.ndim == 2 else totals[:, None], values.shape)
+        answered = weights > 0
+        if mechanism.check is not None:
+            answered &= passes_per_label(values, weights, mechanism.check, noise, ring)
+        yes, no = ring.wrap(noise.gaussian(mechanism.sigma, (2, *values.shape)))
+        difference = ring.lift(values + values - ring.wrap(weights) + yes - no)
+        coins = noise.uniform(values.shape) >= np.uint64(2**63)
+        return Answers.where(answered, (difference > 0) | ((difference == 0) & coins))
+
+    def charges(self, mechanism: PerLabel, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return the rdp (Q,) of one bit per label, from ballots of an L2 norm of at most the radius."""
+        votes, n, answered, check = tally.votes, tally.totals(), tally.answered, mechanism.check
+        radius = mechanism.ballot.l2_radius
+        tau = None if math.isinf(radius) else radius
+        if check is None:
+            return binary_rdp(votes, n, mechanism.sigma, order, answered, tau=tau, **terms)[:, 0]
+        sigmas = check.sigma, mechanism.sigma
+        rdp = checked_binary_rdp(votes, n, check.threshold, *sigmas, order, answered, tau=tau, **terms)
+        return rdp[:, 0]

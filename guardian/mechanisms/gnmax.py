@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from ostraka.common.mechanism import GnMax, NoiseCluster
-from ostraka.common.sharing.ring import Ring, RingArray
+import numpy as np
+from numpy.typing import NDArray
+
+from ostraka.common.mechanism import GnMax
+from ostraka.common.privacy import Influence
+from ostraka.guardian.accounting.bounds.gnmax_rdp import gnmax_rdp
+from ostraka.guardian.accounting.cost_limit import affordable_argmax
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 
-def gnmax(sums: RingArray, mechanism: GnMax | NoiseCluster, noise: NoiseSource, ring: Ring) -> Answers:
-    """Answer every query of `sums`, ring values (Q, k).
+class GnMaxRule(DataDependentRule[GnMax]):
+    """GNMax: every query is answered."""
 
-    NoiseCluster is the same, with a row for each cluster and records for votes (001, section 4.1).
-    """
-    return Answers.all(noisy_argmax(sums, noise.gaussian(mechanism.sigma, sums.shape), noise, ring))
+    def release(self, mechanism: GnMax, sums: Sums, noise: NoiseSource) -> Answers:
+        """Return the class with the most noisy votes of every query."""
+        draws = noise.gaussian(mechanism.sigma, sums.values.shape)
+        return Answers.all(noisy_argmax(sums.values, draws, noise, sums.ring))
+
+    def charges(self, mechanism: GnMax, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return the rdp (Q,) of an argmax over each query's votes."""
+        return gnmax_rdp(tally.votes, mechanism.sigma, order, **terms)[:, 0]
+
+    def affordable(self, mechanism: GnMax, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
+        """Return for which queries (Q,) the bound `exact` is computed in time."""
+        return affordable_argmax(tally, mechanism.sigma, influence)

@@ -6,36 +6,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Interactive
+from ostraka.common.privacy import Influence, InputError
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.accounting.bounds.interactive_rdp import interactive_rdp
+from ostraka.guardian.accounting.cost_limit import affordable_argmax
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.check import needed_steps, reaches
+from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 
-def interactive(
-    sums: RingArray,
-    mechanism: Interactive,
-    noise: NoiseSource,
-    ring: Ring,
-    *,
-    totals: NDArray[np.int64],
-    scores: NDArray[np.int64],
-) -> Answers:
-    """Answer the queries of `sums`, ring values (Q, k), whose votes differ enough from `scores`.
+class InteractiveRule(DataDependentRule[Interactive]):
+    """Interactive GNMax: queries whose votes differ enough from a student's scores are answered."""
 
-    The check is max_j |n_j + n (1 - p_j)| - n + N(0, sigma1^2) >= threshold with |.| the circular distance
-    and n the weight of all votes: for honest counts the largest n_j - n p_j, as a value that is never
-    negative. `totals` are n in lattice steps, int64 (Q,), and `scores` the student's probabilities p, int64
-    (Q, k) in steps of 2^-16; n (1 - p_j) is rounded down to the lattice. Where the check fails the querying
-    party decides for itself whether its student is confident.
-    """
-    against = ring.wrap(_shares(totals[:, None], 2**FRACTION_BITS - scores))
-    largest = ring.distance(sums + against).max(axis=1)
-    passed = reaches(largest, needed_steps(mechanism.threshold) + totals, mechanism.sigma1, noise)
-    labels = noisy_argmax(sums, noise.gaussian(mechanism.sigma2, sums.shape), noise, ring)
-    return Answers.where(passed[:, None], labels)
+    def release(self, mechanism: Interactive, sums: Sums, noise: NoiseSource) -> Answers:
+        """Answer the queries that pass max_j |n_j + n (1 - p_j)| - n + N(0, sigma1^2) >= threshold.
+
+        |.| is the circular distance and n the weight of all votes: for honest counts the largest n_j - n p_j,
+        as a value that is never negative. n (1 - p_j) is rounded down to the lattice. Where the check fails
+        the querying party decides for itself whether its student is confident.
+
+        Raises:
+            ValueError: without scores.
+        """
+        if sums.scores is None:
+            raise ValueError("scores: interactive needs the student's probabilities")
+        against = sums.ring.wrap(_shares(sums.totals[:, None], 2**FRACTION_BITS - sums.scores))
+        largest = sums.ring.distance(sums.values + against).max(axis=1)
+        passed = reaches(largest, needed_steps(mechanism.threshold) + sums.totals, mechanism.sigma1, noise)
+        draws = noise.gaussian(mechanism.sigma2, sums.values.shape)
+        return Answers.where(passed[:, None], noisy_argmax(sums.values, draws, noise, sums.ring))
+
+    def charges(self, mechanism: Interactive, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return the rdp (Q,) of a check of each query, and of an argmax where it was answered."""
+        if tally.scores is None:
+            raise InputError("scores", "must be given for interactive")
+        parameters = mechanism.threshold, mechanism.sigma1, mechanism.sigma2
+        rdp = interactive_rdp(tally.votes, tally.scores, *parameters, order, tally.answered[:, 0], **terms)
+        return rdp[:, 0]
+
+    def affordable(self, mechanism: Interactive, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
+        """Return for which queries (Q,) the bound `exact` is computed in time."""
+        return affordable_argmax(tally, mechanism.sigma2, influence)
 
 
 def _shares(totals: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from ostraka.common.mechanism import LnMax
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.accounting.bounds.lnmax_rdp import lnmax_rdp
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 
-def lnmax(sums: RingArray, mechanism: LnMax, noise: NoiseSource, ring: Ring) -> Answers:
-    """Answer every query of `sums`, ring values (Q, k)."""
-    return Answers.all(noisy_argmax(sums, noise.laplace(mechanism.scale, sums.shape), noise, ring))
+class LnMaxRule(DataDependentRule[LnMax]):
+    """LNMax: every query is answered."""
+
+    def release(self, mechanism: LnMax, sums: Sums, noise: NoiseSource) -> Answers:
+        """Return the class with the most noisy votes of every query."""
+        draws = noise.laplace(mechanism.scale, sums.values.shape)
+        return Answers.all(noisy_argmax(sums.values, draws, noise, sums.ring))
+
+    def charges(self, mechanism: LnMax, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return the rdp (Q,) of an argmax over each query's votes."""
+        return lnmax_rdp(tally.votes, mechanism.gamma, order, **terms)[:, 0]

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostraka.common.mechanism import Powerset
+from ostraka.common.privacy import Influence
 from ostraka.common.sharing.label_sets import bits_of
-from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.accounting.bounds.powerset_rdp import checked_powerset_rdp, powerset_rdp
+from ostraka.guardian.accounting.cost_limit import affordable_sets
+from ostraka.guardian.accounting.numerics.arguments import Floats
+from ostraka.guardian.accounting.tally import Tally
 from ostraka.guardian.mechanisms.answers import Answers
 from ostraka.guardian.mechanisms.argmax import noisy_argmax
 from ostraka.guardian.mechanisms.check import passes
+from ostraka.guardian.mechanisms.rule import ChargeTerms, DataDependentRule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 
-def powerset(sums: RingArray, mechanism: Powerset, noise: NoiseSource, ring: Ring, *, labels: int) -> Answers:
-    """Answer every query of `sums`, ring values (Q, sets), with a set of `labels`; or those that pass.
+class PowersetRule(DataDependentRule[Powerset]):
+    """Powerset: every query is answered with a set of labels; with a check, those that pass it."""
 
-    A check is on the largest count, one a query, and decides about the whole set. Every set has a draw of its
-    own, also those that nobody voted for: how many these are is a fact about the votes, which a shortcut for
-    them would tell by the time that it takes.
-    """
-    if mechanism.check is None:
-        answered = np.ones(len(sums), dtype=np.bool_)
-    else:
-        answered = passes(sums, mechanism.check.threshold, mechanism.check.sigma, noise, ring)
-    winners = noisy_argmax(sums, noise.gaussian(mechanism.sigma, sums.shape), noise, ring)
-    return Answers.where(answered[:, None], bits_of(winners[:, 0], labels))
+    def release(self, mechanism: Powerset, sums: Sums, noise: NoiseSource) -> Answers:
+        """Answer every query, or those that pass.
+
+        A check is on the largest count, one a query, and decides about the whole set. Every set has a draw of
+        its own, also those that nobody voted for: how many these are is a fact about the votes, which a
+        shortcut for them would tell by the time that it takes.
+        """
+        values, check = sums.values, mechanism.check
+        if check is None:
+            answered = np.ones(len(values), dtype=np.bool_)
+        else:
+            answered = passes(values, check.threshold, check.sigma, noise, sums.ring)
+        winners = noisy_argmax(values, noise.gaussian(mechanism.sigma, values.shape), noise, sums.ring)
+        return Answers.where(answered[:, None], bits_of(winners[:, 0], sums.classes))
+
+    def charges(self, mechanism: Powerset, tally: Tally, order: float, terms: ChargeTerms) -> Floats:
+        """Return the rdp (Q,) of one label set per query; no more sets than voters have votes."""
+        counts, k, most, check = tally.seen(), tally.classes, mechanism.max_positives, mechanism.check
+        if check is None:
+            return powerset_rdp(counts, k, mechanism.sigma, order, max_positives=most, **terms)[:, 0]
+        given, parameters = tally.answered.any(axis=1), (check.threshold, check.sigma, mechanism.sigma)
+        rdp = checked_powerset_rdp(counts, k, *parameters, order, given, max_positives=most, **terms)
+        return rdp[:, 0]
+
+    def affordable(self, mechanism: Powerset, tally: Tally, influence: Influence) -> NDArray[np.bool_]:
+        """Return for which queries (Q,) the bound `exact` is computed in time."""
+        return affordable_sets(tally, mechanism.sigma, influence)

@@ -5,19 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.mechanism import JointTraining
 from ostraka.common.sharing.ring import Ring, RingArray
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.rule import Rule, Sums
 from ostraka.guardian.noise.source import NoiseSource
 
 
+class UpdatesRule(Rule[JointTraining]):
+    """Ttac and DpTtac: no query is answered, `released_updates` releases the sums."""
+
+    def release(self, mechanism: JointTraining, sums: Sums, noise: NoiseSource) -> Answers:
+        """Raise ValueError."""
+        raise ValueError(f"mechanism: {mechanism.kind} releases no answers")
+
+
 def released_updates(
-    sums: RingArray, mechanism: Ttac | DpTtac, noise: NoiseSource, ring: Ring
+    sums: RingArray, mechanism: JointTraining, noise: NoiseSource, ring: Ring
 ) -> NDArray[np.int64]:
     """Return `sums`, ring values (rounds, parameters), with noise for each value, in lattice steps.
 
-    Noise of `sigma` radii is added in the ring and the result is lifted, whatever the sums are: neither an
-    offset that they carry nor a sum that leaves the ring changes what the noise hides. Ttac adds none.
+    Noise is added in the ring and the result is lifted, whatever the sums are: neither an offset that they
+    carry nor a sum that leaves the ring changes what the noise hides. Ttac adds none.
     """
-    if isinstance(mechanism, Ttac):
-        return ring.lift(sums)
-    return ring.lift(sums + ring.wrap(noise.gaussian(mechanism.sigma, sums.shape)))
+    for draw in mechanism.draws(len(sums), 0):
+        sums = sums + ring.wrap(draw.of(noise))
+    return ring.lift(sums)

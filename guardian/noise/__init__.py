@@ -1,6 +1,5 @@
 """Noise from a cryptographic source, on the lattice of the ring."""
 
-from ostraka.guardian.noise.draws import Draw, draws_of
 from ostraka.guardian.noise.lattice import LATTICE, lattice_scale
 from ostraka.guardian.noise.opendp_noise import OpenDpNoise
 from ostraka.guardian.noise.prefetch import Ahead, DrawnNoise
@@ -10,11 +9,9 @@ from ostraka.guardian.noise.source import NoiseSource
 __all__ = [
     "LATTICE",
     "Ahead",
-    "Draw",
     "DrawnNoise",
     "NoiseSource",
     "OpenDpNoise",
     "ScheduledNoise",
-    "draws_of",
     "lattice_scale",
 ]

@@ -11,7 +11,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.guardian.noise.draws import Draw
+from ostraka.common.mechanism import Draw
 from ostraka.guardian.noise.source import NoiseSource
 
 _Futures = deque[Future[NDArray[np.int64]]]

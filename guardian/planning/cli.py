@@ -47,7 +47,6 @@ def plan(
     json: options.Json = None,
 ) -> None:
     """Say what labelling would cost a record of each party, and which order its budget should have."""
-    from ostraka.common.mechanism import RandRes
     from ostraka.common.planning.candidate import Candidate
     from ostraka.common.planning.plot import draw
     from ostraka.guardian.noise import OpenDpNoise
@@ -57,7 +56,7 @@ def plan(
 
     chosen = asked.make()
     chosen.check_classes(asked.classes)
-    charged = "label" if isinstance(chosen, RandRes) else asked.adjacency
+    charged = asked.adjacency if asked.adjacency in chosen.adjacencies else chosen.adjacencies[0]
     _check_budget(asked)
     candidate = Candidate(chosen, asked.classes, float(asked.max_votes_per_person))
     voters = None if asked.teachers is None else asked.parties * asked.teachers

@@ -14,8 +14,8 @@ from ostraka.common.planning.curves import Curve, epsilons
 from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, Influence
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.accounting import Tally, charge
-from ostraka.guardian.mechanisms import Answers, release
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.mechanisms import Answers, charge, release
 from ostraka.guardian.noise import LATTICE, NoiseSource
 from ostraka.guardian.planning.votes_file import Votes
 from ostraka.guardian.planning.worst import Limit

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ostraka.common.archives import check_zip_file
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import Interactive
 from ostraka.common.planning.candidate import Candidate
 
 VOTES, SCORES = "votes", "scores"
@@ -49,7 +48,7 @@ def read_votes(path: Path, candidate: Candidate, teachers: int | None) -> Votes:
     if (counts < 0).any():
         raise OstrakaError(ErrorCode.DATA_SHAPE, f"{path}: {VOTES} holds a negative count; give counts.")
     scores = None
-    if isinstance(candidate.mechanism, Interactive):
+    if candidate.mechanism.takes_scores:
         scores = _finite(arrays.get(SCORES), path, SCORES)
         if scores.shape != (len(counts), candidate.classes):
             raise _shape(path, SCORES, f"{len(counts)} x {candidate.classes}", scores)

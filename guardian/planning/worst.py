@@ -6,17 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ostraka.common.errors import OstrakaError
-from ostraka.common.mechanism import (
-    AnyMechanism,
-    Binary,
-    Check,
-    Confident,
-    GnMax,
-    Interactive,
-    LnMax,
-    Powerset,
-    Tau,
-)
+from ostraka.common.mechanism import Binary, GnMax, LnMax, Mechanism, Powerset, Tau
 from ostraka.common.planning.candidate import Candidate, fits
 from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
 
@@ -64,32 +54,27 @@ def worst_figures(candidate: Candidate, limit: Limit, queries: int) -> dict[str,
 def alternatives(candidate: Candidate) -> Mapping[str, Candidate]:
     """Mechanisms that answer the same task with the same noise, by a name for a plot."""
     return {
-        _name(mechanism): replace(candidate, mechanism=mechanism)
-        for mechanism in _others(candidate.mechanism, candidate.classes)
+        name: replace(candidate, mechanism=mechanism)
+        for name, mechanism in _others(candidate.mechanism, candidate.classes)
         if mechanism.kind != candidate.mechanism.kind and _possible(mechanism, candidate.classes)
     }
 
 
-def _others(mechanism: AnyMechanism, labels: int) -> Iterator[AnyMechanism]:
-    if mechanism.multi_label:
-        sigma = mechanism.sigmas[-1]
-        check: Check | None = getattr(mechanism, "check", None)
-        yield Binary(sigma=sigma, check=check)
-        yield Tau(sigma=sigma, tau=math.sqrt(labels) / 2, check=check)
-        yield Tau(sigma=sigma, tau=1.0, check=check)
-        yield Powerset(sigma=sigma, check=check)
+def _others(mechanism: Mechanism, labels: int) -> Iterator[tuple[str, Mechanism]]:
+    sigma, check = mechanism.sigmas[-1:], mechanism.noisy_check
+    if mechanism.by_record or not sigma:
         return
-    if isinstance(mechanism, Confident | Interactive | GnMax):
-        sigma = mechanism.sigmas[-1]
-        yield GnMax(sigma=sigma)
-        yield LnMax(gamma=math.sqrt(2) / sigma)
+    if mechanism.multi_label:
+        yield "binary", Binary(sigma=sigma[0], check=check)
+        for tau in (math.sqrt(labels) / 2, 1.0):
+            yield f"tau {tau:.2g}", Tau(sigma=sigma[0], tau=tau, check=check)
+        yield "powerset", Powerset(sigma=sigma[0], check=check)
+    else:
+        yield "gnmax", GnMax(sigma=sigma[0])
+        yield "lnmax", LnMax(gamma=math.sqrt(2) / sigma[0])
 
 
-def _name(mechanism: AnyMechanism) -> str:
-    return f"tau {mechanism.tau:.2g}" if isinstance(mechanism, Tau) else mechanism.kind
-
-
-def _possible(mechanism: AnyMechanism, classes: int) -> bool:
+def _possible(mechanism: Mechanism, classes: int) -> bool:
     try:
         mechanism.check_classes(classes)
     except OstrakaError:

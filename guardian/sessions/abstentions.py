@@ -1,14 +1,8 @@
 """Parties that leave labels out: which plans can do without their votes there."""
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import L1, Binary, Tau
 from ostraka.common.plan import Plan
 from ostraka.protos.ostraka.v1 import common_pb2
-
-
-def counts_by_label(plan: Plan) -> bool:
-    """Whether each label has votes of its own number: ballots of one count a label."""
-    return isinstance(plan.mechanism, Binary | Tau | L1)
 
 
 def check_abstains(plan: Plan, manifest: common_pb2.Manifest) -> None:
@@ -28,7 +22,7 @@ def check_abstains(plan: Plan, manifest: common_pb2.Manifest) -> None:
             " have, or from all it has; let it correct abstains in [training] of its site.toml and train"
             " again.",
         )
-    if not counts_by_label(plan):
+    if not plan.counts_by_label:
         raise _needs_all(manifest.site, f"mechanism {plan.mechanism.kind}", "mechanism binary, tau or l1")
     if plan.tally == "blind":
         raise _needs_all(manifest.site, "tally blind", "tally aggregate")

@@ -10,7 +10,7 @@ from ostraka.common.identity.revocation import Revocations
 from ostraka.common.plan import Plan
 from ostraka.common.plan_limits import check_ring
 from ostraka.guardian.blind.message_sizes import check_messages
-from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey
+from ostraka.guardian.ledger import Budget, LedgerReader, StoredManifest, UnitKey, manifests, parties
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, Cohort, cohorts_of, declared, weights
 from ostraka.guardian.sessions.payers import budgets_of
@@ -55,15 +55,15 @@ def admit(
     """
     check_policy(plan, policy)
     check_messages(plan)
-    check_parties(plan, ledger.parties(), policy)
-    manifests = registered(ledger.manifests(plan.parties), plan)
-    check_signers(manifests, revocations)
-    stored = {site: parsed(manifest) for site, manifest in manifests.items()}
-    chosen = {site: _participant(stored[site], manifests[site]) for site in plan.parties}
+    check_parties(plan, ledger.read(parties.all_parties), policy)
+    signed = registered(ledger.read(manifests.latest, plan.parties), plan)
+    check_signers(signed, revocations)
+    stored = {site: parsed(manifest) for site, manifest in signed.items()}
+    chosen = {site: _participant(stored[site], signed[site]) for site in plan.parties}
     check_guarantee(chosen.values(), policy)
     check_heads(plan, chosen.values(), policy)
     cohorts = all_cohorts(plan, chosen.values(), stored)
-    budgets = budgets_of(ledger, plan, cohorts)
+    budgets = ledger.read(budgets_of, plan, cohorts)
     check_enforcement(budgets.values(), policy.enforce)
     if plan.variant == "weighting":
         _weigh(plan, chosen, cohorts, budgets)

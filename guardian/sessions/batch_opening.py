@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ostraka.common.clock import Clock
@@ -10,12 +10,22 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.common.plan import Plan
 from ostraka.common.protection import check_protected
-from ostraka.guardian.ledger import Budget, Ledger, UnitKey
+from ostraka.guardian.ledger import (
+    Budget,
+    Ledger,
+    StoredManifest,
+    UnitKey,
+    balances,
+    batches,
+    manifests,
+    session_close,
+)
+from ostraka.guardian.ledger import budgets as unit_budgets
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import all_cohorts, check_unchanged, parsed
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import Cohort
-from ostraka.guardian.sessions.eligibility import Standing, solvent, willing
+from ostraka.guardian.sessions.eligibility import Eligibility, solvent, willing
 from ostraka.guardian.sessions.payers import budgets_of, payers, reservation
 from ostraka.guardian.sessions.planned_voters import check_planned_quorum, check_quorum, planned
 from ostraka.guardian.sessions.policy_checks import check_enforcement, check_still_allowed
@@ -65,20 +75,23 @@ class Opening:
         Raises:
             OstrakaError: `policy.refused`, `policy.daily_limit`, `manifest.changed`, `plan.invalid`,
                 `batch.too_large`, `quorum.lost`, `budget.too_small`, `session.ended`, and as
-                `Ledger.open_batch`.
+                `batches.open_batch`.
         """
         policy, plan = self._policies.current(), asked.session.plan
         check_still_allowed(plan, asked.session.grant, policy)
         check_size(plan, asked.size)
-        cohorts = self._cohorts(asked.session)
+        stored = self._ledger.read(manifests.latest, plan.parties)
+        cohorts = _cohorts(asked.session, stored)
+        unavailable = {*asked.unavailable, *revoked_sites(stored, self._credentials.revocations)}
         for attempt in range(1, ATTEMPTS + 1):
             budgets = self._budgets(asked.session, cohorts, policy)
-            attendance = self._attendance(asked, cohorts, budgets, policy)
+            attendance = self._attendance(asked, cohorts, budgets, unavailable, policy)
             held = {p.budget.key: reservation(plan, p) for p in payers(plan, attendance, budgets)}
             ticket = self._ticket(asked, attendance, policy)
             try:
-                stored = self._ledger.open_batch(
+                kept = self._ledger.write_session(
                     asked.session.session_id,
+                    batches.open_batch,
                     asked.batch_id,
                     asked.size,
                     ticket.SerializeToString(),
@@ -90,35 +103,28 @@ class Opening:
                 if attempt < ATTEMPTS and _spent_meanwhile(exc, policy):
                     continue
                 raise without_smaller(exc, plan) from exc
-            return _opened(plan, stored, cohorts, budgets)
+            return _opened(plan, kept, cohorts, budgets)
         raise AssertionError("the last attempt returns or raises")
-
-    def _cohorts(self, session: Session) -> tuple[Cohort, ...]:
-        stored = self._ledger.manifests(session.plan.parties)
-        check_unchanged(session.grant.participants, stored)
-        manifests = {site: parsed(manifest) for site, manifest in stored.items()}
-        for site, manifest in manifests.items():
-            check_protected(session.plan, site, shared_features=manifest.shared_features)
-        return all_cohorts(session.plan, session.grant.participants, manifests)
 
     def _budgets(
         self, session: Session, cohorts: tuple[Cohort, ...], policy: Policy
     ) -> dict[UnitKey, Budget]:
-        budgets = budgets_of(self._ledger, session.plan, cohorts)
+        budgets = self._ledger.read(budgets_of, session.plan, cohorts)
         check_enforcement(budgets.values(), policy.enforce)
         if policy.renewal_ms is None:
             return budgets
-        self._ledger.renew(list(budgets), period_ms=policy.renewal_ms)
-        return self._ledger.find_budgets(list(budgets))
+        self._ledger.write(unit_budgets.renew, list(budgets), policy.renewal_ms)
+        return self._ledger.read(balances.find_budgets, list(budgets))
 
     def _attendance(
         self,
         asked: Asked,
         cohorts: tuple[Cohort, ...],
         budgets: dict[UnitKey, Budget],
+        unavailable: Collection[str],
         policy: Policy,
     ) -> Attendance:
-        """Who takes part.
+        """Who takes part, of the parties that are not `unavailable`.
 
         Where the used up are left out, a quorum lost by that is a budget used up. Where the session stops at
         the first, a data-dependent one ends it here; a worst-case one is found when the batch is stored.
@@ -127,8 +133,7 @@ class Opening:
         everyone = planned(
             plan, session.grant.plan_digest, cohorts, budgets, batch_id=asked.batch_id, size=asked.size
         )
-        revoked = revoked_sites(self._ledger.manifests(plan.parties), self._credentials.revocations)
-        standing = Standing.now(self._ledger, budgets, {*asked.unavailable, *revoked})
+        standing = self._ledger.read(Eligibility.now, budgets, unavailable)
         check_planned_quorum(plan, everyone)
         able = willing(plan, everyone, standing)
         check_quorum(plan, able)
@@ -145,7 +150,7 @@ class Opening:
 
     def _ended(self, session: Session) -> OstrakaError:
         """End a session because a data-dependent budget is used up, and say no more than that it ended."""
-        self._ledger.end_session(session.session_id)
+        self._ledger.write_session(session.session_id, session_close.end)
         return session_ended()
 
     def _ticket(self, asked: Asked, attendance: Attendance, policy: Policy) -> common_pb2.Signed:
@@ -159,6 +164,14 @@ class Opening:
             freeze_at=now + policy.freeze_after_s,
             expires_at=min(now + policy.ticket_life_s(asked.session.plan), asked.session.ends_at),
         )
+
+
+def _cohorts(session: Session, stored: Mapping[str, StoredManifest]) -> tuple[Cohort, ...]:
+    check_unchanged(session.grant.participants, stored)
+    declared = {site: parsed(manifest) for site, manifest in stored.items()}
+    for site, manifest in declared.items():
+        check_protected(session.plan, site, shared_features=manifest.shared_features)
+    return all_cohorts(session.plan, session.grant.participants, declared)
 
 
 def _spent_meanwhile(error: OstrakaError, policy: Policy) -> bool:

@@ -20,7 +20,7 @@ from ostraka.common.identity import Identity
 from ostraka.common.rpc.steps import StepId
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.blind.stage import Stage
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import Charge, Ledger, balances, dead_batches, releases
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.outcome import encode_answered
 from ostraka.guardian.sessions.payers import payers
@@ -29,6 +29,14 @@ from ostraka.guardian.sessions.worst_case_charges import worst_charges
 from ostraka.protos.ostraka.v1 import common_pb2
 
 STAGES = frozenset({common_pb2.STAGE_CHECK, common_pb2.STAGE_ANSWERS})
+
+
+@dataclass(frozen=True)
+class BlindStep:
+    """A step of a blind tally with its session: what a call loads once and then works with."""
+
+    session: Session
+    id: StepId
 
 
 @dataclass(frozen=True)
@@ -55,42 +63,56 @@ class BlindTallies:
         self._batches = batches
         self._clock = clock
 
-    def begin(self, querier: Identity, step: StepId, point: bytes) -> bytes:
+    def step(self, querier: Identity, step: StepId) -> BlindStep:
+        """Return the step that `querier` may take, before more than its header is read.
+
+        Raises:
+            OstrakaError: `session.*`; `batch.out_of_order` where the tally is not blind, `message.invalid`
+                where it has no such stage.
+        """
+        session = load_session_of(self._ledger, querier, step.session_id)
+        if session.plan.tally != "blind":
+            raise _not_blind()
+        if step.stage not in STAGES:
+            raise _no_stage(step.stage)
+        return BlindStep(session, step)
+
+    def begin(self, step: BlindStep, point: bytes) -> bytes:
         """Return the base transfers' reply; empty if no query passed: the batch is released without answers.
 
         Raises:
             OstrakaError: `session.*`, `batch.dead`, `batch.not_frozen`, `batch.out_of_order`,
                 `batch.altered`, `crypto.refused`, `message.invalid`.
         """
-        with self._open(querier, step) as tallied:
+        with self._open(step) as tallied:
             tallied.session.check_open(self._clock.now())
             if tallied.stage == common_pb2.STAGE_ANSWERS and not tallied.tally.may_answer().any():
                 self._release(tallied, hashlib.sha256(point).digest())
                 return b""
             return tallied.tally.begin(tallied.stage).points(point)
 
-    def sizes(self, querier: Identity, step: StepId) -> Sizes:
+    def sizes(self, step: BlindStep) -> Sizes:
         """Bytes of the messages of a stage that has begun; raises as `begin`."""
-        with self._open(querier, step) as tallied:
+        with self._open(step) as tallied:
             return tallied.tally.stage(tallied.stage).sizes
 
-    def garble(self, querier: Identity, step: StepId, extension: bytes) -> Iterator[bytes]:
+    def garble(self, step: BlindStep, extension: bytes) -> Iterator[bytes]:
         """Return the garbled circuits of a stage, which is charged by now; raises as `begin`."""
-        with self._open(querier, step) as tallied:
+        with self._open(step) as tallied:
             stage = tallied.tally.stage(tallied.stage)
             self._charge(tallied, stage, stage.accept(extension))
             return stage.tables()
 
-    def compare(self, querier: Identity, step: StepId, correction: bytes) -> bytes:
+    def compare(self, step: BlindStep, correction: bytes) -> bytes:
         """Labels of the guardian's words; raises as `begin`."""
-        with self._open(querier, step) as tallied:
+        with self._open(step) as tallied:
             return tallied.tally.stage(tallied.stage).labels(correction)
 
-    def open_check(self, querier: Identity, step: StepId, returned: bytes) -> NDArray[np.bool_]:
+    def open_check(self, step: BlindStep, returned: bytes) -> NDArray[np.bool_]:
         """Which answers passed, bool (queries, answers); raises as `begin`."""
-        with self._open(querier, step) as tallied:
+        with self._open(step) as tallied:
             if tallied.stage != common_pb2.STAGE_CHECK:
-                raise _no_stage(step.stage)
+                raise _no_stage(tallied.stage)
             return tallied.tally.open_check(returned)
 
     def _charge(self, tallied: _Tallied, stage: Stage, digest: bytes) -> None:
@@ -98,17 +120,22 @@ class BlindTallies:
         if stage.charged:
             return
         tallied.session.check_open(self._clock.now())
+        session_id, batch_id = tallied.key
         if tallied.stage == common_pb2.STAGE_CHECK:
             nothing = np.zeros((tallied.batch.ticket.size, 1), dtype=np.bool_)
-            self._ledger.charge_check(*tallied.key, digest, self._costs(tallied, nothing))
+            costs = self._costs(tallied, nothing)
+            self._ledger.write_session(session_id, releases.check, batch_id, digest, costs)
         else:
             self._release(tallied, digest)
         stage.charged = True
 
     def _release(self, tallied: _Tallied, digest: bytes) -> None:
         passed = tallied.tally.may_answer()
-        self._ledger.release(
-            *tallied.key,
+        session_id, batch_id = tallied.key
+        self._ledger.write_session(
+            session_id,
+            releases.release,
+            batch_id,
             digest,
             encode_answered(passed, tallied.session.plan),
             self._costs(tallied, passed),
@@ -119,25 +146,22 @@ class BlindTallies:
     def _costs(self, tallied: _Tallied, answered: NDArray[np.bool_]) -> Sequence[Charge]:
         plan, batch = tallied.session.plan, tallied.batch
         attendance = batch.attendance.of(batch.frozen or ())
-        return worst_charges(plan, payers(plan, attendance, self._ledger.find_budgets(batch.units)), answered)
+        budgets = self._ledger.read(balances.find_budgets, batch.units)
+        return worst_charges(plan, payers(plan, attendance, budgets), answered)
 
     @contextmanager
-    def _open(self, querier: Identity, step: StepId) -> Iterator[_Tallied]:
+    def _open(self, step: BlindStep) -> Iterator[_Tallied]:
         """Yield a batch under its lock; one whose transfers or labels are forged is dead from then on."""
-        session = load_session_of(self._ledger, querier, step.session_id)
-        if session.plan.tally != "blind":
-            raise _not_blind()
-        if step.stage not in STAGES:
-            raise _no_stage(step.stage)
-        batch = self._batches.require(step.session_id, step.batch_id)
-        with self._batches.forgetting(step.session_id, step.batch_id), batch.lock:
-            self._batches.require(step.session_id, step.batch_id, batch)
+        session, session_id, batch_id = step.session, step.id.session_id, step.id.batch_id
+        batch = self._batches.require(session_id, batch_id)
+        with self._batches.forgetting(session_id, batch_id), batch.lock:
+            self._batches.require(session_id, batch_id, batch)
             try:
-                yield _Tallied(session, batch, batch.blind_tally(session.plan), step.stage)
+                yield _Tallied(session, batch, batch.blind_tally(session.plan), step.id.stage)
             except OstrakaError as exc:
                 if exc.code is ErrorCode.CRYPTO_REFUSED:
-                    self._batches.drop(step.session_id, step.batch_id)
-                    self._ledger.settle(step.session_id, step.batch_id)
+                    self._batches.drop(session_id, batch_id)
+                    self._ledger.write_session(session_id, dead_batches.settle, batch_id)
                 raise
 
 

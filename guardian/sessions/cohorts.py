@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ostraka.common.mechanism import AnyMechanism, DpTtac
+from ostraka.common.mechanism import JointTraining, Mechanism
 from ostraka.common.privacy import Influence
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.guardian.ledger import UnitKey
@@ -60,7 +60,7 @@ def declared(manifest: common_pb2.Manifest) -> list[common_pb2.Cohort]:
 def cohorts_of(
     participant: common_pb2.Participant,
     manifest: common_pb2.Manifest,
-    mechanism: AnyMechanism,
+    mechanism: Mechanism,
     abstains: tuple[int, ...] = (),
 ) -> tuple[Cohort, ...]:
     """Return a participant's cohorts in its message's order; they do not vote on labels it `abstains` from.
@@ -86,13 +86,11 @@ def cohorts_of(
     )
 
 
-def _voters(
-    cohort: common_pb2.Cohort, groups: Mapping[str, common_pb2.Group], mechanism: AnyMechanism
-) -> int:
+def _voters(cohort: common_pb2.Cohort, groups: Mapping[str, common_pb2.Group], mechanism: Mechanism) -> int:
     named = [groups[name] for name in cohort.groups]
     if mechanism.by_record:
         return sum(group.records for group in named)
-    if isinstance(mechanism, DpTtac) and mechanism.clip == "record":
+    if isinstance(mechanism, JointTraining) and mechanism.gradient_radius is not None:
         return sum(group.records * max(1, group.copies) for group in named)
     return cohort.teachers
 

@@ -18,8 +18,19 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials, Identity
 from ostraka.common.plan import Plan, digest
 from ostraka.common.sharing.ring import RingArray
-from ostraka.guardian.ledger import Charge, Ledger
-from ostraka.guardian.noise import Ahead, draws_of
+from ostraka.guardian.ledger import (
+    Charge,
+    Ledger,
+    StoredSession,
+    balances,
+    batches,
+    dead_batches,
+    evaluations,
+    releases,
+    session_close,
+    session_opening,
+)
+from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policies, Policy
 from ostraka.guardian.sessions.admission import Admitted, admit
 from ostraka.guardian.sessions.batch import Batch, Share
@@ -41,7 +52,7 @@ from ostraka.guardian.sessions.registry import (
 )
 from ostraka.guardian.sessions.ticketed_batch import TicketedBatch
 from ostraka.guardian.sessions.tickets import sign_grant
-from ostraka.guardian.sessions.trainings import check_caller, is_training
+from ostraka.guardian.sessions.trainings import check_caller
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 
 POLL_MS = 200
@@ -57,7 +68,7 @@ class Watch(Protocol):
         """Note that a batch got its ticket."""
 
 
-class Figures(Protocol):
+class FigureQueue(Protocol):
     """Computes what released batches cost on their votes, after their answers."""
 
     def add(
@@ -80,7 +91,7 @@ class Coordinator:
         policies: Policies,
         clock: Clock,
         noise: Ahead,
-        figures: Figures,
+        figures: FigureQueue,
         watch: Watch | None = None,
     ) -> None:
         """Take what the guardian needs; nothing is read before the first call."""
@@ -109,7 +120,7 @@ class Coordinator:
         """
         plan = Plan.parse(plan_bytes)
         check_caller(plan, querier)
-        before = self._ledger.find_session(querier.uri, digest(plan_bytes))
+        before = session_opening.find_session(self._ledger, querier.uri, digest(plan_bytes))
         if before is not None:
             return common_pb2.Signed.FromString(before.grant)
         policy = self._policies.current()
@@ -126,13 +137,16 @@ class Coordinator:
             participants=admitted.participants.values(),
             now=self._clock.now(),
         )
-        record = self._ledger.open_session(
-            session_id,
-            querier.uri,
-            plan_bytes,
-            digest(plan_bytes),
-            grant.SerializeToString(),
-            queries=plan.queries,
+        record = session_opening.open_session(
+            self._ledger,
+            StoredSession(
+                session_id,
+                querier.uri,
+                plan_bytes,
+                digest(plan_bytes),
+                grant.SerializeToString(),
+                queries=plan.queries,
+            ),
             most_open=policy.max_open_sessions,
             within_s=policy.grant_ttl_s + policy.allowed_skew_s,
         )
@@ -175,7 +189,7 @@ class Coordinator:
 
         Raises:
             OstrakaError: `ticket.invalid` if the party is not scheduled, `batch.dead`, `session.*`,
-                `grant.expired`, and as `Ledger.record_evaluation`.
+                `grant.expired`, and as `evaluations.record`.
         """
         session = load_session(self._ledger, session_id)
         session.check_open(self._clock.now())
@@ -184,10 +198,10 @@ class Coordinator:
         batch = self._batches.require(session_id, batch_id)
         batch.check_scheduled(party.site)
         own = batch.attendance.of([party.site])
-        paying = payers(session.plan, own, self._ledger.find_budgets(batch.units))
+        paying = payers(session.plan, own, self._ledger.read(balances.find_budgets, batch.units))
         worst = {payer.budget.key: reservation(session.plan, payer) for payer in paying}
         with self._batches.forgetting(session_id, batch_id):
-            self._ledger.record_evaluation(session_id, batch_id, party.site, worst)
+            self._ledger.write_session(session_id, evaluations.record, batch_id, party.site, worst)
 
     def batch_to_submit(self, party: Identity, session_id: str, batch_id: int) -> TicketedBatch:
         """Return the batch that `party` may send a share of, before a byte of it is read.
@@ -237,7 +251,7 @@ class Coordinator:
             try:
                 frozen = batch.freeze(held, session.plan.quorum, due=due)
             except OstrakaError:
-                self._ledger.settle(session_id, batch_id)
+                self._ledger.write_session(session_id, dead_batches.settle, batch_id)
                 self._batches.drop(session_id, batch_id)
                 raise
         if frozen is None:
@@ -258,7 +272,7 @@ class Coordinator:
             return self._released(ticketed, request)
         ticketed.session.check_open(self._clock.now())
         policy = self._policies.current()
-        if is_training(ticketed.plan):
+        if ticketed.plan.is_training:
             self._check_still_allowed(ticketed, policy)
         with self._batches.forgetting(*ticketed.key):
             answers = self._release(ticketed.session, batch, request, policy)
@@ -267,7 +281,8 @@ class Coordinator:
 
     def _released(self, ticketed: TicketedBatch, request: Share) -> bytes:
         """Return the stored answers of a batch whose shares are gone here, or raise `batch.dead`."""
-        stored = self._ledger.answers(*ticketed.key, request.sha256)
+        session_id, batch_id = ticketed.key
+        stored = self._ledger.read_session(session_id, batches.answers, batch_id, request.sha256)
         if stored is None:
             ticketed.session.check_open(self._clock.now())
             raise not_open()
@@ -286,8 +301,9 @@ class Coordinator:
             total = batch.total(request)
             if batch.outcome is None:
                 batch.outcome = self._outcome(session, batch, total, request.scores)
-            answers = self._ledger.release(
+            answers = self._ledger.write_session(
                 session.session_id,
+                releases.release,
                 batch.ticket.batch_id,
                 request.sha256,
                 batch.outcome.answers,
@@ -305,7 +321,7 @@ class Coordinator:
         self, session: Session, batch: Batch, total: RingArray, scores: NDArray[np.int64] | None
     ) -> Outcome:
         attendance = batch.attendance.of(batch.frozen or ())
-        charged = payers(session.plan, attendance, self._ledger.find_budgets(batch.units))
+        charged = payers(session.plan, attendance, self._ledger.read(balances.find_budgets, batch.units))
         return tally(session.plan, total, scores, charged, attendance, batch.noise, session.bound)
 
     def settle(self, querier: Identity, session_id: str, batch_id: int) -> bytes | None:
@@ -316,9 +332,9 @@ class Coordinator:
     def _settle(self, session_id: str, batch_id: int) -> bytes | None:
         batch = self._batches.get(session_id, batch_id)
         if batch is None:
-            return self._ledger.settle(session_id, batch_id)
+            return self._ledger.write_session(session_id, dead_batches.settle, batch_id)
         with batch.lock:
-            answers = self._ledger.settle(session_id, batch_id)
+            answers = self._ledger.write_session(session_id, dead_batches.settle, batch_id)
         self._batches.drop(session_id, batch_id)
         return answers
 
@@ -336,17 +352,17 @@ class Coordinator:
     def close_session(self, querier: Identity, session_id: str) -> None:
         """Close a session; its open batches are dead."""
         self._session(querier, session_id)
-        self._ledger.close_session(session_id)
+        self._ledger.write_session(session_id, session_close.close)
         self._batches.drop_session(session_id)
 
     def _session(self, querier: Identity, session_id: str) -> Session:
         return load_session_of(self._ledger, querier, session_id)
 
     def _keep(self, session: Session, batch_id: int, opened: Opened) -> None:
-        stored = self._ledger.batch(session.session_id, batch_id)
+        stored = self._ledger.read_session(session.session_id, batches.find_batch, batch_id)
         if stored is not None and stored.state == "ticketed":
             rows = opened.attendance.present.shape[1]
-            noise = self._noise.prepare(draws_of(session.plan.mechanism, rows, session.plan.classes))
+            noise = self._noise.prepare(session.plan.mechanism.draws(rows, session.plan.classes))
             life_s = self._policies.current().ticket_life_s(session.plan)
             release_by = min(opened.ticket.expires_unix_ms / 1000 + life_s, session.ends_at)
             batch = Batch(opened.ticket, opened.attendance, noise, opened.units, release_by, session.ends_at)
@@ -364,7 +380,7 @@ class Coordinator:
 
     def _end(self, session_id: str, batch_id: int) -> None:
         try:
-            self._ledger.settle(session_id, batch_id)
+            self._ledger.write_session(session_id, dead_batches.settle, batch_id)
         except OstrakaError as exc:
             if exc.code is not ErrorCode.SESSION_ELSEWHERE:
                 raise

@@ -15,8 +15,9 @@ from ostraka.common.plan import Plan
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, decode
 from ostraka.common.sharing.ring import Ring, RingArray
-from ostraka.guardian.accounting import Tally, charges, largest_charges
+from ostraka.guardian.accounting import Tally
 from ostraka.guardian.ledger import Charge
+from ostraka.guardian.mechanisms import charges, largest_charges
 from ostraka.guardian.noise import LATTICE
 from ostraka.guardian.sessions.payers import Payer, worst_cost
 from ostraka.guardian.sessions.worst_case_charges import Alike, alike

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ostraka.common.mechanism import DpTtac, Ttac
 from ostraka.common.plan import Plan
-from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey
+from ostraka.guardian.ledger import Budget, UnitKey, balances, parties
 from ostraka.guardian.ledger.values import StoredParty
+from ostraka.guardian.ledger.view import View
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import Cohort
 from ostraka.guardian.sessions.payers import most_answers, worst_cost
@@ -16,7 +16,7 @@ from ostraka.guardian.sessions.policy_checks import may_answer
 
 
 @dataclass(frozen=True)
-class Standing:
+class Eligibility:
     """What decides who takes part in a batch.
 
     Attributes:
@@ -34,34 +34,32 @@ class Standing:
     withdrawn: Collection[tuple[str, str]]
 
     @classmethod
-    def now(
-        cls, ledger: LedgerReader, budgets: Mapping[UnitKey, Budget], unavailable: Collection[str]
-    ) -> Standing:
+    def now(cls, view: View, budgets: Mapping[UnitKey, Budget], unavailable: Collection[str]) -> Eligibility:
         """As the ledger has it; data-dependent exhaustion is looked up only where it is enforced."""
         sealed = [key for key, budget in budgets.items() if budget.enforce == "data_dependent"]
-        exhausted = ledger.exhausted(sealed) if sealed else set()
-        parties = {party.site: party for party in ledger.parties()}
-        return cls(parties, budgets, set(unavailable), exhausted, _withdrawn(ledger, budgets))
+        exhausted = balances.exhausted(view, sealed) if sealed else set()
+        known = {party.site: party for party in parties.all_parties(view)}
+        return cls(known, budgets, set(unavailable), exhausted, _withdrawn(view, budgets))
 
 
-def willing(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
+def willing(plan: Plan, attendance: Attendance, standing: Eligibility) -> Attendance:
     """Those whose party answers and none of whose units is withdrawn or frozen."""
     return _without(plan, attendance, {c for c in attendance.cohorts if not _willing(plan, c, standing)})
 
 
-def solvent(plan: Plan, attendance: Attendance, standing: Standing) -> Attendance:
+def solvent(plan: Plan, attendance: Attendance, standing: Eligibility) -> Attendance:
     """Those all of whose units can pay for one query more."""
     return _without(plan, attendance, {c for c in attendance.cohorts if not _solvent(plan, c, standing)})
 
 
-def _willing(plan: Plan, cohort: Cohort, standing: Standing) -> bool:
+def _willing(plan: Plan, cohort: Cohort, standing: Eligibility) -> bool:
     answers = cohort.site not in standing.unavailable and may_answer(standing.parties.get(cohort.site))
     consents = not any((cohort.site, group) in standing.withdrawn for group, _ in cohort.groups)
     active = (budget.state == "active" for budget in _budgets(plan, cohort, standing).values())
     return answers and consents and all(active)
 
 
-def _solvent(plan: Plan, cohort: Cohort, standing: Standing) -> bool:
+def _solvent(plan: Plan, cohort: Cohort, standing: Eligibility) -> bool:
     influences = cohort.payers(plan.adjacency)
     for key, budget in _budgets(plan, cohort, standing).items():
         if key in standing.exhausted:
@@ -73,20 +71,20 @@ def _solvent(plan: Plan, cohort: Cohort, standing: Standing) -> bool:
     return True
 
 
-def _withdrawn(ledger: LedgerReader, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
+def _withdrawn(view: View, keys: Iterable[UnitKey]) -> set[tuple[str, str]]:
     """Consent is to the use of records, so that no other adjacency goes on without it."""
     either = {key._replace(adjacency=adjacency) for key in keys for adjacency in ("record", "label")}
-    found = ledger.find_budgets(either)
+    found = balances.find_budgets(view, either)
     return {(key.party, key.group) for key, budget in found.items() if budget.state == "withdrawn"}
 
 
-def _budgets(plan: Plan, cohort: Cohort, standing: Standing) -> dict[UnitKey, Budget]:
+def _budgets(plan: Plan, cohort: Cohort, standing: Eligibility) -> dict[UnitKey, Budget]:
     keys = cohort.payers(plan.adjacency)
     return {key: standing.budgets[key] for key in keys if key in standing.budgets}
 
 
 def _without(plan: Plan, attendance: Attendance, out: Collection[Cohort]) -> Attendance:
     """Without the cohorts that are `out`; a party's counts and updates are of all its records or of none."""
-    whole = plan.mechanism.by_record or isinstance(plan.mechanism, Ttac | DpTtac)
+    whole = plan.mechanism.by_record or plan.is_training
     sites = {cohort.site for cohort in out} if whole else set()
     return attendance.without({c for c in attendance.cohorts if c in out or c.site in sites})

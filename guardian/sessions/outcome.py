@@ -7,13 +7,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import BOUND, DpTtac, Ttac
+from ostraka.common.mechanism import BOUND, JointTraining
 from ostraka.common.plan import Plan
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge
 from ostraka.guardian.mechanisms import Answers, release, released_updates
 from ostraka.guardian.noise import NoiseSource
-from ostraka.guardian.sessions.abstentions import counts_by_label
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.data_dependent import DataDependentCosts
 from ostraka.guardian.sessions.payers import Payer
@@ -57,9 +56,9 @@ def tally(
         noise: source of discrete noise.
         bound: how the data-dependent charge is computed.
     """
-    if isinstance(plan.mechanism, Ttac | DpTtac):
+    if isinstance(plan.mechanism, JointTraining):
         return _trained(plan, plan.mechanism, total, payers, noise)
-    by_label = counts_by_label(plan)
+    by_label = plan.counts_by_label
     totals = attendance.totals_by_label(plan.classes) if by_label else attendance.totals()
     answers = release(
         total,
@@ -88,7 +87,7 @@ def tally(
 
 
 def _trained(
-    plan: Plan, mechanism: Ttac | DpTtac, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
+    plan: Plan, mechanism: JointTraining, total: RingArray, payers: Sequence[Payer], noise: NoiseSource
 ) -> Outcome:
     """Release a round of a training, whose cost no update decides."""
     released = released_updates(total, mechanism, noise, Ring(plan.ring_bits))

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import Influence, WorstCase, worst_case
-from ostraka.guardian.ledger import Budget, LedgerReader, UnitKey
+from ostraka.common.privacy import Influence, WorstCase
+from ostraka.guardian.ledger import Budget, UnitKey, balances
+from ostraka.guardian.ledger.view import View
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.cohorts import Cohort
 
@@ -43,7 +44,7 @@ def payers(plan: Plan, attendance: Attendance, budgets: Mapping[UnitKey, Budget]
     return sorted(found, key=lambda payer: payer.budget.key)
 
 
-def budgets_of(ledger: LedgerReader, plan: Plan, cohorts: Iterable[Cohort]) -> dict[UnitKey, Budget]:
+def budgets_of(view: View, plan: Plan, cohorts: Iterable[Cohort]) -> dict[UnitKey, Budget]:
     """Return the budgets that votes of `cohorts` are charged to.
 
     Raises:
@@ -53,14 +54,14 @@ def budgets_of(ledger: LedgerReader, plan: Plan, cohorts: Iterable[Cohort]) -> d
     chosen = list(cohorts)
     charged = {key for cohort in chosen for key in cohort.units(plan.adjacency)}
     others = [key for cohort in chosen for key in cohort.payers(plan.adjacency) if key not in charged]
-    budgets = {budget.key: budget for budget in ledger.budgets_of(charged)}
-    return budgets | ledger.find_budgets(others)
+    budgets = {budget.key: budget for budget in balances.budgets_of(view, charged)}
+    return budgets | balances.find_budgets(view, others)
 
 
 def worst_cost(plan: Plan, order: float, influence: Influence, abstains: Collection[int] = ()) -> WorstCase:
     """Return a `plan` batch's worst cost to a unit that abstains from some labels, at its budget's order."""
     voted = plan.classes - len(abstains)
-    return worst_case(plan.mechanism, order, influence.sensitivity, classes=voted)
+    return plan.mechanism.worst_case(order, influence.sensitivity, classes=voted)
 
 
 def most_answers(plan: Plan, abstains: Collection[int] = ()) -> int:

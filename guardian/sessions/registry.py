@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.mechanism import BOUND
 from ostraka.common.plan import Plan
-from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession
+from ostraka.guardian.ledger import Ledger, StoredBatch, StoredSession, batches, sessions
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.refusals import not_open, session_ended
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -65,7 +65,7 @@ def unknown(session_id: str) -> OstrakaError:
 
 def load_session(ledger: Ledger, session_id: str) -> Session:
     """Load the session from the ledger; raise `session.unknown` or `session.elsewhere`."""
-    return _parsed(ledger.held_session(session_id))
+    return _parsed(ledger.read_session(session_id, sessions.find_session))
 
 
 def load_session_of(ledger: Ledger, querier: Identity, session_id: str) -> Session:
@@ -80,7 +80,8 @@ def load_batch(ledger: Ledger, session_id: str, batch_id: int) -> tuple[Session,
 
     Raises `session.unknown` or `session.elsewhere`, and `message.invalid` for an id that no batch can have.
     """
-    record, batch = ledger.session_with_batch(session_id, batch_id)
+    batches.check_batch_id(batch_id)
+    record, batch = ledger.read_session(session_id, batches.with_session, batch_id)
     return _parsed(record), batch
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity, Role
-from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.mechanism import DpTtac, JointTraining, Ttac
 from ostraka.common.plan import Plan
 from ostraka.guardian.policy import Policy
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -13,24 +13,19 @@ TOGETHER = ("", Ttac.together, DpTtac.together)
 """How a manifest may say that teachers learned with those of other parties; empty: they did not."""
 
 
-def is_training(plan: Plan) -> bool:
-    """Whether a plan's queries are rounds of a training."""
-    return isinstance(plan.mechanism, Ttac | DpTtac)
-
-
 def check_caller(plan: Plan, caller: Identity) -> None:
     """Raise unless `caller` may ask for such a plan: a training is led by one of its parties.
 
     `identity.wrong_role` for a party that asks for labels and a querying party that asks for a training,
     `policy.refused` for a party that does not take part.
     """
-    if is_training(plan) != (caller.role is Role.PARTY):
+    if plan.is_training != (caller.role is Role.PARTY):
         raise OstrakaError(
             ErrorCode.IDENTITY_WRONG_ROLE,
             f"Mechanism {plan.mechanism.kind} is not for role {caller.role}: parties train together with"
             " `ostraka lead`, and querying parties ask for labels.",
         )
-    if is_training(plan) and caller.site not in plan.parties:
+    if plan.is_training and caller.site not in plan.parties:
         raise OstrakaError(
             ErrorCode.POLICY_REFUSED,
             f"Site {caller.site} is none of the parties of the training; name it among them, or let one of"
@@ -40,7 +35,7 @@ def check_caller(plan: Plan, caller: Identity) -> None:
 
 def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
     """Raise `task.mismatch` for a training with teachers that are registered as learning otherwise."""
-    if not isinstance(plan.mechanism, Ttac | DpTtac) or manifest.together == plan.mechanism.together:
+    if not isinstance(plan.mechanism, JointTraining) or manifest.together == plan.mechanism.together:
         return
     raise OstrakaError(
         ErrorCode.TASK_MISMATCH,
@@ -52,7 +47,7 @@ def check_learned(plan: Plan, manifest: common_pb2.Manifest) -> None:
 def is_unguaranteed(plan: Plan, grant: common_pb2.Grant) -> bool:
     """Whether what a session releases has no formal guarantee: sums or votes of teachers of ttac."""
     learned = (participant.together == Ttac.together for participant in grant.participants)
-    return isinstance(plan.mechanism, Ttac) or any(learned)
+    return not plan.mechanism.guaranteed or any(learned)
 
 
 def check_guarantee(participants: Iterable[common_pb2.Participant], policy: Policy) -> None:

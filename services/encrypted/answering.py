@@ -9,7 +9,7 @@ from ostraka.common.clock import Clock
 from ostraka.common.crypto.stream import SEED_BYTES, Stream
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.services.answers import Guardian, Told
+from ostraka.services.answers import Guardian, OnAnswered
 from ostraka.services.encrypted.batch import BEGIN, EncryptedBatch
 from ostraka.services.encrypted.circuits import BatchCircuits
 from ostraka.services.encrypted.logits import BatchLogits
@@ -48,14 +48,14 @@ class EncryptedVoter:
         guardian: Guardian,
         clock: Clock,
         random: Callable[[int], bytes] = secrets.token_bytes,
-        told: Told = lambda plan, queries: None,
+        on_answered: OnAnswered = lambda plan, queries: None,
     ) -> None:
-        """Take where begun batches and their shares go; `told` is notified of each, once in the journal."""
+        """Take where begun batches and their shares go; `on_answered` is called with each in the journal."""
         self._journal = journal
         self._guardian = guardian
         self._clock = clock
         self._random = random
-        self._told = told
+        self._on_answered = on_answered
         self._slots = Replies(EncryptedSlot, KEPT, _kept_with)
 
     def begin(self, hosted: Hosted, permission: Permission, point: bytes, querier: Identity) -> bytes:
@@ -64,12 +64,12 @@ class EncryptedVoter:
         Raises `batch.altered`, `batch.dead`, `batch.restarted`, `party.cap_reached`, `policy.daily_limit`,
         and `message.invalid` or `crypto.refused` for a point that is none.
         """
-        asked = permission.digest(point, querier)
+        request_digest = permission.digest(point, querier)
         slot = self._slots.slot(permission.key, permission.ends_at, self._clock.now())
         with slot.lock:
             if slot.batch is None:
-                slot.batch = self._begin(hosted, permission, asked)
-        return slot.batch.begin(asked, point)
+                slot.batch = self._begin(hosted, permission, request_digest)
+        return slot.batch.begin(request_digest, point)
 
     def find(self, session_id: str, batch_id: int, querier: Identity, step: str) -> EncryptedBatch:
         """Find the batch that a later step belongs to.
@@ -89,19 +89,21 @@ class EncryptedVoter:
             )
         return slot.batch
 
-    def _begin(self, hosted: Hosted, permission: Permission, asked: bytes) -> EncryptedBatch:
+    def _begin(self, hosted: Hosted, permission: Permission, request_digest: bytes) -> EncryptedBatch:
         kind, declared = hosted.terms.head, hosted.terms.declared
         assert kind  # noqa: S101 - the terms were checked
         if self._journal.holds(*permission.key):
             raise restarted(permission.batch_id)
         charges = declared.charges(permission)
-        self._journal.check(charges, permission.asked, self._clock.now())
+        self._journal.check(charges, permission.query_count, self._clock.now())
         seed = self._random(SEED_BYTES)
         circuits = BatchCircuits(permission, seed)
         heads = [
-            head for turn in circuits.votes.turns for head in hosted.heads[declared.cohorts[turn.cohort].rows]
+            head
+            for votes in circuits.votes.cohorts
+            for head in hosted.heads[declared.cohorts[votes.place].rows]
         ]
         logits = BatchLogits(kind, heads, permission.size, Stream(seed, "masks").octets(SEED_BYTES))
-        self._journal.record(*permission.key, charges, permission.asked, self._clock.now())
-        self._told(permission.plan, permission.size)
-        return EncryptedBatch(permission, asked, circuits, logits, self._guardian)
+        self._journal.record(*permission.key, charges, permission.query_count, self._clock.now())
+        self._on_answered(permission.plan, permission.size)
+        return EncryptedBatch(permission, request_digest, circuits, logits, self._guardian)

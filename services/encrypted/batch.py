@@ -10,7 +10,7 @@ from ostraka.services.encrypted.circuits import BatchCircuits
 from ostraka.services.encrypted.logits import BatchLogits
 from ostraka.services.encrypted.steps import Name, Steps
 from ostraka.services.grants import Permission
-from ostraka.services.submission import Share
+from ostraka.services.submission import GuardianShare
 
 BEGIN = "Begin"
 
@@ -25,12 +25,12 @@ class EncryptedBatch:
     def __init__(
         self,
         permission: Permission,
-        asked: bytes,
+        request_digest: bytes,
         circuits: BatchCircuits,
         logits: BatchLogits,
         guardian: Guardian,
     ) -> None:
-        """Take what computes votes, and where this party's share of them goes; `asked` is Begin's digest."""
+        """Take what computes votes, and where this party's share goes; `request_digest` is Begin's."""
         self.querier = permission.grant.querier
         self.circuits = circuits
         self.logits = logits
@@ -38,7 +38,7 @@ class EncryptedBatch:
         self._guardian = guardian
         self._recorded = self._submitted = False
         self._steps = Steps(permission.batch_id)
-        self._steps.pin(BEGIN, asked)
+        self._steps.pin(BEGIN, request_digest)
         self._locks = {step: threading.Lock() for step in (BEGIN, *Name)}
 
     @property
@@ -46,9 +46,9 @@ class EncryptedBatch:
         """Whether the guardian has this party's share, so that only retries are to come."""
         return self._submitted
 
-    def begin(self, asked: bytes, point: bytes) -> bytes:
+    def begin(self, request_digest: bytes, point: bytes) -> bytes:
         """Return the points of the base transfers."""
-        with self._step(BEGIN, asked), self._or_end():
+        with self._step(BEGIN, request_digest), self._or_end():
             return self.circuits.points(point)
 
     def garble(self, extension: bytes) -> Iterator[bytes]:
@@ -100,10 +100,10 @@ class EncryptedBatch:
             self._steps.kill()
             raise
 
-    def _share(self) -> Share:
+    def _share(self) -> GuardianShare:
         values, ring = self.circuits.shares(), Ring(self._permission.plan.ring_bits)
         rows, width = values.shape
-        return Share(*self._permission.key, rows, width, ring.to_bytes(values))
+        return GuardianShare(*self._permission.key, rows, width, ring.to_bytes(values))
 
     def _while_alive(self, parts: Iterator[bytes]) -> Iterator[bytes]:
         with self._or_end():

@@ -51,4 +51,4 @@ class BatchCircuits:
             correction: the querying party's; `message.invalid` for another size, before anything is given.
             logits: this party's share of them, (teachers, queries of the batch, classes).
         """
-        yield self._garbling.labels(correction, self.votes.words(logits))
+        yield self._garbling.labels(correction, self.votes.select(logits))

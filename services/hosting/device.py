@@ -26,7 +26,7 @@ class Predictor(Protocol):
         """Class indices (rows, Q) int64 of these teachers, or scores (rows, Q, labels) float32 in [0, 1]."""
 
 
-class Watch(Protocol):
+class DeviceObserver(Protocol):
     """Is told what a device does, by its thread."""
 
     def waited(self, seconds: float) -> None:
@@ -67,7 +67,7 @@ class Device:
     are predicted together. Nothing waits for company while the device is idle.
     """
 
-    def __init__(self, watch: Watch | None = None) -> None:
+    def __init__(self, watch: DeviceObserver | None = None) -> None:
         """Start the thread; `close` ends it."""
         self._watch = watch or _Unwatched()
         self._waiting: deque[_Asked] = deque()
@@ -151,7 +151,7 @@ class OnDevice:
         return self.device.predict(self.ensemble, X, rows, self.most)
 
 
-def _answer(together: Sequence[_Asked], watch: Watch) -> None:
+def _answer(together: Sequence[_Asked], watch: DeviceObserver) -> None:
     """Predict for all at once; where that fails each alone, so that nobody fails for another's queries.
 
     Whatever a model raises, the thread goes on: without it nobody would get an answer again.

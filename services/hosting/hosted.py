@@ -15,9 +15,9 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.ballots import Teachers
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, OnDevice
 from ostraka.services.manifest_terms import declaration
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from ostraka.services.records import Records
-from ostraka.services.request_checks import Terms
+from ostraka.services.request_checks import RequestTerms
 from ostraka.services.teachers.config import TEACHERS, TrainingSection
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Hosted:
     """
 
     manifest: common_pb2.Manifest
-    terms: Terms
+    terms: RequestTerms
     teachers: Teachers
     records: Records | None = field(repr=False)
     heads: Sequence[EncryptedHead] = field(repr=False)
@@ -62,7 +62,7 @@ class Loader:
     folder: Path
     site: str
     task: Task
-    policy: Policy
+    policy: PartyPolicy
     votes_per_person: int
     device: Device
 
@@ -80,7 +80,7 @@ class Loader:
         most = _micro_batch(ensemble)
         on_device = OnDevice(self.device, ensemble, most)
         teachers = Teachers(on_device, ensemble.manifest.teachers, self.task, most)
-        terms = Terms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
+        terms = RequestTerms.of(self.task, self.policy, ensemble.manifest, self.votes_per_person)
         encrypted = terms.head and encoding_of(terms.head) in self.policy.encodings
         heads = encrypted_heads(ensemble) if encrypted else ()
         self._warm_up(ensemble)

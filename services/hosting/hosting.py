@@ -27,14 +27,14 @@ Orders = SimpleQueue[Literal["reload", "end"]]
 """What a signal handler tells a party that serves."""
 
 
-class Registrar(Protocol):
+class ManifestRegistrar(Protocol):
     """Where manifests are registered."""
 
     def register(self, manifest: common_pb2.Manifest, attempts: int | None = None) -> None:
         """Return when the guardian has taken the manifest; raise otherwise, after this many attempts."""
 
 
-class Registered(Protocol):
+class RegisteredTeachers(Protocol):
     """Teachers that the guardian is told of."""
 
     @property
@@ -42,13 +42,13 @@ class Registered(Protocol):
         """What it is told."""
 
 
-H = TypeVar("H", bound=Registered)
+H = TypeVar("H", bound=RegisteredTeachers)
 
 
 class Hosting(Generic[H]):
     """Teachers that are replaced while they serve: a batch goes on with those it began with."""
 
-    def __init__(self, load: Callable[[], H], link: Registrar) -> None:
+    def __init__(self, load: Callable[[], H], link: ManifestRegistrar) -> None:
         """Load the first teachers; raises what `load` raises."""
         self._load = load
         self._link = link

@@ -5,8 +5,8 @@ Nothing here imports torch or scikit-learn before a model is trained or loaded.
 
 from ostraka.services.teachers.accuracy import accuracy, label_accuracy
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.ensemble import Ensemble, Teacher
+from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.training import train
 
-__all__ = ["Ensemble", "Teacher", "TeachersManifest", "TrainingConfig", "accuracy", "label_accuracy", "train"]
+__all__ = ["Ensemble", "TeachersManifest", "TrainingConfig", "accuracy", "label_accuracy", "train"]

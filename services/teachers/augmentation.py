@@ -7,7 +7,7 @@ from torch.nn import functional
 from ostraka.common.learning.shape import Axes
 
 
-class Images:
+class TeacherImages:
     """The images of several teachers, from which each step's are cut."""
 
     def __init__(self, X: Tensor, axes: Axes, shift: int) -> None:

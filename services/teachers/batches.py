@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ostraka.common.learning.shape import Axes
-from ostraka.services.teachers.augmentation import Images
+from ostraka.services.teachers.augmentation import TeacherImages
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.slices import Slice
 
@@ -78,7 +78,7 @@ def batches(
         for step in rows:
             yield X[teachers, step], y[teachers, step]
         return
-    images = Images(X, axes, schedule.shift)
+    images = TeacherImages(X, axes, schedule.shift)
     moves = _by_step([draw.moves for draw in draws], device)
     turns = _by_step([draw.turns for draw in draws], device) if schedule.rotate else [None] * len(rows)
     for step, move, turn in zip(rows, moves, turns, strict=True):

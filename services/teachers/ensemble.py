@@ -12,24 +12,16 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import room_in
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.teachers.groups import ALL, Cohort
-from ostraka.services.teachers.guard import Guard, Votes
+from ostraka.services.teachers.groups import ALL, TeacherCohort
+from ostraka.services.teachers.guard import VoteGuard, Votes
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.thresholds import Thresholds
-
-
-class Teacher(Protocol):
-    """One model."""
-
-    def predict(self, X: NDArray[np.float32]) -> Votes:
-        """Class indices (Q,), or scores (Q, labels), of records (Q, F), as `Task.prepare` gives them."""
-        ...
 
 
 class Models(Protocol):
     """Trained models of one library."""
 
-    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice) -> Votes:
+    def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these models on records (Q, F).
 
         The guard takes failures.
@@ -56,7 +48,7 @@ class Ensemble:
         self.models = models
         self.thresholds = thresholds
         self._encoder = encoder
-        self._guard = Guard(manifest.classes, multi_label=manifest.multi_label)
+        self._guard = VoteGuard(manifest.classes, multi_label=manifest.multi_label)
 
     @property
     def groups(self) -> list[common_pb2.Group]:
@@ -69,7 +61,7 @@ class Ensemble:
         return self.manifest.mixed
 
     @property
-    def cohorts(self) -> tuple[Cohort, ...]:
+    def cohorts(self) -> tuple[TeacherCohort, ...]:
         """The teachers that take part together."""
         return self.manifest.cohorts
 

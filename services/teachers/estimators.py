@@ -3,7 +3,7 @@
 import math
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -14,44 +14,24 @@ import structlog
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from ostraka.common.archives import check_zip_file
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import Progress
-from ostraka.services.teachers.factory import build, invalid_model
+from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.forests import TREE, is_sound
 from ostraka.services.teachers.groups import ALL
-from ostraka.services.teachers.guard import FALLBACK, Guard, Votes
+from ostraka.services.teachers.guard import FALLBACK, VoteGuard, Votes
+from ostraka.services.teachers.invalid_model import invalid_model
 from ostraka.services.teachers.labels import CONSTANT, for_labels, label_scores
 from ostraka.services.teachers.manifest import TeachersManifest, unreadable
 from ostraka.services.teachers.slices import Slice
 
-TREES = 50
-MAX_ITERATIONS = 1000
 PARTS: Mapping[type, str] = {RandomForestClassifier: TREE, OneVsRestClassifier: CONSTANT}
 """What skops does not trust by itself, by the only estimator in which it is: trees are checked besides."""
 _DAMAGE = (OSError, BadZipFile, KeyError, ValueError, TypeError, AttributeError, MemoryError, RecursionError)
 """What skops raises for files that are not whole."""
-
-
-def logistic_regression(shape: tuple[int, ...], classes: int) -> Any:
-    """Multinomial logistic regression on scaled features."""
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_ITERATIONS))
-
-
-def random_forest(shape: tuple[int, ...], classes: int) -> Any:
-    """`TREES` trees."""
-    return RandomForestClassifier(n_estimators=TREES)
-
-
-BUILDERS: Mapping[str, Callable[[tuple[int, ...], int], Any]] = {
-    "logistic_regression": logistic_regression,
-    "random_forest": random_forest,
-}
 
 
 def fit_estimators(
@@ -137,7 +117,7 @@ class Estimators:
         files = [file for part in parts for file in part._files]
         return cls(fitted, files if len(files) == len(fitted) else ())
 
-    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
+    def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these estimators on flat records (Q, F)."""
         read = label_scores if guard.multi_label else _classes
         votes = [

@@ -4,8 +4,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.errors import OstrakaError
 from ostraka.services.teachers.config import ESTIMATORS, NETWORKS, is_file
+from ostraka.services.teachers.invalid_model import invalid_model
 
 Factory = Callable[[tuple[int, ...], int], Any]
 
@@ -21,9 +22,9 @@ def find_factory(model: str) -> Factory:
 
         return networks.BUILDERS[model]
     if model in ESTIMATORS:
-        from ostraka.services.teachers import estimators
+        from ostraka.services.teachers import sklearn_models
 
-        return estimators.BUILDERS[model]
+        return sklearn_models.BUILDERS[model]
     if is_file(model):
         raise invalid_model(model, "is hosted as it is, not trained")
     module, _, function = model.partition(":")
@@ -52,12 +53,3 @@ def build(model: str, shape: tuple[int, ...], classes: int) -> Any:
     if not (hasattr(built, "state_dict") or (hasattr(built, "fit") and hasattr(built, "predict"))):
         raise invalid_model(model, "gave neither a torch module nor a scikit-learn estimator")
     return built
-
-
-def invalid_model(model: str, problem: str) -> OstrakaError:
-    """Return the refusal of a model that cannot be built or used."""
-    return OstrakaError(
-        ErrorCode.MODEL_INVALID,
-        f"The model {model} {problem}: name a built-in model, or a factory module:function of "
-        "(shape, classes) in a module that is installed.",
-    )

@@ -14,11 +14,12 @@ from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
-from ostraka.services.teachers.factory import build, invalid_model
+from ostraka.services.teachers.factory import build
 from ostraka.services.teachers.guard import FALLBACK
+from ostraka.services.teachers.invalid_model import invalid_model
 from ostraka.services.teachers.layouts.gpu_memory import free_memory, is_out_of_memory
 from ostraka.services.teachers.layouts.layouts import Arrangement, Layout, best_device, fastest, stacked
-from ostraka.services.teachers.layouts.workers import PartOfSteps, Steps, groups, run_each
+from ostraka.services.teachers.layouts.workers import PartOfSteps, StepCounter, groups, run_each
 from ostraka.services.teachers.losses import Loss
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.slices import Slice
@@ -52,13 +53,13 @@ def fit_networks(
     layout = layout or fastest(model, device, "training")
     arranged = Arrangement.of(layout, len(nets), device)
     loss = Loss.balanced(slices, classes, device) if config.balanced else Loss()
-    steps = Steps(progress, schedule.steps * len(arranged.parts))
-    course = _Course(schedule, RATES.get(model, LEARNING_RATE), device, layout, steps)
+    steps = StepCounter(progress, schedule.steps * len(arranged.parts))
+    settings = _FitSettings(schedule, RATES.get(model, LEARNING_RATE), device, layout, steps)
 
     def work(rows: Sequence[int]) -> None:
         learning = [nets[row] for row in rows]
         with seeded(slices[rows[0]]) if layout == "loop" else nullcontext():
-            _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), course)
+            _fit_within_memory(learning, [slices[row] for row in rows], loss.of(rows), settings)
 
     try:
         run_each(work, arranged.parts, arranged.workers)
@@ -102,49 +103,51 @@ def compose(model: str, shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 @dataclass(frozen=True)
-class _Course:
+class _FitSettings:
     """What all networks of a party have in common in training."""
 
     schedule: Schedule
     peak_rate: float
     device: torch.device
     layout: Layout
-    steps: Steps
+    steps: StepCounter
 
 
 def _fit_within_memory(
-    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course: _Course
+    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, settings: _FitSettings
 ) -> None:
     """Trains networks together, or where memory is too short for that, one half after the other."""
     first = [copy.deepcopy(net.state_dict()) for net in nets] if len(nets) > 1 else []
-    steps = PartOfSteps(course.steps)
+    steps = PartOfSteps(settings.steps)
     try:
-        _fit(nets, slices, loss, course, steps)
+        _fit(nets, slices, loss, settings, steps)
         return
     except Exception as exc:
         if len(nets) == 1 or not is_out_of_memory(exc):
             raise
     for net, state in zip(nets, first, strict=True):
         net.cpu().load_state_dict(state)
-    free_memory(course.device)
+    free_memory(settings.device)
     halves = groups(len(nets), 2)
-    structlog.get_logger().warning("device.memory_full", device=course.device.type, together=len(halves[0]))
-    course.steps.expect(steps.taken + course.schedule.steps * (len(halves) - 1))
+    structlog.get_logger().warning("device.memory_full", device=settings.device.type, together=len(halves[0]))
+    settings.steps.expect(steps.taken + settings.schedule.steps * (len(halves) - 1))
     for rows in halves:
-        _fit_within_memory([nets[row] for row in rows], [slices[row] for row in rows], loss.of(rows), course)
+        _fit_within_memory(
+            [nets[row] for row in rows], [slices[row] for row in rows], loss.of(rows), settings
+        )
 
 
 def _fit(
-    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, course: _Course, steps: PartOfSteps
+    nets: Sequence[nn.Module], slices: Sequence[Slice], loss: Loss, settings: _FitSettings, steps: PartOfSteps
 ) -> None:
     """Trains networks together; their losses only add up, so that none sees another's records."""
-    schedule, device = course.schedule, course.device
+    schedule, device = settings.schedule, settings.device
     shown, held = zip(*(hold_out(part, schedule.held_out) for part in slices), strict=True)
     for net in nets:
         net.to(device).train()
-    stack = stacked(course.layout, nets)
+    stack = stacked(settings.layout, nets)
     optimizer = torch.optim.AdamW(stack.parameters(), weight_decay=WEIGHT_DECAY, fused=True)
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, course.peak_rate, total_steps=schedule.steps + 1)
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.peak_rate, total_steps=schedule.steps + 1)
     stopping = Stopping(nets, stack, held, loss, schedule.patience)
     drawn = batches(shown, schedule, image_axes(slices[0].X.shape[1:]), device)
     for X, y in stopping.watch(drawn, schedule.pace):

@@ -33,7 +33,7 @@ class GroupRecord(BaseModel):
 
 
 @dataclass(frozen=True)
-class Cohort:
+class TeacherCohort:
     """Teachers that vote on the same queries, and the groups whose records they were trained on.
 
     Attributes:

@@ -13,7 +13,7 @@ FALLBACK = 0
 """The class, or every label's score, of a vote that a model could not give: fixed, whatever the failure."""
 
 
-class Guard:
+class VoteGuard:
     """Turns failures and answers that are no vote into votes for `FALLBACK`; says so once, without data.
 
     Attributes:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ostraka.common.crypto.logits import Head
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import TrainingConfig, Tuning, Variant
-from ostraka.services.teachers.groups import GROUP, Cohort, GroupRecord
+from ostraka.services.teachers.groups import GROUP, GroupRecord, TeacherCohort
 
 _FILE = "manifest.json"
 _Count = Annotated[int, Field(ge=1)]
@@ -103,13 +103,13 @@ class TeachersManifest(BaseModel):
         return self
 
     @property
-    def cohorts(self) -> tuple[Cohort, ...]:
+    def cohorts(self) -> tuple[TeacherCohort, ...]:
         """The teachers that take part together: all where they are mixed, else those of each group."""
         if self.mixed:
-            return (Cohort(tuple(group.name for group in self.groups), slice(0, self.teachers)),)
+            return (TeacherCohort(tuple(group.name for group in self.groups), slice(0, self.teachers)),)
         bounds = accumulate((group.teachers for group in self.groups), initial=0)
         return tuple(
-            Cohort((group.name,), slice(start, stop))
+            TeacherCohort((group.name,), slice(start, stop))
             for group, (start, stop) in zip(self.groups, pairwise(bounds), strict=True)
         )
 

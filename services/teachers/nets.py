@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.groups import ALL
-from ostraka.services.teachers.guard import Guard, Votes
+from ostraka.services.teachers.guard import VoteGuard, Votes
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import (
     Arrangement,
@@ -55,7 +55,7 @@ class Networks:
         """The networks, in the order of their teachers."""
         return self._nets
 
-    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
+    def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these networks on flat records (Q, F)."""
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
         if self._device.type == "cuda":

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.learning.shape import Axes, image_axes
-from ostraka.services.teachers.factory import invalid_model
+from ostraka.services.teachers.invalid_model import invalid_model
 
 HIDDEN = 128
 CHANNELS = 16

@@ -3,7 +3,7 @@
 import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ostraka.common.encoders import Encoder, load_encoder
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task
 from ostraka.services.teachers.abstaining import abstained, unlearned
-from ostraka.services.teachers.assignment import assign
+from ostraka.services.teachers.assignment import Assignment, assign
 from ostraka.services.teachers.config import TrainingConfig, is_file
 from ostraka.services.teachers.digests import features_digest, records_digest, slices_digest
 from ostraka.services.teachers.ensemble import Ensemble, Models
@@ -72,51 +72,58 @@ def prepare(
             for thresholds in a single-label task, or as `abstained` says.
     """
     require_labels(config, multi_label=task.multi_label)
-    abstains = abstained(task, config.abstains)
-    if together and abstains:
-        raise _all_labels()
+    abstains = _abstains(task, config, joint=bool(together))
     encoder = load_encoder(config.encoder) if config.encoder else None
     X, y = features(dataset, task, encoder, abstains)
     assigned = assign(dataset, config, seed)
     parts = [Slice(X[rows], y[rows], (seed, teacher)) for teacher, rows in enumerate(assigned.slices)]
     model = config.model_for(X.shape[1:])
-    if together and is_file(model):
-        raise _alone(model)
-    library = _library(model, X.shape[1:], len(task.classes))
-    if together and library != "torch":
-        raise _alone(model)
-    constants = {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
+    library = _library(model, X.shape[1:], len(task.classes), joint=bool(together))
     known = None if shared is None else inputs(shared, task, encoder)
     manifest = TeachersManifest(
+        **described(dataset, task, config, assigned, encoder),
         teachers=len(parts),
-        records=len(y),
         model=model,
         library=library,
-        training=f"{model}, ostraka {importlib.metadata.version('ostraka')}",
-        task_digest=task.digest.hex(),
+        training=trained_by(model),
         seed=seed,
-        config=config.settings,
-        data_sha256=records_digest(dataset),
         slices_sha256=slices_digest(assigned.slices),
         slice_sizes=tuple(map(len, assigned.slices)),
-        classes=len(task.classes),
-        multi_label=task.multi_label,
         shape=X.shape[1:],
-        constants={} if together else constants,
+        constants={} if together else _constants(parts),
         variant=config.variant,
-        mixed=assigned.mixed,
         head=config.head or "",
-        encoder=encoder.name if encoder else "",
-        encoder_sha256=encoder.sha256.hex() if encoder else "",
-        thresholds=config.thresholds,
         together=together,
         abstains=abstains,
         shared_features=shared is not None,
         shared_sha256=features_digest(known) if known is not None else "",
-        groups=assigned.groups,
     )
     shown = None if public is None else Slice(*features(public, task, encoder, abstains), entropy=(seed,))
     return Prepared(config, parts, manifest, encoder, shown, known)
+
+
+def described(
+    dataset: Dataset, task: Task, config: TrainingConfig, assigned: Assignment, encoder: Encoder | None
+) -> dict[str, Any]:
+    """Return what a manifest says of teachers, wherever they were trained: records, task and settings."""
+    return {
+        "records": len(dataset),
+        "task_digest": task.digest.hex(),
+        "config": config.settings,
+        "data_sha256": records_digest(dataset),
+        "classes": len(task.classes),
+        "multi_label": task.multi_label,
+        "mixed": assigned.mixed,
+        "encoder": encoder.name if encoder else "",
+        "encoder_sha256": encoder.sha256.hex() if encoder else "",
+        "thresholds": config.thresholds,
+        "groups": assigned.groups,
+    }
+
+
+def trained_by(what: str) -> str:
+    """Return what a manifest says of how teachers were trained."""
+    return f"{what}, ostraka {importlib.metadata.version('ostraka')}"
 
 
 def features(
@@ -136,6 +143,19 @@ def inputs(dataset: Dataset, task: Task, encoder: Encoder | None) -> NDArray[np.
     return encoder.encode(X) if encoder else X.reshape(-1, *task.input.shape)
 
 
+def _abstains(task: Task, config: TrainingConfig, *, joint: bool) -> tuple[int, ...]:
+    """Return the labels on which teachers do not vote; raise where they are to learn all together."""
+    abstains = abstained(task, config.abstains)
+    if joint and abstains:
+        raise _all_labels()
+    return abstains
+
+
+def _constants(parts: Sequence[Slice]) -> dict[int, int]:
+    """Return the only class of each slice that has but one."""
+    return {row: part.constant for row, part in enumerate(parts) if part.constant is not None}
+
+
 def _alone(model: str) -> OstrakaError:
     return OstrakaError(
         ErrorCode.CONFIG_INVALID,
@@ -152,5 +172,13 @@ def _all_labels() -> OstrakaError:
     )
 
 
-def _library(model: str, shape: tuple[int, ...], classes: int) -> Literal["torch", "sklearn"]:
-    return "sklearn" if hasattr(build(model, shape, classes), "fit") else "torch"
+def _library(model: str, shape: tuple[int, ...], classes: int, *, joint: bool) -> Literal["torch", "sklearn"]:
+    """Return the library of a model; raise `config.invalid` where it cannot learn together and is to."""
+    if joint and is_file(model):
+        raise _alone(model)
+    library: Literal["torch", "sklearn"] = (
+        "sklearn" if hasattr(build(model, shape, classes), "fit") else "torch"
+    )
+    if joint and library != "torch":
+        raise _alone(model)
+    return library

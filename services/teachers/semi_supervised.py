@@ -16,14 +16,14 @@ from torch import nn
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.fixmatch import FixMatch
+from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.loop import learn
 from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import Progress, TrainingConfig
 from ostraka.services.teachers.fitting import compose, require_numbers, seeded
 from ostraka.services.teachers.layouts.layouts import best_device
-from ostraka.services.teachers.layouts.workers import Steps, run_each, threads
+from ostraka.services.teachers.layouts.workers import StepCounter, run_each, threads
 from ostraka.services.teachers.manifest import TeachersManifest
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.networks import Scaler
@@ -53,16 +53,16 @@ def fit_on_shared(shared: NDArray[np.float32]) -> FitGroups:
         progress: Progress,
     ) -> Iterator[Networks]:
         _require_use(manifest, config)
-        course = _Course.of(shared, manifest, config)
-        steps = Steps(progress, course.learning.steps * sum(map(len, groups)))
+        settings = _SemiSupervisedSettings.of(shared, manifest, config)
+        steps = StepCounter(progress, settings.learning.steps * sum(map(len, groups)))
         for slices in groups:
-            yield Networks.of(manifest.model, manifest.shape, course.networks(slices, steps))
+            yield Networks.of(manifest.model, manifest.shape, settings.networks(slices, steps))
 
     return fit
 
 
 @dataclass(frozen=True)
-class _Course:
+class _SemiSupervisedSettings:
     """What all teachers of a party have in common.
 
     Attributes:
@@ -76,15 +76,17 @@ class _Course:
     shared: NDArray[np.float32]
 
     @classmethod
-    def of(cls, shared: NDArray[np.float32], manifest: TeachersManifest, config: TrainingConfig) -> "_Course":
-        """Return a course with steps for as many passes over the shared records as configured."""
+    def of(
+        cls, shared: NDArray[np.float32], manifest: TeachersManifest, config: TrainingConfig
+    ) -> "_SemiSupervisedSettings":
+        """Return settings with steps for as many passes over the shared records as configured."""
         scaler = Scaler(manifest.shape)
         scaler.fit(torch.from_numpy(shared))
         each = math.ceil(len(shared) / (LEARNING.batch_size * LEARNING.unlabeled_ratio))
         steps = config.epochs * each if config.epochs else max(MIN_STEPS, EPOCHS * each)
         return cls(manifest, replace(LEARNING, steps=steps), scaler, _flat(shared, scaler))
 
-    def networks(self, slices: Sequence[Slice], steps: Steps) -> list[nn.Module]:
+    def networks(self, slices: Sequence[Slice], steps: StepCounter) -> list[nn.Module]:
         """Trained networks, one for each slice, on the CPU; several at a time where there are cores."""
         nets = [self._untrained(part) for part in slices]
 
@@ -105,10 +107,10 @@ class _Course:
         net.get_submodule("0").load_state_dict(self.scaler.state_dict())
         return net
 
-    def _fit(self, net: nn.Module, part: Slice, steps: Steps) -> None:
+    def _fit(self, net: nn.Module, part: Slice, steps: StepCounter) -> None:
         """Trains one; where its losses are no numbers, its weights are none either, and it votes as such."""
         learned = nn.Sequential(nn.Unflatten(1, self.manifest.shape), net.get_submodule("1"))
-        objective = FixMatch(augmentation(self.manifest.shape))
+        objective = FixMatchObjective(augmentation(self.manifest.shape))
         seed = int(np.random.SeedSequence(part.entropy).generate_state(1)[0])
         labelled = Labelled(_flat(part.X, self.scaler), part.y)
         told = _Told(steps)
@@ -125,7 +127,7 @@ class _Course:
 class _Told:
     """Counts steps one by one for those who are told of them."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: StepCounter) -> None:
         self._steps, self._done = steps, 0
 
     def __call__(self, done: int, total: int) -> None:

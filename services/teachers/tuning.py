@@ -7,7 +7,7 @@ import numpy as np
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.ensemble import Models
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.slices import Slice
 from ostraka.services.teachers.thresholds import Thresholds, tuned
 
@@ -27,7 +27,7 @@ def tune(
     if config.thresholds == "none":
         return None
     labels = slices[0].y.shape[1]
-    guard = Guard(labels, multi_label=True)
+    guard = VoteGuard(labels, multi_label=True)
     values = []
     for teacher, own in enumerate(slices):
         part = public or _unseen(own, config.held_out)

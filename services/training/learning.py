@@ -11,21 +11,21 @@ from torch import nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.mechanism import JointTraining, Recipe
 from ostraka.common.task import Task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.grants import Session
+from ostraka.services.grants import GrantedSession
 from ostraka.services.manifest_terms import declaration
-from ostraka.services.policy import Policy
-from ostraka.services.request_checks import Terms
+from ostraka.services.policy import PartyPolicy
+from ostraka.services.request_checks import RequestTerms
 from ostraka.services.teachers.ensemble import Ensemble
-from ostraka.services.teachers.joint.algorithm import TogetherTeachers, require_usable, untrained
+from ostraka.services.teachers.joint.algorithm import JointTeachers, require_usable, untrained
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared
 
 
 @dataclass(frozen=True)
-class Learning:
+class JointLearning:
     """Teachers that are to learn together.
 
     Attributes:
@@ -36,10 +36,12 @@ class Learning:
 
     prepared: Prepared
     manifest: common_pb2.Manifest = field(repr=False)
-    terms: Terms = field(repr=False)
+    terms: RequestTerms = field(repr=False)
 
     @classmethod
-    def of(cls, prepared: Prepared, task: Task, policy: Policy, site: str, votes_per_person: int) -> Self:
+    def of(
+        cls, prepared: Prepared, task: Task, policy: PartyPolicy, site: str, votes_per_person: int
+    ) -> Self:
         """Return a site's prepared teachers, and its operator's terms.
 
         Raises `config.invalid` where they are to be trained as only teachers that learn apart can be.
@@ -47,7 +49,7 @@ class Learning:
         require_usable(prepared.config)
         known = prepared.manifest
         manifest = declaration(known, site, votes_per_person)
-        return cls(prepared, manifest, Terms.of(task, policy, known, votes_per_person))
+        return cls(prepared, manifest, RequestTerms.of(task, policy, known, votes_per_person))
 
     @property
     def kind(self) -> str:
@@ -65,17 +67,17 @@ class Learning:
         if kind != self.kind:
             raise _unfit(f"is by {kind} and this party trains by {self.kind}", "--training")
 
-    def check(self, session: Session, querier: Identity) -> Ttac | DpTtac:
+    def check(self, session: GrantedSession, querier: Identity) -> JointTraining:
         """How teachers learn in a session; raises unless these take part in it.
 
         Raises:
-            OstrakaError: `policy.refused`, `task.mismatch` or `ticket.invalid` as `Terms.check` says,
+            OstrakaError: `policy.refused`, `task.mismatch` or `ticket.invalid` as `RequestTerms.check` says,
                 `plan.invalid` for another kind or network, or where no participant leads.
         """
         self.terms.check(session, querier)
         mechanism = session.plan.mechanism
         self.check_kind(mechanism.kind)
-        assert isinstance(mechanism, Ttac | DpTtac)  # noqa: S101 - of this party's kind
+        assert isinstance(mechanism, JointTraining)  # noqa: S101 - of this party's kind
         asked, own = mechanism.recipe, self.prepared.manifest.model
         if (asked.model, asked.parameters) != (own, len(self.untrained)):
             raise _unfit(
@@ -90,10 +92,10 @@ class Learning:
             )
         return mechanism
 
-    def teachers(self, recipe: Recipe) -> TogetherTeachers:
+    def teachers(self, recipe: Recipe) -> JointTeachers:
         """Return the teachers, who learn by this recipe."""
         known, config = self.prepared.manifest, self.prepared.config
-        return TogetherTeachers(self.prepared.slices, known.model, known.classes, config, recipe)
+        return JointTeachers(self.prepared.slices, known.model, known.classes, config, recipe)
 
     def ensemble(self, nets: Sequence[nn.Module]) -> Ensemble:
         """Return the teachers as they are served, from their trained networks."""

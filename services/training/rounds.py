@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
-from ostraka.common.mechanism import DpTtac, Ttac
+from ostraka.common.mechanism import JointTraining
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2
-from ostraka.services.answers import Answers
-from ostraka.services.grants import Permission, Session
+from ostraka.services.answers import IdempotentAnswers
+from ostraka.services.grants import GrantedSession, Permission
 from ostraka.services.teachers.config import Progress
 from ostraka.services.teachers.ensemble import Ensemble
-from ostraka.services.teachers.joint.algorithm import Round
-from ostraka.services.training.learning import Learning
+from ostraka.services.teachers.joint.algorithm import RoundInput
+from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.variates import KeptVariates
 
 NUMBER_BYTES = 4
@@ -28,9 +28,9 @@ class Trainer:
 
     def __init__(
         self,
-        learning: Learning,
+        learning: JointLearning,
         kept: KeptVariates,
-        answers: Answers,
+        answers: IdempotentAnswers,
         folder: Path,
         *,
         progress: Progress,
@@ -51,15 +51,16 @@ class Trainer:
     def train(
         self,
         permission: Permission,
-        mechanism: Ttac | DpTtac,
+        mechanism: JointTraining,
         header: training_pb2.TrainHeader,
         average: bytes,
         querier: Identity,
     ) -> party_pb2.VoteReplyHeader:
-        """Return the reply to a round that `Learning.check` allows; the same content gets the same bytes.
+        """Return the reply to a round that `JointLearning.check` allows; the same content, the same bytes.
 
         The average is little-endian float32: parameters, then control variate. Raises `data.nan`,
-        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle` and `Answers.answer` raise.
+        `message.invalid`, `ticket.invalid`, or what `KeptVariates.settle` and `IdempotentAnswers.answer`
+        raise.
         """
         round = _round(header, average)
         if round.number >= permission.plan.queries:
@@ -85,8 +86,8 @@ class Trainer:
 
     def finish(
         self,
-        session: Session,
-        mechanism: Ttac | DpTtac,
+        session: GrantedSession,
+        mechanism: JointTraining,
         header: training_pb2.TrainHeader,
         average: bytes,
         querier: Identity,
@@ -107,8 +108,8 @@ class Trainer:
     def _update(
         self,
         permission: Permission,
-        mechanism: Ttac | DpTtac,
-        round: Round,
+        mechanism: JointTraining,
+        round: RoundInput,
         lead: str,
         counted: int | None,
     ) -> NDArray[np.float64]:
@@ -127,7 +128,7 @@ def average_bytes(parameters: int) -> int:
     return 2 * parameters * NUMBER_BYTES
 
 
-def _round(header: training_pb2.TrainHeader, average: bytes) -> Round:
+def _round(header: training_pb2.TrainHeader, average: bytes) -> RoundInput:
     theta, c = np.frombuffer(average, "<f4").astype(np.float32).reshape(2, -1)
     if not (np.isfinite(theta).all() and np.isfinite(c).all()):
         raise OstrakaError(
@@ -135,7 +136,7 @@ def _round(header: training_pb2.TrainHeader, average: bytes) -> Round:
             f"The average after {header.round} rounds has values that are no numbers: begin the training "
             "again with a smaller learning rate.",
         )
-    return Round(theta, c, header.round)
+    return RoundInput(theta, c, header.round)
 
 
 def _counted(header: training_pb2.TrainHeader) -> int | None:

@@ -2,37 +2,31 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
 from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import SystemClock
-from ostraka.common.config import load_section, load_site
-from ostraka.common.identity import Credentials, Identity, Role
 from ostraka.common.rpc import make_server
 from ostraka.common.serving import stop_on_signal, write_ready
 from ostraka.common.task import Task
 from ostraka.common.telemetry.rpc import RpcMetrics
-from ostraka.common.telemetry.site import observing
 from ostraka.protos.ostraka.v1 import training_pb2_grpc
-from ostraka.services.answers import Answers
+from ostraka.services.answers import IdempotentAnswers
 from ostraka.services.grants import Checker
 from ostraka.services.hosting.admission import Admission
-from ostraka.services.hosting.hosting import Hosting, Orders
-from ostraka.services.journal import Journal
-from ostraka.services.metrics import PartyMetrics, TimedSubmitter
-from ostraka.services.policy import PartySection, Policy
-from ostraka.services.server import AGAIN_S, drain
-from ostraka.services.submission import GuardianLink
+from ostraka.services.hosting.hosting import Hosting
+from ostraka.services.metrics import TimedSubmitter
 from ostraka.services.teachers.config import TEACHERS, Progress
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.preparation import Prepared
-from ostraka.services.training.learning import Learning
+from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.rounds import Trainer
 from ostraka.services.training.training_service import ROLES, TrainingService
 from ostraka.services.training.variates import KeptVariates
+from ostraka.services.wiring import PartySite, linked, serving
 
 UNFINISHED = "teachers.together"
 """Folder of what a party keeps between rounds."""
@@ -92,47 +86,32 @@ def running(
     Waits for a guardian that is not there yet until `stop` is set. `finished` gets the teachers once they are
     stored. Metrics are kept in `registry`, or in a new one. Drains at the end.
     """
-    clock = SystemClock()
-    site = load_site(folder)
-    credentials = Credentials.of(site)
-    section, policy = load_section(folder, "party", PartySection), load_section(folder, "policy", Policy)
-    guardian = Identity(site.federation, site.guardian_site, Role.GUARDIAN)
-    learning = Learning.of(prepared, task, policy, site.site, section.max_votes_per_person)
+    clock, site = SystemClock(), PartySite.load(folder)
+    votes_per_person = site.section.max_votes_per_person
+    learning = JointLearning.of(prepared, task, site.policy, site.config.site, votes_per_person)
     kept = KeptVariates(folder / UNFINISHED, prepared.manifest, len(learning.untrained))
     kept.open()
-
-    with ExitStack() as stack:
-        served = stack.enter_context(observing(folder, registry, credentials=credentials, clock=clock))
-        metrics = PartyMetrics(served)
-        journal = stack.enter_context(
-            Journal(folder / "journal.db", cap=policy.cap, queries_per_day=policy.queries_per_day)
-        )
-        link = GuardianLink(credentials, site.guardian, guardian, journal, clock, sleep=stop.wait)
-        stack.callback(link.close)
+    with linked(site, clock, stop, registry) as link:
+        submitter = TimedSubmitter(link.guardian, link.metrics)
         trainer = Trainer(
             learning,
             kept,
-            Answers(journal, TimedSubmitter(link, metrics), clock, told=metrics.voted),
+            IdempotentAnswers(link.journal, submitter, clock, on_answered=link.metrics.voted),
             folder / TEACHERS,
             progress=progress,
             finished=finished,
         )
-        admission = Admission()
-        metrics.watch_places(admission)
-        metrics.watch_limits(journal, policy, clock)
-        service = TrainingService(Checker(credentials, guardian, clock), learning, admission, trainer)
+        hosting, admission = Hosting(lambda: learning, link.guardian), Admission()
+        link.metrics.watch_places(admission)
+        checker = Checker(site.credentials, site.guardian, clock)
+        service = TrainingService(checker, learning, admission, trainer)
         bound = make_server(
-            credentials,
-            site.listen,
+            site.credentials,
+            site.config.listen,
             [lambda server: training_pb2_grpc.add_TrainingServicer_to_server(service, server)],
             ROLES,
             clock,
-            metrics=RpcMetrics(served),
+            metrics=RpcMetrics(link.registry),
         )
-        stack.callback(bound.server.stop, None)
-        bound.server.start()
-        hosting = Hosting(lambda: learning, link)
-        hosting.register(stop)
-        stack.enter_context(hosting.kept_up(Orders(), AGAIN_S))
-        stack.callback(drain, bound, admission)
-        yield bound.address
+        with serving(bound, hosting, admission, stop) as address:
+            yield address

@@ -11,7 +11,7 @@ from ostraka.common.rpc import join, peer_identity, split
 from ostraka.protos.ostraka.v1 import party_pb2, training_pb2, training_pb2_grpc
 from ostraka.services.grants import Checker
 from ostraka.services.hosting.admission import Admission
-from ostraka.services.training.learning import Learning
+from ostraka.services.training.learning import JointLearning
 from ostraka.services.training.rounds import Trainer, average_bytes
 
 ROLES: Mapping[str, frozenset[Role]] = {
@@ -22,7 +22,9 @@ ROLES: Mapping[str, frozenset[Role]] = {
 class TrainingService(training_pb2_grpc.TrainingServicer):
     """Serves the party that leads; its role is checked before a method runs."""
 
-    def __init__(self, checker: Checker, learning: Learning, admission: Admission, trainer: Trainer) -> None:
+    def __init__(
+        self, checker: Checker, learning: JointLearning, admission: Admission, trainer: Trainer
+    ) -> None:
         """Take what checks requests, who learns, for how many there is room, and what answers."""
         self._checker = checker
         self._learning = learning

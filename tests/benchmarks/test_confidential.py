@@ -9,16 +9,16 @@ from benchmarks.confidential import prototype
 from benchmarks.confidential.sessions import Session
 from benchmarks.confidential.tables import sessions_table, steps_table, work_table
 from benchmarks.confidential.work import computation, inference
-from ostraka.client.session.meter import Step
+from ostraka.client.session.meter import StepTotals
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.crypto.tally_circuits import sign_circuit
 from ostraka.deploy.simulation.settings import Settings
 
 SETTINGS = Settings(parties=2, teachers=1, queries=10, batch_size=5)
 STEPS = (
-    Step("party", "evaluate", times=4, seconds=0.5, sent=1000, received=3000),
-    Step("guardian", "garble", times=6, seconds=0.1, sent=10, received=40),
-    Step("none", "encrypt", times=1, seconds=0.2),
+    StepTotals("party", "evaluate", times=4, seconds=0.5, sent=1000, received=3000),
+    StepTotals("guardian", "garble", times=6, seconds=0.1, sent=10, received=40),
+    StepTotals("none", "encrypt", times=1, seconds=0.2),
 )
 SESSION = Session("ckks", "blind", 10, 5, 2.0, 0.02, 0.03, 0.04, STEPS)
 

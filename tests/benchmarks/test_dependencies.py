@@ -9,7 +9,6 @@ from benchmarks.dependencies.asking import BUDGET, ORDER, Counted, noise_for, pa
 from benchmarks.dependencies.cells import QUICK, cell
 from benchmarks.dependencies.domains import WAYS, domains
 from ostraka.common.mechanism import Binary
-from ostraka.common.privacy import worst_case
 
 POSITIVES = np.random.default_rng(0).integers(0, 21, size=(200, 5))
 FAMILIES = {0: (1, 2), 4: (3,)}
@@ -28,7 +27,7 @@ def test_children_of_absent_parents_are_absent_and_not_asked() -> None:
 def test_what_is_not_asked_costs_nothing() -> None:
     counted, asked = Counted(POSITIVES, 20, 5.0), np.zeros(POSITIVES.shape, dtype=np.bool_)
     asked[:, :2] = True
-    each = worst_case(Binary(sigma=5.0), ORDER, classes=1).answer
+    each = Binary(sigma=5.0).worst_case(ORDER, classes=1).answer
     np.testing.assert_allclose(counted.rdp(asked, "worst_case"), 2 * each)
     assert counted.fitting(asked, "worst_case") == min(200, int(BUDGET / (2 * each)))
     assert (counted.rdp(asked, "exact") <= counted.rdp(np.ones_like(asked), "exact")).all()

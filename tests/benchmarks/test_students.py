@@ -14,7 +14,8 @@ from benchmarks.students.settings import FULL, QUICK, Plan
 from benchmarks.students.table import table
 from ostraka.common.mechanism import Confident
 from ostraka.common.privacy import budget_rdp
-from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.noise import LATTICE
 
 DELTA = 1e-5

@@ -14,7 +14,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Identity
 from ostraka.common.protocol import AUDIT_CONTEXT
 from ostraka.common.sharing.ring import RingArray
-from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey
+from ostraka.guardian.ledger import Charge, Cipher, Ledger, UnitKey, audit, charging
 from ostraka.guardian.noise import Ahead
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.registration import Registrar
@@ -106,12 +106,12 @@ class Guardian:
 
     def record_evaluation(self, party: Identity, session: str, batch: int) -> common_pb2.AuditHead:
         self._coordinator.record_evaluation(party, session, batch)
-        return self._given(self.faulty.head())
+        return self._given(self.faulty.read(audit.head))
 
     def submit(self, party: Identity, session: str, batch: int, values: RingArray) -> common_pb2.AuditHead:
         ticketed = self._coordinator.batch_to_submit(party, session, batch)
         self._coordinator.submit(party, ticketed, Share.of(values))
-        return self._given(self.faulty.head())
+        return self._given(self.faulty.read(audit.head))
 
     def prepare(
         self, querier: Identity, session: str, batch: int, held: Sequence[str]
@@ -234,7 +234,7 @@ class _TurnFigures:
 
     def _store(self, session_id: str, batch_id: int, known: dict[UnitKey, int]) -> None:
         with suppress(OstrakaError):
-            self._guardian.faulty.store_figures(session_id, batch_id, known)
+            self._guardian.faulty.write_session(session_id, charging.store_figures, batch_id, known)
 
 
 class _TurnBatches(OpenBatches):

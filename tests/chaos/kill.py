@@ -6,6 +6,7 @@ batch that was under way is asked from the next guardian, by a repeated release 
 
 from __future__ import annotations
 
+import secrets
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -43,10 +44,14 @@ def besiege(
 
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="How often the guardian is killed.")] = 200,
-    seed: Annotated[int, typer.Option(help="Of the moments and the batches.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the moments and the batches; a new one, printed.")
+    ] = None,
     backend: Annotated[str, typer.Option(help="sqlite or postgresql.")] = "sqlite",
 ) -> None:
     """Kill a guardian over and over; the exit status is 1 where something did not hold."""
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    print(f"{backend}: {rounds} kills from seed {seed}", flush=True)
     with ExitStack() as stack:
         where = stack.enter_context(places(backend))()
         root = stack.enter_context(folder())

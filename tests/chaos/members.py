@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ostraka.common.clock import Clock, ManualClock
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.common.plan import VARIANT, Plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import VARIANT
 from ostraka.common.protocol import MANIFEST_CONTEXT
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 from ostraka.common.sharing.ring import Ring

@@ -15,7 +15,7 @@ from unittest import mock
 
 import typer
 
-from ostraka.guardian.ledger import batches, dead_batches, evaluations, ledger, reconcile, releases, replicas
+from ostraka.guardian.ledger import batches, dead_batches, evaluations, reconcile, releases, replicas
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.batch_voters import Attendance
 from ostraka.guardian.sessions.coordinator import Coordinator
@@ -33,8 +33,7 @@ def like(module: Any, **changes: Any) -> SimpleNamespace:
 @contextmanager
 def charges_a_retry() -> Iterator[None]:
     """Make a release not check whether the batch was answered before."""
-    changed = like(batches, answers_of=lambda *_: None)
-    with mock.patch.object(releases, "batches", changed), mock.patch.object(ledger, "batches", changed):
+    with mock.patch.object(batches, "answers_of", return_value=None):
         yield
 
 
@@ -69,9 +68,9 @@ def settles_without_a_tombstone() -> Iterator[None]:
     """Let a batch that is said to be dead be released: neither ledger nor memory knows of it."""
 
     def settle(self: Coordinator, session_id: str, batch_id: int) -> bytes | None:
-        return self._ledger.settle(session_id, batch_id)
+        return self._ledger.write_session(session_id, dead_batches.settle, batch_id)
 
-    unburied = mock.patch.object(ledger, "dead_batches", like(dead_batches, kill=lambda *_: None))
+    unburied = mock.patch.object(dead_batches, "kill", return_value=None)
     with unburied, mock.patch.object(Coordinator, "_settle", settle):
         yield
 
@@ -122,23 +121,21 @@ def forgets_its_outcome() -> Iterator[None]:
     """Noise is drawn again for a retry, and the ledger takes the last answer instead of the first."""
     honest = releases.release
 
-    def release(tx: Any, session: Any, batch_id: int, digest: bytes, answers: bytes, *rest: Any) -> Any:
+    def release(
+        tx: Any, session: Any, batch_id: int, digest: bytes, answers: bytes, *rest: Any, **named: Any
+    ) -> Any:
         row = batches.find(tx.connection, session.session_id, batch_id)
         if row is not None and row.state == "released":
             return answers
-        return honest(tx, session, batch_id, digest, answers, *rest)
+        return honest(tx, session, batch_id, digest, answers, *rest, **named)
 
-    remembered = Coordinator._release
+    summed = Batch.total
 
-    def forgetful(self: Coordinator, session: Any, batch: Batch, *rest: Any) -> bytes:
-        batch.outcome = None
-        return remembered(self, session, batch, *rest)
+    def forgetful(self: Batch, request: Any) -> Any:
+        self.outcome = None
+        return summed(self, request)
 
-    changed = like(releases, release=release)
-    with (
-        mock.patch.object(ledger, "releases", changed),
-        mock.patch.object(Coordinator, "_release", forgetful),
-    ):
+    with mock.patch.object(releases, "release", release), mock.patch.object(Batch, "total", forgetful):
         yield
 
 

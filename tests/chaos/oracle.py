@@ -6,7 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import LedgerReader, RecordedCharge, UnitKey, verify
+from ostraka.guardian.ledger import (
+    LedgerReader,
+    RecordedCharge,
+    UnitKey,
+    balances,
+    batches,
+    reconcile,
+    recorded_charges,
+    verify,
+)
 from tests.chaos.guardians import CIPHER
 from tests.chaos.members import FEDERATION, members
 from tests.chaos.records import BatchKey, Record
@@ -53,14 +62,14 @@ class Books:
     def __init__(self, world: World, records: dict[BatchKey, Record], ledger: LedgerReader) -> None:
         self._world = world
         self._records = records
-        self._budgets = {budget.key: budget for budget in ledger.budgets()}
-        self._charged = _by_batch(ledger.charges())
-        self._figures = ledger.charges()
-        self._reconciled = _by_batch(ledger.reconciled_charges())
+        self._budgets = {budget.key: budget for budget in ledger.read(balances.all_budgets)}
+        self._charged = _by_batch(ledger.read(recorded_charges.charges))
+        self._figures = ledger.read(recorded_charges.charges)
+        self._reconciled = _by_batch(ledger.read(reconcile.charges))
         self._answers = {
             key: batch.answers
             for key in records
-            if (batch := ledger.batch(*key)) and batch.answers is not None
+            if (batch := ledger.read(batches.find_batch, *key)) and batch.answers is not None
         }
 
     def problems(self) -> Iterator[str]:

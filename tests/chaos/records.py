@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import worst_case
 from ostraka.common.schedules import scheduled
 from ostraka.guardian.ledger import UnitKey
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -94,5 +93,5 @@ def receipts(
 
 
 def _cost(plan: Plan, receipt: common_pb2.Receipt) -> int:
-    cost = worst_case(plan.mechanism, ORDER, receipt.sensitivity, classes=plan.classes)
+    cost = plan.mechanism.worst_case(ORDER, receipt.sensitivity, classes=plan.classes)
     return cost.reservation(receipt.queries, 1)

@@ -16,12 +16,11 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import worst_case
 from ostraka.common.rpc import call_error
 from ostraka.common.sharing.ring import RingArray
 from ostraka.deploy.simulation.process_start import Process
-from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.guardian.ledger import LedgerReader, verify
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.guardian.ledger import LedgerReader, balances, recorded_charges, verify
 from ostraka.guardian.ledger.site import ledger_location
 from ostraka.protos.ostraka.v1 import common_pb2, guardian_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, Calls, Federation, plan
@@ -92,7 +91,7 @@ class Siege:
         ready = site / "ready.json"
         ready.unlink(missing_ok=True)
         words = ["guardian", "serve", "--site", str(site), "--ready-file", str(ready)]
-        child = home.start(Job("guardian", words))
+        child = home.start(ChildCommand("guardian", words))
         calls = Calls(self.federation, home.wait_ready(child, ready, READY_S))
         try:
             yield child.process, calls
@@ -169,8 +168,8 @@ class Siege:
                 yield f"batch {batch.batch} was answered and said to be dead"
 
     def _of_charges(self, ledger: LedgerReader) -> Iterator[str]:
-        charged = {(c.batch_id, c.unit): c.worst_case for c in ledger.charges()}
-        for budget in ledger.budgets():
+        charged = {(c.batch_id, c.unit): c.worst_case for c in ledger.read(recorded_charges.charges)}
+        for budget in ledger.read(balances.all_budgets):
             costs = {(b.batch, budget.key): _cost(b, budget.order) for b in self.batches if b.answers}
             rows = {key: amount for key, amount in charged.items() if key[1] == budget.key}
             if rows != costs:
@@ -192,4 +191,4 @@ def _plan(draws: random.Random) -> Plan:
 
 
 def _cost(batch: Batch, order: float) -> int:
-    return worst_case(batch.plan.mechanism, order, classes=batch.plan.classes).reservation(batch.size, 1)
+    return batch.plan.mechanism.worst_case(order, classes=batch.plan.classes).reservation(batch.size, 1)

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.protocol import AUDIT_CONTEXT
-from ostraka.guardian.ledger import Ledger, LedgerReader, UnitKey, backup, restore
+from ostraka.guardian.ledger import (
+    Ledger,
+    LedgerReader,
+    UnitKey,
+    audit,
+    backup,
+    budgets,
+    parties,
+    restore,
+    session_close,
+)
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.chaos.faults import CALM, HORIZON_S
 from tests.chaos.guardians import CIPHER
@@ -62,7 +72,7 @@ class Loss:
         path.unlink(missing_ok=True)
         with LedgerReader.open_read_only(self._world.where) as ledger:
             backup(ledger, path)
-            self._saved = path, ledger.head().sequence
+            self._saved = path, ledger.read(audit.head).sequence
         self._world.log("backup")
 
     def strike(self) -> None:
@@ -99,14 +109,16 @@ def _interfere(world: World) -> None:
     sessions = [session for querier in world.queriers for session in querier.sessions]
     acts: dict[str, list[Act]] = {
         "freeze": [
-            lambda ledger: ledger.freeze(unit, frozen=True, reason="chaos"),
-            lambda ledger: ledger.freeze(unit, frozen=False, reason="chaos"),
+            lambda ledger: ledger.write(budgets.freeze, unit, frozen=True, reason="chaos"),
+            lambda ledger: ledger.write(budgets.freeze, unit, frozen=False, reason="chaos"),
         ],
         "suspend": [
-            lambda ledger: ledger.set_party(site, "suspended", reason="chaos"),
-            lambda ledger: ledger.set_party(site, "active", reason="chaos"),
+            lambda ledger: ledger.write(parties.set_party, site, "suspended", reason="chaos"),
+            lambda ledger: ledger.write(parties.set_party, site, "active", reason="chaos"),
         ],
-        "cancel": [lambda ledger: ledger.cancel_session(sessions[-1], reason="chaos")] if sessions else [],
+        "cancel": [lambda ledger: ledger.write(session_close.cancel, sessions[-1], reason="chaos")]
+        if sessions
+        else [],
     }
     when = world.turns.now
     for act in acts[world.draws.choice(list(acts))]:

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from ostraka.common.plan import VARIANT, Plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import VARIANT
+from ostraka.guardian.ledger import BudgetTerms, UnitKey, balances, budgets, parties
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import coordinator
 from tests.chaos.faults import CALM, Faults
@@ -103,13 +105,21 @@ class World:
         with open_ledger(self.around, self.where) as ledger:
             for site in PARTIES:
                 signed = members().manifests[site]
-                ledger.register(site, signed.payload, signed.SerializeToString())
+                ledger.write(parties.register, site, signed.payload, signed.SerializeToString())
                 enforce = self.around.policy.enforce
                 generous = self.draws.choice([5.0, 12.0, 40.0])
                 for group in GROUPS[site]:
                     epsilon = generous * self.draws.uniform(0.7, 1.5)
-                    ledger.set_budget(site, group, "record", epsilon, DELTA, ORDER, enforce)
-            ledger.set_budget("c", "all", "label", 2 * generous, DELTA, ORDER, enforce)
+                    ledger.write(
+                        budgets.set_budget,
+                        UnitKey(site, group, "record"),
+                        BudgetTerms(epsilon, DELTA, ORDER, enforce),
+                    )
+            ledger.write(
+                budgets.set_budget,
+                UnitKey("c", "all", "label"),
+                BudgetTerms(2 * generous, DELTA, ORDER, enforce),
+            )
 
     # Guardians
 
@@ -125,7 +135,7 @@ class World:
             self._check_recovered(guardian)
 
     def _check_recovered(self, guardian: Guardian) -> None:
-        if any(budget.reserved for budget in guardian.ledger.budgets()):
+        if any(budget.reserved for budget in guardian.ledger.read(balances.all_budgets)):
             self.problems.append("a reservation outlived the guardian that made it")
 
     def _died(self, guardian: Guardian) -> None:

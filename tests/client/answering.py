@@ -88,7 +88,7 @@ class Answering(PartyServicer):
     def Compare(self, request_iterator: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802
         step, slot, data = self._read("Compare", request_iterator)
         self.share((step.session_id, step.batch_id), slot.votes.ballots(slot.garbling.shares()))
-        yield from self._reply("Compare", step, slot.garbling.labels(data, slot.votes.words(slot.shares)))
+        yield from self._reply("Compare", step, slot.garbling.labels(data, slot.votes.select(slot.shares)))
 
     def _slot(self, plan: Plan, ticket: common_pb2.Ticket) -> Slot:
         (schedule,) = (one for one in ticket.schedule if one.participant.site == self.site)

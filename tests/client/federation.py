@@ -17,7 +17,7 @@ from ostraka.common.mechanism import NoiseCluster, RandRes
 from ostraka.common.plan import digest
 from ostraka.common.protocol import GRANT_CONTEXT, PROTOCOL_VERSION, TICKET_CONTEXT
 from ostraka.common.rpc import BoundServer, join, make_server
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import fresh_seed
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring, RingArray
@@ -287,7 +287,7 @@ class FakeParty(Answering):
                 return self.records.responses(X, everywhere, epsilon)
             case NoiseCluster() if content.members:
                 return self.records.members(X, content.clusters(queries), everywhere)
-        return ballots(self._votes(X[:, 0], plan), plan.mechanism, plan.classes)
+        return plan.mechanism.ballot.count(self._votes(X[:, 0], plan), plan.classes)
 
     def errs(self) -> bool:
         return self.dissents

@@ -103,7 +103,8 @@ class Tallying(GuardianServicer):
         if isinstance(plan.mechanism, Confident):
             needed = needed_steps(plan.mechanism.threshold)
             return confident_check(sums, needed, np.zeros(len(sums), np.int64))
-        needed = needed_steps(plan.mechanism.check.threshold)  # type: ignore[union-attr]
+        assert plan.mechanism.noisy_check is not None
+        needed = needed_steps(plan.mechanism.noisy_check.threshold)
         return label_check(sums, self._totals(sums), needed, np.zeros(sums.shape, np.int64))
 
     def _answer_words(self, plan: common_plan.Plan, sums: Any) -> Any:

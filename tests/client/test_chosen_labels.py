@@ -8,7 +8,7 @@ from ostraka.client.session.answers import of_task
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax, Powerset, Tau
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.task import load_task
 from tests.client.driving import asked, options, run, run_of
 from tests.client.federation import TEACHERS, Federation
@@ -43,7 +43,7 @@ def test_the_report_counts_what_was_asked_and_charges_no_more(several: Federatio
     figures = report(run_of(several))
     assert figures["asked_labels"] == ["bee", "cat"]
     assert [label["answered"] for label in figures["labels"]] == [0, 10, 10]
-    costs = {order: 10 * 2 * worst_case(BINARY, order, classes=2).answer for order in ORDERS}
+    costs = {order: 10 * 2 * BINARY.worst_case(order, classes=2).answer for order in ORDERS}
     least = min(epsilon(cost, order, 1e-5) for order, cost in costs.items())
     for party in figures["parties"]:
         assert party["epsilon_worst_case"] == pytest.approx(least, rel=1e-12)

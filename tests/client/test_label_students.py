@@ -13,7 +13,7 @@ from rich.console import Console
 from ostraka.client.report import tables
 from ostraka.client.run.run_folder import pool_digest
 from ostraka.client.session.answers import Answer
-from ostraka.client.session.run_state import Batch, Party, RunState, RunStore
+from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.files import TRUSTED
 from ostraka.client.students.models import UNKNOWN, probabilities, train
@@ -156,6 +156,6 @@ def store_run(run: Path, features: np.ndarray, digest: bytes, truth: np.ndarray)
         pool_size=size,
         plan=plan.serialize().hex(),
         parties=tuple(Party(site=site, teachers=25, max_votes_per_person=1) for site in plan.parties),
-        batches=(Batch(id=1, queries=tuple(range(size)), status="released", answers=tuple(answers)),),
+        batches=(BatchState(id=1, queries=tuple(range(size)), status="released", answers=tuple(answers)),),
     )
     RunStore.create(run, state)

@@ -15,7 +15,7 @@ from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, Powerset
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.protos.ostraka.v1.guardian_pb2 import Answer
 from tests.client.driving import asked, options, run, run_of
 from tests.client.federation import TEACHERS, Federation
@@ -82,7 +82,7 @@ def test_every_answer_of_a_label_is_charged(several: Federation) -> None:
     run(several, chosen())
     figures = report(run_of(several))
     given = np.array([[True, True, query % 3 != 1] for query in range(10)])
-    costs = {order: worst_case(BINARY, order, classes=3).rdp(given) for order in ORDERS}
+    costs = {order: BINARY.worst_case(order, classes=3).rdp(given) for order in ORDERS}
     least = min(epsilon(cost, order, 1e-5) for order, cost in costs.items())
     for party in figures["parties"]:
         assert (party["asked"], party["answered"]) == (10, 10)

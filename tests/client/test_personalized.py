@@ -13,7 +13,7 @@ from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.guardian.cli import app as guardian_app
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.teachers.config import Variant
 from tests.client.personal import (
     BATCH,
@@ -53,7 +53,7 @@ def apart(tmp_path: Path, folders: Folders) -> Personal:
 def charged(calls: Calls, site: str, group: str, queries: int, sensitivity: float) -> tuple[float, float]:
     """Return what the guardian charged a group in epsilon, and the cost of `queries` at its order."""
     budget = calls.budgets(site)[group]
-    amount = Charge(MECHANISM, queries, 10, sensitivity).amount(budget.order)
+    amount = GroupCharge(MECHANISM, queries, 10, sensitivity).amount(budget.order)
     return budget.epsilon_worst_case, epsilon(amount * AMOUNT_UNIT, budget.order, budget.delta)
 
 
@@ -81,7 +81,7 @@ def test_weighted_votes_are_released_and_charged_by_their_weight(apart: Personal
                 found, expected = charged(calls, site, group, QUERIES, weight)
                 assert found == pytest.approx(expected, rel=1e-9)
             with apart.journal(site) as journal:
-                assert journal.spent(8.0) == 3 * Charge(MECHANISM, BATCH, 10, 1.5).amount(8.0)
+                assert journal.spent(8.0) == 3 * GroupCharge(MECHANISM, BATCH, 10, 1.5).amount(8.0)
     figures = report(apart.run)
     assert figures["variant"] == "weighting"
     for entry in figures["parties"]:

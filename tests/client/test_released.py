@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.client.run.run_folder import pool_digest
-from ostraka.client.session.run_state import Batch, Party, RunState, RunStore
+from ostraka.client.session.run_state import BatchState, Party, RunState, RunStore
 from ostraka.client.students.label_dp.denoise_ssl import DenoiseSsl
 from ostraka.client.students.models import UNKNOWN
 from ostraka.client.students.registry import STUDENTS
@@ -15,7 +15,7 @@ from ostraka.client.students.retraining import retrain
 from ostraka.client.students.trainers import Choice
 from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.learning.data import Labelled
-from ostraka.common.mechanism import AnyMechanism, NoiseCluster, RandRes
+from ostraka.common.mechanism import Mechanism, NoiseCluster, RandRes
 from ostraka.common.plan import Plan
 from ostraka.common.task import Task, load_task
 from tests.client.dependencies.clinic import ask
@@ -27,7 +27,7 @@ __all__ = ["bench"]
 
 
 def labelled(
-    bench: Bench, task: Task, mechanism: AnyMechanism, answers: list[int], clusters: tuple[int, ...] = ()
+    bench: Bench, task: Task, mechanism: Mechanism, answers: list[int], clusters: tuple[int, ...] = ()
 ) -> None:
     """Replace the run by one under label-DP; `clusters` are those of the pool's records."""
     features = task.prepare(task.load(bench.pool).X)
@@ -42,7 +42,7 @@ def labelled(
         batch_size=len(answers),
         adjacency="label",
     )
-    batch = Batch(id=1, queries=tuple(range(len(answers))), status="released", answers=tuple(answers))
+    batch = BatchState(id=1, queries=tuple(range(len(answers))), status="released", answers=tuple(answers))
     state = RunState(
         task=task.name,
         classes=task.classes,

@@ -6,7 +6,7 @@ import pytest
 from ostraka.client.peers.party_peer import VoteBatch
 from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.session.batch import Queries
-from ostraka.client.session.votes import Votes
+from ostraka.client.session.votes import CollectedShares
 from ostraka.common.rpc.steps import StepId
 from ostraka.protos.ostraka.v1 import common_pb2
 
@@ -19,7 +19,7 @@ STEP = StepId("s", 1, common_pb2.STAGE_BALLOTS)
     [
         Queries(SECRET.astype(np.float32), SECRET.astype(np.uint32)),
         VoteBatch(b"", 1, common_pb2.Signed(), common_pb2.Signed(), SECRET.astype(np.float32)),
-        Votes({"a": SECRET.astype(np.uint32)}, {}),
+        CollectedShares({"a": SECRET.astype(np.uint32)}, {}),
         StepCall(STEP, b"77777", 0, bytes),
     ],
     ids=lambda holder: type(holder).__name__,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ostraka.client.report.run_report import report
-from ostraka.client.session.failure_limit import MOST, Deaths
+from ostraka.client.session.failure_limit import MOST, FailureLimit
 from ostraka.client.session.run_state import load_state
 from ostraka.common.clock import SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -137,21 +137,21 @@ def test_units_that_are_used_up_one_after_the_other_do_not_end_the_run(federatio
     assert rows(federation) == right(10)
 
 
-def died(deaths: Deaths, voters: str) -> int:
+def died(limit: FailureLimit, voters: str) -> int:
     """How many of these batches die, one after the other, until it is too many."""
     for count, asked in enumerate(voters):
-        if deaths.too_many:
+        if limit.too_many:
             return count
-        deaths.asked(asked)
-        deaths.count()
+        limit.begin(asked)
+        limit.count()
     return len(voters)
 
 
 def test_deaths_of_the_same_voters_are_too_many_and_excuses_are_bounded() -> None:
-    deaths = Deaths(cohorts=2)
-    assert died(deaths, "aaaaaa") == MOST
-    deaths.clear()
-    assert died(deaths, "abababab") == 2 + MOST
+    limit = FailureLimit(cohorts=2)
+    assert died(limit, "aaaaaa") == MOST
+    limit.clear()
+    assert died(limit, "abababab") == 2 + MOST
 
 
 def test_a_daily_limit_shrinks_the_batch_and_then_stops_the_asking(federation: Federation) -> None:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.averaging import Average
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 
 STEP = 2.0**-16
@@ -22,7 +22,7 @@ def test_the_average_moves_as_algorithm_1_says_though_variates_are_never_sent(se
     local = theta + random.integers(-99, 99, size=(teachers, size)) / 2**20
     changed = variates - c + (theta - local) / (recipe.steps * rate)
     total = np.rint((local - theta).sum(axis=0) * 2**8 / STEP).astype(np.int64)
-    average = Average(theta, c, number).after(
+    average = AveragedModel(theta, c, number).after(
         Ttac(recipe=recipe), total, teachers_in=teachers, teachers=teachers, records=1
     )
     np.testing.assert_allclose(
@@ -33,7 +33,7 @@ def test_the_average_moves_as_algorithm_1_says_though_variates_are_never_sent(se
 
 
 def test_a_party_that_dropped_out_leaves_the_variate_where_it_was_in_its_part() -> None:
-    before = Average(np.zeros(2), np.array([1.0, -1.0]))
+    before = AveragedModel(np.zeros(2), np.array([1.0, -1.0]))
     after = before.after(Ttac(recipe=_recipe(2)), np.zeros(2, np.int64), teachers_in=1, teachers=4, records=1)
     np.testing.assert_array_equal(after.c, [0.75, -0.75])
     np.testing.assert_array_equal(after.theta, before.theta)
@@ -41,7 +41,7 @@ def test_a_party_that_dropped_out_leaves_the_variate_where_it_was_in_its_part() 
 
 def test_clipped_updates_count_in_radii() -> None:
     mechanism = DpTtac(recipe=_recipe(1), clip="party", radius=0.5, sigma=1.0)
-    after = Average(np.zeros(1), np.zeros(1)).after(
+    after = AveragedModel(np.zeros(1), np.zeros(1)).after(
         mechanism, np.array([2**16]), teachers_in=2, teachers=2, records=1
     )
     assert after.theta[0] == 0.25
@@ -50,7 +50,7 @@ def test_clipped_updates_count_in_radii() -> None:
 
 def test_gradients_of_records_are_one_step_of_the_average_and_its_variate() -> None:
     mechanism = DpTtac(recipe=_recipe(2, average_rate=2.0), radius=4.0, sigma=1.0)
-    after = Average(np.array([1.0, 1.0]), np.ones(2), 1).after(
+    after = AveragedModel(np.array([1.0, 1.0]), np.ones(2), 1).after(
         mechanism, np.array([2**16, -(2**17)]), teachers_in=1, teachers=2, records=8
     )
     np.testing.assert_array_equal(after.c, [0.5, -1.0])

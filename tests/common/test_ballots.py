@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, NoiseCluster, Powerset, Tau
-from ostraka.common.sharing.ballots import VOTE, ballots, clipped, l1_clipped, label_sets, positives
+from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, NoiseCluster, Powerset, Tau
+from ostraka.common.sharing.ballots import VOTE, clipped, l1_clipped, label_sets, positives
 from ostraka.common.sharing.fixed_point import decode, encode
 from ostraka.common.sharing.label_sets import bits_of, count_sets
 from ostraka.common.sharing.ring import Ring
@@ -94,8 +94,8 @@ def test_equal_scores_keep_the_lower_label() -> None:
         Powerset(sigma=1, max_positives=2),
     ],
 )
-def test_ballots_are_as_wide_as_the_mechanism_says(mechanism: AnyMechanism) -> None:
-    assert ballots(scores((1, 0, 1), (0, 1, 1)), mechanism, 3).shape == (1, mechanism.width(3))
+def test_ballots_are_as_wide_as_the_mechanism_says(mechanism: Mechanism) -> None:
+    assert mechanism.ballot.count(scores((1, 0, 1), (0, 1, 1)), 3).shape == (1, mechanism.width(3))
 
 
 WEIGHED = [
@@ -111,16 +111,16 @@ WEIGHED = [
 @pytest.mark.parametrize("mechanism", WEIGHED)
 @given(votes=SCORES, weight=st.integers(1, 2**20))
 def test_no_weighted_ballot_exceeds_its_weight_and_the_ring_holds_it_exactly(
-    mechanism: AnyMechanism, votes: NDArray[np.float32], weight: int
+    mechanism: Mechanism, votes: NDArray[np.float32], weight: int
 ) -> None:
     labels = votes.shape[2]
     steps = np.zeros((votes.shape[1], mechanism.width(labels)))
     for teacher in votes:
-        whole, weighed = (ballots(teacher[None], mechanism, labels, each) for each in (VOTE, weight))
+        whole, weighed = (mechanism.ballot.count(teacher[None], labels, each) for each in (VOTE, weight))
         over = whole * weight / VOTE - weighed
         assert ((over >= 0) & (over < 1 / VOTE)).all()
         steps += weighed
-    total = ballots(votes, mechanism, labels, weight)
+    total = mechanism.ballot.count(votes, labels, weight)
     np.testing.assert_array_equal(total, steps)
     np.testing.assert_array_equal(total * VOTE, np.trunc(total * VOTE))
     ring = Ring(64)
@@ -129,11 +129,11 @@ def test_no_weighted_ballot_exceeds_its_weight_and_the_ring_holds_it_exactly(
 
 def test_a_weight_multiplies_votes_for_a_class() -> None:
     votes = np.array([[0], [2], [2]])
-    assert ballots(votes, GnMax(sigma=1), 3, 24_248).tolist() == [[24_248 / VOTE, 0, 48_496 / VOTE]]
+    assert GnMax(sigma=1).ballot.count(votes, 3, 24_248).tolist() == [[24_248 / VOTE, 0, 48_496 / VOTE]]
 
 
 def test_single_labels_are_counted_and_clusters_are_none_of_a_teachers_business() -> None:
-    assert ballots(np.array([[0], [2], [2]]), GnMax(sigma=1), 3).tolist() == [[1, 0, 2]]
-    with pytest.raises(ValueError, match="count records"):
-        ballots(np.array([[0]]), NoiseCluster(sigma=1), 3)
+    assert GnMax(sigma=1).ballot.count(np.array([[0], [2], [2]]), 3).tolist() == [[1, 0, 2]]
+    with pytest.raises(ValueError, match="count no votes"):
+        NoiseCluster(sigma=1).ballot.count(np.array([[0]]), 3)
     assert count_sets(3) == 8

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -5,7 +6,8 @@ import typer
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from typer.testing import CliRunner, Result
 
-from ostraka.common.cli_options import OverridesOf, model_options
+from ostraka.common.cli_options import FileContent, OverridesOf, model_options
+from ostraka.common.errors import OstrakaError
 
 
 def names(value: Any) -> Any:
@@ -33,6 +35,15 @@ class Shop(BaseModel):
     name: str = Field(default="corner", description="Its name.", min_length=2)
 
 
+def word(content: bytes, name: str) -> str:
+    return f"{content.decode()} of {name}"
+
+
+class Order(BaseModel):
+    customer: Annotated[str, typer.Argument(metavar="WHO", help="Who orders.")]
+    wishes: Annotated[str, FileContent(word)] = Field(description="A file of wishes.")
+
+
 def buy(*arguments: str) -> tuple[Result, list[Any]]:
     app = typer.Typer(add_completion=False)
     got: list[Any] = []
@@ -53,6 +64,18 @@ def override(*arguments: str) -> tuple[Result, list[Any]]:
     @model_options
     def command(given: Annotated[dict[str, Any], OverridesOf(Fruit)]) -> None:
         got.append(given)
+
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "200", "NO_COLOR": "1"}), got
+
+
+def order(*arguments: str) -> tuple[Result, list[Any]]:
+    app = typer.Typer(add_completion=False)
+    got: list[Any] = []
+
+    @app.command()
+    @model_options
+    def command(order: Order) -> None:
+        got.append(order)
 
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "200", "NO_COLOR": "1"}), got
 
@@ -114,3 +137,21 @@ def test_two_models_with_the_same_field_are_a_mistake() -> None:
 
     with pytest.raises(ValueError, match="duplicate parameter name"):
         model_options(command)
+
+
+def test_a_field_may_be_an_argument_or_the_content_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "wishes.txt"
+    path.write_text("pears")
+    result, got = order("Ada", "--wishes", str(path))
+    assert result.exit_code == 0, result.output
+    assert got == [Order(customer="Ada", wishes=f"pears of {path}")]
+    shown = " ".join(order("--help")[0].output.split())
+    for part in ("WHO", "Who orders.", "--wishes", "<path>", "A file of wishes."):
+        assert part in shown
+    assert "--customer" not in shown
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    refused = order("Ada", "--wishes", str(tmp_path / "none"))[0].exception
+    assert isinstance(refused, OstrakaError)
+    assert (refused.code, "none" in refused.message) == ("data.missing", True)

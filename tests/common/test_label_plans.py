@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
-    AnyMechanism,
     Binary,
     Confident,
     DpTtac,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     RandRes,
     Recipe,
@@ -39,7 +39,7 @@ FIELDS: dict[str, Any] = {
     "adjacency": "label",
 }
 RECIPE = Recipe(model="mlp", parameters=30, steps=3, batch_size=8, learning_rate=0.1)
-VOTED: list[AnyMechanism] = [
+VOTED: list[Mechanism] = [
     GnMax(sigma=4),
     Confident(sigma1=4, sigma2=2, threshold=3),
     Interactive(sigma1=4, sigma2=2, threshold=3, confidence=0.9),
@@ -86,7 +86,7 @@ def test_what_labels_alone_do_not_pay_for_is_refused(changes: dict[str, Any], na
 
 @pytest.mark.parametrize("mechanism", [*VOTED, NoiseCluster(sigma=3)], ids=lambda m: m.kind)
 @pytest.mark.parametrize("adjacency", ["record", "label"])
-def test_single_labels_are_charged_either_way(mechanism: AnyMechanism, adjacency: str) -> None:
+def test_single_labels_are_charged_either_way(mechanism: Mechanism, adjacency: str) -> None:
     assert Plan(**FIELDS | {"mechanism": mechanism, "adjacency": adjacency}).adjacency == adjacency
 
 
@@ -127,7 +127,7 @@ def test_no_label_is_drawn_by_an_epsilon_that_is_none(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("mechanism", VOTED, ids=lambda m: m.kind)
-def test_teachers_vote_where_what_they_protect_is_charged(mechanism: AnyMechanism) -> None:
+def test_teachers_vote_where_what_they_protect_is_charged(mechanism: Mechanism) -> None:
     for adjacency, fits in (("label", True), ("record", False)):
         plan = Plan(**FIELDS | {"mechanism": mechanism, "adjacency": adjacency})
         check_protected(plan, "a", shared_features=fits)

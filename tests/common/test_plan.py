@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
@@ -70,7 +70,7 @@ MULTI_LABEL = (
     queries=st.integers(1, 2**32 - 1),
     nonce=st.binary(min_size=16, max_size=16),
 )
-def test_a_plan_comes_back_from_its_bytes(mechanism: AnyMechanism, **changed: Any) -> None:
+def test_a_plan_comes_back_from_its_bytes(mechanism: Mechanism, **changed: Any) -> None:
     chosen = {"mechanism": mechanism, "multi_label": mechanism.multi_label, "batch_size": 1}
     plan = Plan(**{**FIELDS, **chosen, **changed})
     assert Plan.parse(plan.serialize()) == plan
@@ -94,7 +94,7 @@ def test_a_plan_for_clusters_comes_back_from_its_bytes(sigma: float, adjacency: 
     ],
 )
 def test_parameters_that_make_no_sense_for_the_labels_are_refused(
-    mechanism: AnyMechanism, labels: int, named: str
+    mechanism: Mechanism, labels: int, named: str
 ) -> None:
     with pytest.raises(OstrakaError, match=named) as caught:
         Plan(**{**FIELDS, "classes": labels, "mechanism": mechanism, "multi_label": True})
@@ -190,7 +190,7 @@ FAR = Check(sigma=1, threshold=2.0**15)
         (Powerset(sigma=1, check=FAR), "a threshold of 32768"),
     ],
 )
-def test_numbers_that_a_ring_cannot_tell_apart_are_refused(mechanism: AnyMechanism, named: str) -> None:
+def test_numbers_that_a_ring_cannot_tell_apart_are_refused(mechanism: Mechanism, named: str) -> None:
     with pytest.raises(OstrakaError, match=named) as caught:
         Plan(**{**FIELDS, "ring_bits": 32, "mechanism": mechanism, "multi_label": mechanism.multi_label})
     assert caught.value.code == ErrorCode.PLAN_INVALID

@@ -6,13 +6,13 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
@@ -32,7 +32,7 @@ FIELDS: dict[str, Any] = {
     "ring_bits": 32,
 }
 CHECK = Check(sigma=3, threshold=10)
-EVERYWHERE: tuple[AnyMechanism, ...] = (
+EVERYWHERE: tuple[Mechanism, ...] = (
     GnMax(sigma=1),
     LnMax(gamma=0.1),
     Confident(sigma1=3, sigma2=1, threshold=10),
@@ -43,7 +43,7 @@ EVERYWHERE: tuple[AnyMechanism, ...] = (
     L1(sigma=1, tau1=2),
     L1(sigma=1, tau1=2, check=CHECK),
 )
-AGGREGATE_ONLY: tuple[AnyMechanism, ...] = (
+AGGREGATE_ONLY: tuple[Mechanism, ...] = (
     Interactive(sigma1=3, sigma2=1, threshold=10, confidence=0.9),
     Powerset(sigma=1),
     Powerset(sigma=1, max_positives=2, check=CHECK),
@@ -52,11 +52,11 @@ CLUSTERS = NoiseCluster(sigma=1)
 ENCODINGS, TALLIES = ("plain", "ckks"), ("aggregate", "blind")
 
 
-def plan_with(mechanism: AnyMechanism, **changed: Any) -> Plan:
+def plan_with(mechanism: Mechanism, **changed: Any) -> Plan:
     return Plan(**{**FIELDS, "mechanism": mechanism, "multi_label": mechanism.multi_label, **changed})
 
 
-def require_refused(named: str, mechanism: AnyMechanism, **changed: Any) -> None:
+def require_refused(named: str, mechanism: Mechanism, **changed: Any) -> None:
     with pytest.raises(OstrakaError, match=named) as caught:
         plan_with(mechanism, **changed)
     assert caught.value.code == ErrorCode.PLAN_INVALID
@@ -66,7 +66,7 @@ def require_refused(named: str, mechanism: AnyMechanism, **changed: Any) -> None
 @pytest.mark.parametrize(("encoding", "tally"), product(ENCODINGS, TALLIES))
 @pytest.mark.parametrize("mechanism", EVERYWHERE, ids=repr)
 def test_what_runs_in_every_combination_comes_back_from_its_bytes(
-    mechanism: AnyMechanism, encoding: str, tally: str
+    mechanism: Mechanism, encoding: str, tally: str
 ) -> None:
     plan = plan_with(mechanism, encoding=encoding, tally=tally)
     assert (plan.encoding, plan.tally) == (encoding, tally)
@@ -75,7 +75,7 @@ def test_what_runs_in_every_combination_comes_back_from_its_bytes(
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("mechanism", AGGREGATE_ONLY, ids=repr)
-def test_what_looks_at_the_histogram_is_never_tallied_blindly(mechanism: AnyMechanism, encoding: str) -> None:
+def test_what_looks_at_the_histogram_is_never_tallied_blindly(mechanism: Mechanism, encoding: str) -> None:
     assert plan_with(mechanism, encoding=encoding).tally == "aggregate"
     named = f"mechanism {mechanism.kind} needs the histogram itself; choose tally aggregate"
     require_refused(named, mechanism, encoding=encoding, tally="blind")
@@ -101,7 +101,7 @@ def test_either_switch_needs_the_ring_of_the_circuits(switch: dict[str, str]) ->
     ids=["classes", "labels"],
 )
 def test_circuits_take_so_many_columns_and_no_more(
-    mechanism: AnyMechanism, fits: int, switch: dict[str, str]
+    mechanism: Mechanism, fits: int, switch: dict[str, str]
 ) -> None:
     assert plan_with(mechanism, classes=fits, **switch).classes == fits
     require_refused("at most 256 classes, labels or label sets", mechanism, classes=fits + 1, **switch)

@@ -18,7 +18,6 @@ from ostraka.common.privacy import (
     budget_rdp,
     epsilon,
     propose_order,
-    worst_case,
 )
 
 orders = st.sampled_from(ORDERS)
@@ -93,7 +92,7 @@ def test_no_order_buys_more_queries_than_the_proposed_one(target: float, delta: 
     mechanism = GnMax(sigma=5)
 
     def queries(order: float) -> float:
-        return budget_rdp(target, delta, order) / worst_case(mechanism, order, classes=10).answer
+        return budget_rdp(target, delta, order) / mechanism.worst_case(order, classes=10).answer
 
     assert queries(propose_order(target, delta)) == max(queries(order) for order in ORDERS)
 

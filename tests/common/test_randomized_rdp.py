@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.mechanism import RandRes
-from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, pure_rdp, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, ORDERS, pure_rdp
 from ostraka.common.privacy.randomized import randomized_rdp
 
 EPSILONS = st.floats(1e-6, 300.0)
@@ -81,7 +81,7 @@ def test_a_larger_epsilon_costs_more_and_more_classes_less(
 def test_a_batch_costs_once_for_each_record_of_a_person_however_many_it_asks(
     epsilon: float, order: float, records: int, queries: int
 ) -> None:
-    cost = worst_case(RandRes(epsilon=epsilon), order, records, classes=5)
+    cost = RandRes(epsilon=epsilon).worst_case(order, records, classes=5)
     expected = records * randomized_rdp(epsilon, 5, order)
     some = np.arange(queries)[:, None] % 2 == 0
     assert cost.rdp(some) == pytest.approx(expected)

@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import load_task
 from ostraka.common.toml_files import TomlError, parse_toml, read_toml
 from ostraka.deploy.provisioning.federation_file import load_federation
-from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.guardian.policy import parse_policy
 
 BEYOND = {

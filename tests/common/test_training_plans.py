@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import LABELLING, MECHANISMS, DpTtac, Recipe, Ttac
+from ostraka.common.mechanism import MECHANISMS, DpTtac, Recipe, Ttac, labelling
 from ostraka.common.mechanism.arguments import make_mechanism
 from ostraka.common.plan import Plan
 from ostraka.common.plan_limits import check_ring
@@ -122,7 +122,7 @@ def test_a_ring_holds_the_gradients_of_many_records() -> None:
 
 
 def test_trainings_are_no_mechanisms_that_label() -> None:
-    assert set(MECHANISMS) - set(LABELLING) == {"ttac", "dp_ttac"}
+    assert set(MECHANISMS) - set(labelling()) == {"ttac", "dp_ttac"}
     for kind in ("ttac", "dp_ttac"):
         with pytest.raises(OstrakaError, match=f"no mechanism {kind} that labels"):
             make_mechanism(kind, sigma=1.0)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
@@ -16,17 +15,18 @@ from ostraka.common.mechanism import (
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Recipe,
     Tau,
     Ttac,
 )
-from ostraka.common.privacy import ORDERS, amount, pure_rdp, worst_case
+from ostraka.common.privacy import ORDERS, amount, pure_rdp
 
 CHECK = Check(sigma=50, threshold=60)
 RECIPE = Recipe(model="mlp", parameters=2**20, steps=1, batch_size=1, learning_rate=0.1)
-MECHANISMS: list[AnyMechanism] = [
+MECHANISMS: list[Mechanism] = [
     GnMax(sigma=20),
     Confident(sigma1=150, sigma2=40, threshold=200),
     Interactive(sigma1=150, sigma2=40, threshold=200, confidence=0.9),
@@ -45,7 +45,7 @@ orders = st.sampled_from(ORDERS)
 
 def test_an_argmax_costs_the_order_over_the_variance() -> None:
     for mechanism in (GnMax(sigma=20), Powerset(sigma=20)):
-        cost = worst_case(mechanism, 8, classes=4)
+        cost = mechanism.worst_case(8, classes=4)
         assert cost.check == cost.batch == 0
         for answers in (1, mechanism.answers(4)):
             assert cost.rdp(np.ones((3, answers), dtype=np.bool_)) == pytest.approx(3 * 8 / 400)
@@ -55,7 +55,7 @@ def test_a_sum_of_clipped_gradients_costs_what_a_record_moves_it_and_what_roundi
     """2^20 parameters, each a step of 2^-16 farther, lie 2^10 steps apart."""
     mechanism = DpTtac(recipe=RECIPE, radius=3.0, sigma=20)
     for votes in (1, 2, 6):
-        cost = worst_case(mechanism, 8, votes, classes=4)
+        cost = mechanism.worst_case(8, votes, classes=4)
         assert cost.rdp(np.ones((5, 1), dtype=np.bool_)) == pytest.approx(
             5 * 8 * (2 * votes + 2.0**-6) ** 2 / (2 * 400)
         )
@@ -64,24 +64,24 @@ def test_a_sum_of_clipped_gradients_costs_what_a_record_moves_it_and_what_roundi
 def test_a_sum_of_clipped_updates_costs_two_radii_whatever_a_unit_is() -> None:
     mechanism = DpTtac(recipe=RECIPE, clip="party", radius=3.0, sigma=20)
     for votes in (1, 2, 6):
-        assert worst_case(mechanism, 8, votes, classes=4).answer == pytest.approx(8 * 4 / (2 * 400))
+        assert mechanism.worst_case(8, votes, classes=4).answer == pytest.approx(8 * 4 / (2 * 400))
 
 
 def test_a_sum_without_noise_counts_as_free_because_nobody_can_tell() -> None:
-    cost = worst_case(Ttac(recipe=RECIPE), 8, 5, classes=4)
+    cost = Ttac(recipe=RECIPE).worst_case(8, 5, classes=4)
     assert (cost.reservation(100, 1), cost.rdp(np.ones((100, 1), dtype=np.bool_))) == (0, 0.0)
 
 
 def test_a_check_costs_at_most_half_of_that_and_stays_to_be_paid() -> None:
-    cost = worst_case(Confident(sigma1=150, sigma2=40, threshold=200), 8, classes=10)
+    cost = Confident(sigma1=150, sigma2=40, threshold=200).worst_case(8, classes=10)
     assert 8 / (2 * 150**2) / 1.58 < cost.check < 8 / (2 * 150**2) / 1.5
     assert cost.answer == pytest.approx(8 / 40**2)
-    assert worst_case(Interactive(sigma1=150, sigma2=40, threshold=1, confidence=1), 8, classes=10) == cost
+    assert Interactive(sigma1=150, sigma2=40, threshold=1, confidence=1).worst_case(8, classes=10) == cost
 
 
 def test_labels_cost_what_two_outcomes_cost_and_together_what_the_radius_allows() -> None:
-    binary = worst_case(Binary(sigma=20), 32, classes=14)
-    tau = worst_case(Tau(sigma=20, tau=1.5), 32, classes=14)
+    binary = Binary(sigma=20).worst_case(32, classes=14)
+    tau = Tau(sigma=20, tau=1.5).worst_case(32, classes=14)
     assert 32 / 400 / 1.43 < binary.answer < 32 / 400 / 1.41
     assert binary.most == pytest.approx(14 * binary.answer)
     assert tau.answer == binary.answer
@@ -95,16 +95,16 @@ def test_labels_cost_what_two_outcomes_cost_and_together_what_the_radius_allows(
 def test_every_label_is_checked_whatever_comes_of_it() -> None:
     nothing = np.zeros((2, 14), dtype=np.bool_)
     for mechanism in (Binary(sigma=20, check=CHECK), Tau(sigma=20, tau=1.5, check=CHECK)):
-        assert worst_case(mechanism, 8, classes=14).rdp(nothing) > 0
-    binary = worst_case(Binary(sigma=20, check=CHECK), 8, classes=14)
-    one = worst_case(Powerset(sigma=20, check=CHECK), 8, classes=14)
+        assert mechanism.worst_case(8, classes=14).rdp(nothing) > 0
+    binary = Binary(sigma=20, check=CHECK).worst_case(8, classes=14)
+    one = Powerset(sigma=20, check=CHECK).worst_case(8, classes=14)
     assert binary.check == pytest.approx(14 * one.check)
-    tau = worst_case(Tau(sigma=20, tau=1.5, check=CHECK), 8, classes=14)
+    tau = Tau(sigma=20, tau=1.5, check=CHECK).worst_case(8, classes=14)
     assert 2 * 1.5**2 * 8 / (2 * 50**2) / 1.58 < tau.check < 2 * 1.5**2 * 8 / (2 * 50**2) / 1.5
 
 
 def test_clusters_cost_once_however_many_there_are() -> None:
-    cost = worst_case(NoiseCluster(sigma=20), 8, classes=10)
+    cost = NoiseCluster(sigma=20).worst_case(8, classes=10)
     for clusters in (1, 500):
         assert cost.rdp(np.ones((clusters, 1), dtype=np.bool_)) == pytest.approx(8 / 400)
         assert cost.reservation(clusters, 1) == amount(8 / 400)
@@ -112,9 +112,9 @@ def test_clusters_cost_once_however_many_there_are() -> None:
 
 
 def test_laplace_noise_is_twice_gamma_differentially_private() -> None:
-    cost = worst_case(LnMax(gamma=0.05), 1000, classes=10)
+    cost = LnMax(gamma=0.05).worst_case(1000, classes=10)
     assert 0.07 < cost.answer < 0.1
-    assert worst_case(LnMax(gamma=0.05), 1000, 3.0, classes=10).answer < 0.3
+    assert LnMax(gamma=0.05).worst_case(1000, 3.0, classes=10).answer < 0.3
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 30.0, 800.0])
@@ -130,18 +130,18 @@ def test_pure_privacy_costs_what_randomised_response_does(epsilon: float, order:
 @pytest.mark.heavy
 @settings(deadline=None)
 @given(mechanisms, orders, st.integers(2, 5))
-def test_more_votes_a_person_cost_more(mechanism: AnyMechanism, order: float, sensitivity: int) -> None:
+def test_more_votes_a_person_cost_more(mechanism: Mechanism, order: float, sensitivity: int) -> None:
     answered = np.ones((1, mechanism.answers(6)), dtype=np.bool_)
-    one = worst_case(mechanism, order, classes=6).rdp(answered)
-    assert one < worst_case(mechanism, order, float(sensitivity), classes=6).rdp(answered)
+    one = mechanism.worst_case(order, classes=6).rdp(answered)
+    assert one < mechanism.worst_case(order, float(sensitivity), classes=6).rdp(answered)
 
 
 @settings(deadline=None)
 @given(mechanisms, orders, st.integers(0, 40), st.data())
 def test_a_charge_never_exceeds_its_reservation(
-    mechanism: AnyMechanism, order: float, queries: int, data: st.DataObject
+    mechanism: Mechanism, order: float, queries: int, data: st.DataObject
 ) -> None:
-    cost, answers = worst_case(mechanism, order, classes=6), mechanism.answers(6)
+    cost, answers = mechanism.worst_case(order, classes=6), mechanism.answers(6)
     seed = data.draw(st.integers(0, 2**32 - 1))
     answered = np.random.default_rng(seed).random((queries, answers)) < 0.5
     charged = cost.amount(answered)
@@ -153,4 +153,4 @@ def test_a_charge_never_exceeds_its_reservation(
 @pytest.mark.parametrize(("order", "sensitivity"), [(1.0, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, math.inf)])
 def test_what_has_no_cost_is_refused(order: float, sensitivity: float) -> None:
     with pytest.raises(ValueError, match="must be a finite number"):
-        worst_case(GnMax(sigma=1), order, sensitivity, classes=10)
+        GnMax(sigma=1).worst_case(order, sensitivity, classes=10)

@@ -5,7 +5,6 @@ import pytest
 
 from ostraka.client.session.run_state import RunState
 from ostraka.common.mechanism import GnMax
-from ostraka.common.privacy import worst_case
 from ostraka.deploy.compose.demo_federation import HOSPITALS
 from tests.compose.project import Project, docker
 
@@ -32,7 +31,7 @@ def require_charged_once(project: Project, state: RunState, before: dict[str, di
         assert len(charged) == len(set(charged))
         assert known <= set(charged) <= known | unknown
         queries = sum(len(released[number].queries) for number in charged)
-        cost = worst_case(NOISE, after[hospital]["order"], classes=CLASSES).rdp(
+        cost = NOISE.worst_case(after[hospital]["order"], classes=CLASSES).rdp(
             np.ones((queries, 1), dtype=np.bool_)
         )
         paid = after[hospital]["epsilon_worst_case"] - before[hospital]["epsilon_worst_case"]

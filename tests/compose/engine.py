@@ -21,6 +21,7 @@ from ostraka.deploy.images.roles import ROLES, ROOT
 PYTHON = "python:3.11-slim-bookworm"
 POSTGRES = "postgres:17-bookworm"
 POSTGRES_BASE = "ostraka-stand-in-postgres-base"
+WHEELHOUSE = ROOT / "build" / "wheelhouse"
 STAND_INS = Path(__file__).parent / "stand_ins"
 STAND_IN = "ostraka.stand-in"
 """Label of an image that was made here in place of a registry's: the digest of what it was made from."""
@@ -72,16 +73,16 @@ def wheelhouse() -> Path:
     """Return folder `build/wheelhouse` with every locked wheel, found with this machine's pip settings."""
     wanted = [lock for lock in locks.files() if not lock.endswith("-cuda.txt")]
     digest = _digest((locks.FOLDER / lock).read_bytes() for lock in wanted)
-    folder, stamp = images.WHEELHOUSE, images.WHEELHOUSE / "made-from"
+    stamp = WHEELHOUSE / "made-from"
     if stamp.is_file() and stamp.read_text() == digest:
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)
+        return WHEELHOUSE
+    shutil.rmtree(WHEELHOUSE, ignore_errors=True)
     for lock in wanted:
         options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
-        options += ["--dest", str(folder), "--requirement", str(locks.FOLDER / lock)]
+        options += ["--dest", str(WHEELHOUSE), "--requirement", str(locks.FOLDER / lock)]
         _run(sys.executable, "-m", "pip", "download", *options)
     stamp.write_text(digest)
-    return folder
+    return WHEELHOUSE
 
 
 @cache

@@ -16,7 +16,7 @@ from ostraka.common.clock import SystemClock
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import digits, save
 from ostraka.common.identity import CertificateAuthority, Identity, Role
-from ostraka.common.mechanism import GnMax
+from ostraka.common.mechanism import GnMax, Mechanism
 from ostraka.common.task import infer_task, write_task
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2
@@ -26,6 +26,7 @@ FEDERATION = "attica"
 PARTIES = ("athens", "sparta")
 QUERIES = 12
 BATCH = 6
+USUAL = GnMax(sigma=4.0)
 
 
 @dataclass
@@ -65,9 +66,14 @@ class Whole:
             query.write_text(f"{query.read_text().partition('[parties]')[0]}\n[parties]\n{listed}")
             yield addresses
 
-    def label(self, run: Path, on_progress: Callable[[LabelResult], None] = lambda _: None) -> LabelResult:
+    def label(
+        self,
+        run: Path,
+        on_progress: Callable[[LabelResult], None] = lambda _: None,
+        mechanism: Mechanism = USUAL,
+    ) -> LabelResult:
         """Label the pool into `run`."""
-        options = PlanOptions(mechanism=GnMax(sigma=4.0), quorum=2, batch_size=BATCH, queries=QUERIES)
+        options = PlanOptions(mechanism=mechanism, quorum=2, batch_size=BATCH, queries=QUERIES)
         pool = self.root / "pool.npz"
         return label(self.folder("q"), pool, options, run, on_progress=on_progress, retry=Retry(1))
 

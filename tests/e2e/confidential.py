@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.session.run_state import Batch, load_state
+from ostraka.client.session.run_state import BatchState, load_state
 from ostraka.common.config import SITE_FILE
-from ostraka.common.mechanism import AnyMechanism
+from ostraka.common.mechanism import Mechanism
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
@@ -57,7 +57,7 @@ class Asked:
     result: LabelResult
 
     @property
-    def batches(self) -> tuple[Batch, ...]:
+    def batches(self) -> tuple[BatchState, ...]:
         """Every batch that was asked, with what became of it."""
         return load_state(self.run).batches
 
@@ -69,7 +69,7 @@ class Asked:
         return np.array([-1 if one is None else one for one in found], np.int64)
 
 
-def ask(sites: Sites, mechanism: AnyMechanism, name: str, **options: Any) -> Asked:
+def ask(sites: Sites, mechanism: Mechanism, name: str, **options: Any) -> Asked:
     """Label the pool in a run folder of this name; what is not an option of the plan goes to `label`."""
     site = sites.folder / QUERY
     others = {key: options.pop(key) for key in ("on_progress", "on_step") if key in options}

@@ -11,7 +11,7 @@ from ostraka.deploy.simulation.federation import GUARDIAN, Federation
 from ostraka.deploy.simulation.html import Plot, page
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.split import Split, split_data
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.training import train
@@ -19,7 +19,7 @@ from tests.e2e.confidential import train_heads
 from tests.e2e.sites import POLICY, SETTINGS, Sites
 
 
-def made(plot: Plot, report: Report) -> str:
+def made(plot: Plot, report: SimulationReport) -> str:
     """Make a plot that is not drawn."""
     plot(report)
     return ""

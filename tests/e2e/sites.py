@@ -15,7 +15,7 @@ from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
 from ostraka.common.task import Task
 from ostraka.deploy.simulation.federation import ADMIN, QUERY, Federation
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.client import admin_call
@@ -74,7 +74,7 @@ class Sites:
         ready = self.folder / site / "ready.json"
         ready.unlink()
         command = [group, "serve", "--site", str(self.folder / site), "--ready-file", str(ready)]
-        self.children[site] = self.processes.start(Job(site, command))
+        self.children[site] = self.processes.start(ChildCommand(site, command))
         self.processes.wait_ready(self.children[site], ready, 60)
 
     @property

@@ -27,8 +27,7 @@ from ostraka.client.session.run_state import load_state
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.mechanism import Binary, Tau
-from ostraka.common.privacy import epsilon, worst_case
-from ostraka.common.sharing.ballots import ballots
+from ostraka.common.privacy import epsilon
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
 from ostraka.guardian import server as guardian_server
@@ -64,7 +63,7 @@ class Clinics:
         scores = {site: Ensemble.load(self.folder / site / "teachers").predict(X) for site in PARTIES}
         assert not scores["athens"][..., NAMES.index(UNKNOWN)].any()
         counted: NDArray[np.float64] = np.sum(
-            [ballots(own, MECHANISM, len(NAMES)) for own in scores.values()], axis=0
+            [MECHANISM.ballot.count(own, len(NAMES)) for own in scores.values()], axis=0
         )
         return counted
 
@@ -181,7 +180,7 @@ def test_a_party_pays_for_the_labels_that_it_votes_on_where_they_are_asked(clini
     figures = {party["site"]: party for party in report(site / "run")["parties"]}
     for name, budget in spent(clinics).items():
         bits = 2 * QUERIES + (len(fevers) if name != "athens" else 0)
-        rdp = bits * worst_case(mechanism, budget.order, classes=1).answer
+        rdp = bits * mechanism.worst_case(budget.order, classes=1).answer
         assert budget.epsilon_worst_case == pytest.approx(epsilon(rdp, budget.order, 1e-5), rel=1e-6)
         assert figures[name]["asked"] == QUERIES + (len(fevers) if name != "athens" else 0)
         assert figures[name]["epsilon_worst_case"] <= budget.epsilon_worst_case

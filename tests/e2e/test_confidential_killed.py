@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.session.meter import Progress
+from ostraka.client.session.meter import StepProgress
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
-from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.privacy import epsilon
 from ostraka.deploy.simulation.federation import GUARDIAN
 from ostraka.deploy.simulation.process_start import Start
 from ostraka.deploy.simulation.processes import Supervisor
 from ostraka.deploy.simulation.split import Split
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger
-from ostraka.guardian.ledger import LedgerReader
+from ostraka.guardian.ledger import LedgerReader, export
 from tests.e2e.confidential import HEADS, ask, placed
 from tests.e2e.sites import QUIET, Sites
 
@@ -37,7 +37,7 @@ def test_a_party_killed_in_an_encrypted_batch_is_left_out_and_pays_for_its_evalu
 ) -> None:
     killed: list[str] = []
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: StepProgress) -> None:
         if (progress.step, progress.done) == ("evaluate", 1) and not killed:
             killed.append(FIRST)
             sites.kill(FIRST)
@@ -60,7 +60,7 @@ def test_a_guardian_killed_between_check_and_answers_charges_evaluations_at_wors
     address = sites.guardian_address
     killed: list[str] = []
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: StepProgress) -> None:
         if (progress.step, progress.done) == ("tally", 1) and not killed:
             killed.append(GUARDIAN)
             sites.kill(GUARDIAN)
@@ -82,7 +82,7 @@ def test_a_guardian_killed_between_check_and_answers_charges_evaluations_at_wors
 def evaluations(sites: Sites) -> list[tuple[int, str]]:
     """Every batch that a party said it answers, with the party, as the audit log has it."""
     with LedgerReader.open_read_only(sites.folder / GUARDIAN / "ledger.db") as ledger:
-        rows = [json.loads(row.payload) for row in ledger.audit_rows()]
+        rows = [json.loads(row.payload) for row in export.audit_rows(ledger)]
     return [(row["batch"], row["party"]) for row in rows if row["kind"] == "batch_evaluated"]
 
 
@@ -92,7 +92,7 @@ def require_charged(sites: Sites, parties: Sequence[str], *, checks: int, answer
     units = {unit["party"]: unit for unit in totals(guardian)}
     for unit in (units[party] for party in parties):
         answered = np.arange(checks)[:, None] < answers
-        rdp = worst_case(AGREED, unit["order"], classes=10).rdp(answered)
+        rdp = AGREED.worst_case(unit["order"], classes=10).rdp(answered)
         expected = epsilon(rdp, unit["order"], unit["delta"])
         assert unit["epsilon_worst_case"] == pytest.approx(expected, rel=1e-6)
     assert verify_ledger(guardian / "ledger.db", guardian / "ca.crt", [])

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ostraka.client.session.meter import Progress
+from ostraka.client.session.meter import StepProgress
 from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.simulation.process_start import Start
@@ -37,7 +37,7 @@ def few_digits(folder: Path) -> str:
 def test_a_confidential_simulation_shows_its_steps_and_says_who_saw_what(
     tmp_path: Path, start: Start
 ) -> None:
-    steps: list[Progress] = []
+    steps: list[StepProgress] = []
     settings = SMALL.model_copy(update={"data": few_digits(tmp_path)})
     report = simulate(
         settings, tmp_path / "run", announce=lambda _: nullcontext(), on_step=steps.append, start=start

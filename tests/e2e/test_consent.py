@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.report import Report, Unit
+from ostraka.deploy.simulation.report import SimulationReport, UnitSpending
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.guardian.admin.verification import verify_ledger
@@ -25,12 +25,12 @@ CONSENT = {
 }
 
 
-def simulated(folder: Path, start: Start, variant: str) -> Report:
+def simulated(folder: Path, start: Start, variant: str) -> SimulationReport:
     settings = Settings.model_validate(SMALL.model_dump() | CONSENT | WIDE | {"variant": variant})
     return simulate(settings, folder / "run", announce=lambda _: nullcontext(), start=start)
 
 
-def spent(units: list[Unit]) -> set[float]:
+def spent(units: list[UnitSpending]) -> set[float]:
     return {unit.epsilon_worst_case for unit in units}
 
 

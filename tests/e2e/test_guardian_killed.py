@@ -3,7 +3,7 @@ import pytest
 
 from ostraka.client.run.labelling import LabelResult
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.privacy import epsilon
 from ostraka.deploy.simulation.federation import GUARDIAN
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.verification import verify_ledger
@@ -35,7 +35,7 @@ def require_charged_once(sites: Sites) -> None:
     """Every unit was charged for each query exactly once, and the audit log says so too."""
     guardian = sites.folder / GUARDIAN
     for unit in totals(guardian):
-        cost = worst_case(SETTINGS.plan_mechanism, unit["order"], classes=10)
+        cost = SETTINGS.plan_mechanism.worst_case(unit["order"], classes=10)
         rdp = cost.rdp(np.ones((SETTINGS.queries, 1), dtype=np.bool_))
         expected = epsilon(rdp, unit["order"], unit["delta"])
         assert unit["epsilon_worst_case"] == pytest.approx(expected, rel=1e-9)

@@ -10,21 +10,21 @@ from scipy.stats import binomtest
 
 from ostraka.common.mechanism import RandRes
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
-from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.settings_file import load_settings
 
 SMALL = {"parties": 3, "teachers": 1, "labelled": 20, "epsilon": 40, "model": "logistic_regression"}
 RARE = 1e-9
 
 
-def simulated(folder: Path, start: Start, **changes: Any) -> Report:
+def simulated(folder: Path, start: Start, **changes: Any) -> SimulationReport:
     return simulate(
         load_settings(None, SMALL | changes), folder, announce=lambda _: nullcontext(), start=start
     )
 
 
-def require_label_dp(report: Report, folder: Path) -> None:
+def require_label_dp(report: SimulationReport, folder: Path) -> None:
     """Whatever tells of an epsilon says that it is label-DP, and no record budget was touched."""
     assert report.guarantee == "label"
     assert {unit.adjacency for unit in report.units} == {"label"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -54,10 +54,12 @@ def test_every_command_of_run_your_own_works(
                 words += ["--base-port", str(port)]
             if "serve" in words:
                 ready = folder / f"ready-{number}"
-                child = processes.start(Job(f"server-{number}", [*words[1:], "--ready-file", str(ready)]))
+                child = processes.start(
+                    ChildCommand(f"server-{number}", [*words[1:], "--ready-file", str(ready)])
+                )
                 processes.wait_ready(child, ready, 60)
             elif words[0] == "ostraka" and "provision" not in words:
-                processes.run_all([Job(f"command-{number}", words[1:])], 1)
+                processes.run_all([ChildCommand(f"command-{number}", words[1:])], 1)
             else:
                 ended = subprocess.run(words, capture_output=True, text=True)
                 assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"

@@ -14,8 +14,8 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Job, Supervisor
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
+from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.guardian.admin.verification import verify_ledger
@@ -80,7 +80,7 @@ def test_a_simulation_reports_all_it_should(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     written = json.loads((folder / "report.json").read_text())
-    report = Report.model_validate(written)
+    report = SimulationReport.model_validate(written)
     assert json.loads(copy.read_text()) == written
     assert written.keys() >= LISTED
     assert all(unit.keys() >= OF_A_UNIT for unit in written["units"])
@@ -191,7 +191,7 @@ def test_however_a_simulation_is_stopped_no_process_is_left(
 ) -> None:
     folder = tmp_path / "run"
     with Supervisor(tmp_path, start=start) as processes:
-        simulator = processes.start(Job("simulator", words(folder, OPTIONS))).process
+        simulator = processes.start(ChildCommand("simulator", words(folder, OPTIONS))).process
         until(lambda: all((folder / site / "ready.json").exists() for site in SMALL.sites), 300)
         children = processes_of(folder)
         assert len(children) == 4

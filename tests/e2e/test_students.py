@@ -10,7 +10,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Credentials
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.guardian.admin.verification import verify_ledger
@@ -29,7 +29,7 @@ SMALL = Settings(
 )
 
 
-def simulated(folder: Path, start: Start, **changes: Any) -> Report:
+def simulated(folder: Path, start: Start, **changes: Any) -> SimulationReport:
     settings = Settings.model_validate(SMALL.model_dump() | changes)
     return simulate(settings, folder, announce=lambda _: nullcontext(), start=start)
 

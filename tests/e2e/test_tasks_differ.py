@@ -6,7 +6,7 @@ import pytest
 from ostraka.common.datasets import Dataset, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import TableInput, Task, load_task, write_task
-from ostraka.deploy.simulation.processes import Job
+from ostraka.deploy.simulation.processes import ChildCommand
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.training import train
 from tests.e2e.sites import SETTINGS, Sites
@@ -46,7 +46,7 @@ def odd(sites: Sites) -> Sites:
 
 @pytest.mark.parametrize("command", ["check", "train"])
 def test_a_site_with_its_columns_in_another_order_is_told_which(odd: Sites, command: str) -> None:
-    child = odd.processes.start(Job(command, ["party", command, "--site", str(odd.folder / ODD)]))
+    child = odd.processes.start(ChildCommand(command, ["party", command, "--site", str(odd.folder / ODD)]))
     assert child.process.wait() == 2
     said = child.log.read_text()
     assert f"error [{ErrorCode.TASK_MISMATCH}]" in said

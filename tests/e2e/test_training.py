@@ -15,8 +15,8 @@ from ostraka.common.config import SITE_FILE, load_site
 from ostraka.common.mechanism import GnMax
 from ostraka.deploy.simulation.federation import GUARDIAN, QUERY, Federation
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
-from ostraka.deploy.simulation.report import Report
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.deploy.simulation.report import SimulationReport
 from ostraka.deploy.simulation.run import simulate
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.split import split_data
@@ -41,7 +41,7 @@ APART = {
 TOGETHER = {**APART, "training": "dp-ttac", "training_sigma": 2.0}
 
 
-def simulated(folder: Path, start: Start, **options: object) -> Report:
+def simulated(folder: Path, start: Start, **options: object) -> SimulationReport:
     settings = Settings.model_validate(options)
     return simulate(settings, folder, announce=lambda _: nullcontext(), start=start)
 
@@ -108,7 +108,7 @@ class Training:
         config.write_text(config.read_text().replace("127.0.0.1:0", address))
         ready = self.folder / site / "again.json"
         command = ["party", "train", "--site", str(self.folder / site), "--training", "dp-ttac"]
-        child = self.processes.start(Job(f"{site}-again", [*command, "--ready-file", str(ready)]))
+        child = self.processes.start(ChildCommand(f"{site}-again", [*command, "--ready-file", str(ready)]))
         self.processes.wait_ready(child, ready, 60)
         return child
 

@@ -13,11 +13,11 @@ import pytest
 
 from ostraka.client.run.labelling import LabelResult
 from ostraka.common.config import SITE_FILE
-from ostraka.common.privacy import amount, worst_case
-from ostraka.deploy.simulation.federation import ADMIN, ANY_PORT, GUARDIAN, QUERY
-from ostraka.deploy.simulation.processes import Job
+from ostraka.common.privacy import amount
+from ostraka.deploy.simulation.federation import ADMIN, GUARDIAN, QUERY
+from ostraka.deploy.simulation.processes import ChildCommand
 from ostraka.guardian.admin.verification import verify_ledger
-from ostraka.guardian.ledger import LedgerReader, load_or_create_key
+from ostraka.guardian.ledger import LedgerReader, balances, load_or_create_key
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.server import running
 from tests.addresses import free_addresses
@@ -29,6 +29,7 @@ from tests.waiting import until
 FIRST, *OTHERS = SETTINGS.sites
 BATCH = SETTINGS.batch_size
 READY_S = 120
+ANY_PORT = "127.0.0.1:0"
 
 
 class InterruptedRunError(Exception):
@@ -60,7 +61,7 @@ class Pair:
         ready = [self.sites.folder / site / "ready.json" for site in sites]
         for site, file in zip(sites, ready, strict=True):
             command = [group, "serve", "--site", str(self.sites.folder / site), "--ready-file", str(file)]
-            self.sites.children[site] = self.sites.processes.start(Job(site, command))
+            self.sites.children[site] = self.sites.processes.start(ChildCommand(site, command))
         waiting = zip(sites, ready, strict=True)
         return [self.sites.processes.wait_ready(self.sites.children[s], f, READY_S) for s, f in waiting]
 
@@ -126,8 +127,8 @@ def require_charged_once(pair: Pair) -> None:
         party for batch in pair.sites.state.batches for party in batch.parties * len(batch.answers)
     )
     with LedgerReader.open_read_only(pair.url) as ledger:
-        for budget in ledger.budgets():
-            cost = worst_case(SETTINGS.plan_mechanism, budget.order, classes=10)
+        for budget in ledger.read(balances.all_budgets):
+            cost = SETTINGS.plan_mechanism.worst_case(budget.order, classes=10)
             assert labels[budget.key.party] in (BATCH, 2 * BATCH)
             expected = amount(cost.rdp(np.ones((BATCH, 1), dtype=np.bool_)))
             assert (budget.spent, budget.reserved) == (labels[budget.key.party] // BATCH * expected, 0)

@@ -23,11 +23,11 @@ from ostraka.common.config import SITE_FILE, SiteConfig, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.mechanism import AnyMechanism, Confident, GnMax, LnMax
-from ostraka.common.plan import ENCODING, TALLY
+from ostraka.common.mechanism import Confident, GnMax, LnMax, Mechanism
+from ostraka.common.plan_fields import ENCODING, TALLY
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.provisioning import provision
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.guardian.admin.client import admin_call
 from ostraka.protos.ostraka.v1 import admin_pb2, admin_pb2_grpc
 from ostraka.services.server import running as voting
@@ -63,7 +63,7 @@ DP_TTAC = TrainingOptions(
     sigma=1.0,
     quorum=2,
 )
-ASKED: Mapping[str, tuple[AnyMechanism, ENCODING, TALLY]] = {
+ASKED: Mapping[str, tuple[Mechanism, ENCODING, TALLY]] = {
     "plain": (GnMax(sigma=0.5), "plain", "aggregate"),
     "with a check": (Confident(sigma1=0.5, sigma2=0.5, threshold=2.0), "plain", "aggregate"),
     "laplace": (LnMax(gamma=2.0), "plain", "aggregate"),
@@ -211,7 +211,7 @@ def _place(made: Federation) -> None:
 def _serve(made: Federation, processes: Supervisor, group: str, site: str) -> None:
     ready = made.folder / f"{site}.json"
     command = [group, "serve", "--site", str(made.site(site)), "--ready-file", str(ready)]
-    child = processes.start(Job(site, command))
+    child = processes.start(ChildCommand(site, command))
     address = processes.wait_ready(child, ready, READY_S)
     made.children.append(child)
     made.servers[site] = Server(address, Credentials.load(made.site(site)).identity)

@@ -10,7 +10,7 @@ import pytest
 
 from ostraka.common.identity import Identity, Role
 from ostraka.common.mechanism import GnMax
-from ostraka.guardian.member_status import Standing
+from ostraka.guardian.member_status import MemberStatus
 from tests.fuzz.altering import Call
 from tests.fuzz.calling import Callers, Server
 from tests.fuzz.campaign import Campaign
@@ -67,7 +67,7 @@ def test_a_handler_that_raises_is_found_and_found_again(
     def raises(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Standing, "of", raises)
+    monkeypatch.setattr(MemberStatus, "of", raises)
     first = bench.campaign()
     for number in range(0, MOST, 2):
         first.one(number)

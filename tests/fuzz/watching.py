@@ -15,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from ostraka.common.errors import OstrakaError
 from ostraka.common.plan import Plan
 from ostraka.deploy.simulation.processes import Child
-from ostraka.guardian.ledger import LedgerReader, verify
+from ostraka.guardian.ledger import LedgerReader, balances, batches, recorded_charges, sessions, verify
 from ostraka.guardian.ledger.site import ledger_location
 from tests.fuzz.calling import outcome_of
 from tests.fuzz.campaign import Campaign
@@ -133,13 +133,13 @@ def problems_of_ledger(guardian: Path, ca_pem: bytes, federation: str) -> Iterat
     except OstrakaError as error:
         yield f"the ledger does not verify: {error.message}"
     with LedgerReader.open_read_only(where) as ledger:
-        for budget in ledger.budgets():
+        for budget in ledger.read(balances.all_budgets):
             gone = budget.spent + budget.reserved
             if gone > budget.budget and budget.state != "withdrawn":
                 yield f"{budget.key} has spent and reserved {gone} of {budget.budget}"
-        for charge in ledger.charges():
-            batch = ledger.batch(charge.session_id, charge.batch_id)
-            plan = Plan.parse(ledger.session(charge.session_id).plan)
+        for charge in ledger.read(recorded_charges.charges):
+            batch = ledger.read(batches.find_batch, charge.session_id, charge.batch_id)
+            plan = Plan.parse(ledger.read(sessions.find_session, charge.session_id).plan)
             # A blind tally is charged before its circuits leave, encrypted queries once a party evaluated.
             early = plan.tally == "blind" or plan.encoding == "ckks"
             if batch is None or (batch.answers is None and not early):

@@ -13,7 +13,7 @@ import numpy as np
 from ostraka.common.clock import Clock, SystemClock
 from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.common.mechanism import AnyMechanism, Confident
+from ostraka.common.mechanism import Confident, Mechanism
 from ostraka.common.mechanism.message import mechanism_message
 from ostraka.common.plan import Plan
 from ostraka.common.protocol import MANIFEST_CONTEXT, RECEIPTS_CONTEXT
@@ -74,7 +74,7 @@ def group(name: str, **changes: int) -> common_pb2.Group:
     return common_pb2.Group(name=name, **{"records": 100, "teachers": TEACHERS, "copies": 1} | changes)
 
 
-def receipt(mechanism: AnyMechanism, /, **changes: Any) -> common_pb2.Receipt:
+def receipt(mechanism: Mechanism, /, **changes: Any) -> common_pb2.Receipt:
     """Return what a party keeps of the first batch of a session that the guardian lost."""
     fields: dict[str, Any] = {
         "session_id": "lost",

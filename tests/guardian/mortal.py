@@ -6,19 +6,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger import Ledger, releases
 from ostraka.guardian.server import serve
 
 
 def main() -> None:
     """Serve from the site folder of the second word; the first says whether what is released is stored."""
     moment, site, ready = sys.argv[1:]
-    stored = Ledger.release
+    stored = Ledger.write_session
 
-    def release(self: Ledger, *words: Any, **named: Any) -> None:
-        if moment == "stored":
-            stored(self, *words, **named)
-        os.kill(os.getpid(), signal.SIGKILL)
+    def write_session(self: Ledger, session_id: str, change: Any, *words: Any, **named: Any) -> Any:
+        if change is releases.release and moment != "stored":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = stored(self, session_id, change, *words, **named)
+        if change is releases.release:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
 
-    Ledger.release = release  # type: ignore[method-assign,assignment]
+    Ledger.write_session = write_session  # type: ignore[method-assign,assignment]
     serve(Path(site), ready_file=Path(ready))

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, Check, Powerset, Tau
-from ostraka.common.mechanism.narrowing import narrowed
-from ostraka.common.privacy import epsilon, worst_case
-from ostraka.common.sharing.ballots import ballots
+from ostraka.common.mechanism import L1, Binary, Check, Mechanism, Powerset, Tau
+from ostraka.common.privacy import epsilon
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.guardian.blind.querying import asked as asked_blindly
 from tests.guardian.blind.querying import blind_plan
@@ -45,7 +43,7 @@ def guardian(tmp_path: Path, noise: Recording) -> Iterator[Calls]:
         yield calls
 
 
-def chosen(mechanism: AnyMechanism, labels: tuple[int, ...], **changes: Any) -> Any:
+def chosen(mechanism: Mechanism, labels: tuple[int, ...], **changes: Any) -> Any:
     classes = len(labels) or LABELS
     size = {"queries": QUERIES, "batch_size": QUERIES, "classes": classes, "labels": labels}
     return plan(mechanism=mechanism, multi_label=True, **size | changes)
@@ -57,11 +55,11 @@ def voting(labels: tuple[int, ...]) -> NDArray[np.bool_]:
     return np.array([[label not in LEFT_OUT[site] for label in about] for site in PARTIES])
 
 
-def cast(mechanism: AnyMechanism, labels: tuple[int, ...]) -> NDArray[np.float64]:
+def cast(mechanism: Mechanism, labels: tuple[int, ...]) -> NDArray[np.float64]:
     """Ballots (sites, queries, labels asked about)."""
     voted = voting(labels)
     scores = np.random.default_rng(0).random((len(PARTIES), TEACHERS, QUERIES, voted.shape[1]))
-    return np.stack([ballots(site, mechanism, voted.shape[1]) for site in scores * voted[:, None, None]])
+    return np.stack([mechanism.ballot.count(site, voted.shape[1]) for site in scores * voted[:, None, None]])
 
 
 def released(guardian: Calls, asked: Any, votes: NDArray[np.float64], sites: tuple[str, ...]) -> Any:
@@ -85,7 +83,7 @@ def test_answers_are_votes_with_noise_and_each_party_pays_for_the_labels_that_it
 ) -> None:
     votes_on = voting(labels)
     columns = votes_on.shape[1]
-    mechanism = narrowed(mechanism, columns)
+    mechanism = mechanism.narrowed(columns)
     sites = tuple(site for site, on in zip(PARTIES, votes_on, strict=True) if on.any())
     votes = cast(mechanism, labels)
     answers = released(guardian, chosen(mechanism, labels), votes, sites)
@@ -101,7 +99,7 @@ def test_answers_are_votes_with_noise_and_each_party_pays_for_the_labels_that_it
     assert answered.any()
     for site, on in zip(PARTIES, votes_on, strict=True):
         (budget,) = guardian.budgets(site).values()
-        cost = worst_case(mechanism, budget.order, classes=int(on.sum())).rdp(answered[:, on])
+        cost = mechanism.worst_case(budget.order, classes=int(on.sum())).rdp(answered[:, on])
         paid = epsilon(cost, budget.order, budget.delta) if on.any() else 0.0
         assert guardian.spent(site) == pytest.approx(paid, rel=1e-6)
 
@@ -194,7 +192,7 @@ def test_chosen_labels_are_tallied_blindly(
         found = querying.answers(passed)
         settled = calls.settle(querying.session, 1)
         (budget,) = calls.budgets("a").values()
-        cost = worst_case(mechanism, budget.order, classes=len(labels)).rdp(passed)
+        cost = mechanism.worst_case(budget.order, classes=len(labels)).rdp(passed)
         spent = calls.spent()
     np.testing.assert_array_equal(found, (votes.sum(axis=0) > 0)[passed])
     np.testing.assert_array_equal(bits(list(settled.answers), "answered_labels", len(labels)), passed)

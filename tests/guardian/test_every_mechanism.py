@@ -10,20 +10,19 @@ import pytest
 from ostraka.common.errors import ErrorCode
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
 )
-from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.privacy import epsilon
 from ostraka.common.rpc import call_error
-from ostraka.common.sharing.ballots import ballots
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import PARTIES, TEACHERS, Calls, Federation, plan, refusal, unanimous
 
@@ -45,7 +44,7 @@ LABELS = [
 SET = np.array([True, False, True, False])
 
 
-def named(mechanism: AnyMechanism) -> str:
+def named(mechanism: Mechanism) -> str:
     return f"{mechanism.kind}{'-checked' if getattr(mechanism, 'check', None) else ''}"
 
 
@@ -56,7 +55,7 @@ def guardian(tmp_path: Path) -> Any:
         yield calls
 
 
-def asked(guardian: Calls, mechanism: AnyMechanism, votes: np.ndarray, **changes: Any) -> tuple[str, Any]:
+def asked(guardian: Calls, mechanism: Mechanism, votes: np.ndarray, **changes: Any) -> tuple[str, Any]:
     """Open a batch that everybody voted on: return its session and the sum to send."""
     queries = votes.shape[1]
     chosen = {"mechanism": mechanism, "multi_label": mechanism.multi_label}
@@ -65,20 +64,20 @@ def asked(guardian: Calls, mechanism: AnyMechanism, votes: np.ndarray, **changes
     return session, guardian.vote(session, 1, votes)
 
 
-def label_votes(mechanism: AnyMechanism) -> np.ndarray:
+def label_votes(mechanism: Mechanism) -> np.ndarray:
     """Ballots (sites, queries, width) of teachers that all vote for `SET`."""
     scores = np.broadcast_to(SET, (TEACHERS, QUERIES, CLASSES)).astype(np.float32)
-    return np.stack([ballots(scores, mechanism, CLASSES)] * len(PARTIES))
+    return np.stack([mechanism.ballot.count(scores, CLASSES)] * len(PARTIES))
 
 
-def worst_epsilon(guardian: Calls, mechanism: AnyMechanism, answered: np.ndarray) -> float:
+def worst_epsilon(guardian: Calls, mechanism: Mechanism, answered: np.ndarray) -> float:
     (budget,) = guardian.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a"))
-    cost = worst_case(mechanism, budget.order, classes=CLASSES)
+    cost = mechanism.worst_case(budget.order, classes=CLASSES)
     return epsilon(cost.rdp(answered), budget.order, budget.delta)
 
 
 @pytest.mark.parametrize("mechanism", SINGLE, ids=named)
-def test_unanimous_votes_give_their_class_at_the_worst_case(guardian: Calls, mechanism: AnyMechanism) -> None:
+def test_unanimous_votes_give_their_class_at_the_worst_case(guardian: Calls, mechanism: Mechanism) -> None:
     session, total = asked(guardian, mechanism, unanimous(QUERIES))
     answers = guardian.release(session, 1, total)
     assert answers == [(True, 1)] * QUERIES
@@ -87,9 +86,7 @@ def test_unanimous_votes_give_their_class_at_the_worst_case(guardian: Calls, mec
 
 
 @pytest.mark.parametrize("mechanism", LABELS, ids=named)
-def test_unanimous_votes_give_their_labels_at_the_worst_case(
-    guardian: Calls, mechanism: AnyMechanism
-) -> None:
+def test_unanimous_votes_give_their_labels_at_the_worst_case(guardian: Calls, mechanism: Mechanism) -> None:
     session, total = asked(guardian, mechanism, label_votes(mechanism))
     answers = guardian.answers(session, 1, total)
     assert len(answers) == QUERIES
@@ -233,7 +230,7 @@ def test_a_budget_too_small_for_the_clusters_names_no_smaller_batch(tmp_path: Pa
 
 
 @pytest.mark.parametrize("mechanism", [*LABELS, CLUSTERS], ids=named)
-def test_any_sum_is_answered(guardian: Calls, mechanism: AnyMechanism) -> None:
+def test_any_sum_is_answered(guardian: Calls, mechanism: Mechanism) -> None:
     queries = 4
     chosen = {"mechanism": mechanism, "multi_label": mechanism.multi_label}
     session = guardian.open(plan(**chosen, queries=queries, batch_size=queries)).session_id

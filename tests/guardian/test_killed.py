@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import Calls, Federation, refusal, unanimous
 
@@ -25,7 +25,7 @@ def mortal_guardian(federation: Federation, moment: str, start: Start) -> Iterat
     ready = site / "ready.json"
     dying = partial(start, entry="tests.guardian.mortal:main")
     with Supervisor(site / "logs", start=dying) as processes:
-        child = processes.start(Job("guardian", [moment, str(site), str(ready)]))
+        child = processes.start(ChildCommand("guardian", [moment, str(site), str(ready)]))
         calls = Calls(federation, processes.wait_ready(child, ready, READY_S))
         try:
             yield calls

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostraka.common.mechanism import AnyMechanism, Confident, GnMax, NoiseCluster, RandRes
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.mechanism import Confident, GnMax, Mechanism, NoiseCluster, RandRes
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, group, plan, receipt, refusal, unanimous
@@ -52,9 +52,7 @@ def drawn_votes() -> np.ndarray:
     return votes
 
 
-def asked(
-    guardian: Calls, mechanism: AnyMechanism, votes: np.ndarray, **changes: Any
-) -> list[tuple[bool, int]]:
+def asked(guardian: Calls, mechanism: Mechanism, votes: np.ndarray, **changes: Any) -> list[tuple[bool, int]]:
     size = votes.shape[1]
     opened = guardian.open(
         plan(**{"mechanism": mechanism, "queries": size, "batch_size": size} | LABEL | changes)
@@ -143,7 +141,7 @@ def test_a_label_budget_that_is_missing_or_too_small_gives_no_labels(tmp_path: P
 
 @pytest.mark.parametrize("mechanism", [VOTED, GnMax(sigma=1)], ids=lambda m: m.kind)
 def test_teachers_of_whole_records_give_no_labels_that_only_labels_pay_for(
-    guardian: Calls, mechanism: AnyMechanism
+    guardian: Calls, mechanism: Mechanism
 ) -> None:
     asked_for = plan(mechanism=mechanism, **LABEL)
     assert refusal(lambda: guardian.open(asked_for), "its own records alone") == "plan.invalid"
@@ -167,7 +165,7 @@ def test_votes_of_shared_features_cost_labels_as_they_would_cost_records(guardia
     answers = asked(guardian, VOTED, unanimous(6))
     assert answers == [(True, 1)] * 6
     at = order(guardian)
-    cost = worst_case(VOTED, at, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
+    cost = VOTED.worst_case(at, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
     assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5), rel=1e-6)}
 
 
@@ -241,7 +239,7 @@ def test_receipts_of_labels_charge_labels_alone(tmp_path: Path) -> None:
         lost = receipt(DRAWN, adjacency="label", queries=700, sensitivity=3.0)
         assert guardian.reconcile("a", [lost]).charged == 1
         at = order(guardian)
-        cost = worst_case(DRAWN, at, 3.0, classes=4).reservation(700, 1) * AMOUNT_UNIT
+        cost = DRAWN.worst_case(at, 3.0, classes=4).reservation(700, 1) * AMOUNT_UNIT
         assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(cost, at, 1e-5))}
 
 
@@ -261,7 +259,7 @@ def test_receipts_of_labels_are_no_spending_of_a_new_group_of_records(tmp_path: 
         session = guardian.open(plan(queries=6, batch_size=6)).session_id
         guardian.ticket(session, 1, 6)
         guardian.release(session, 1, guardian.vote(session, 1, unanimous(6)))
-        cost = worst_case(VOTED, 90.0, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
+        cost = VOTED.worst_case(90.0, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
         low = guardian.budget("a", 50.0, group="low", order=90.0)
         assert low.epsilon_worst_case == pytest.approx(epsilon(cost, 90.0, 1e-5), rel=1e-6)
 
@@ -277,7 +275,7 @@ def test_a_new_label_budget_adds_labels_alone_to_what_its_records_spent(guardian
     guardian.ticket(session, 1, 6)
     guardian.release(session, 1, guardian.vote(session, 1, unanimous(6)))
     labels = guardian.budget("a", 1000.0, group="new", order=at, **LABEL)
-    cost = worst_case(VOTED, at, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
+    cost = VOTED.worst_case(at, classes=4).rdp(np.ones((6, 1), dtype=np.bool_))
     both = cost + randomized_rdp(2.0, 4, at)
     assert labels.epsilon_worst_case == pytest.approx(epsilon(both, at, 1e-5), rel=1e-6)
 
@@ -289,5 +287,5 @@ def test_checks_of_label_dp_are_charged_where_they_fail(guardian: Calls) -> None
     never = Confident(sigma1=2.0, sigma2=1.0, threshold=500.0)
     assert asked(guardian, never, unanimous(6)) == [(False, 0)] * 6
     at = order(guardian)
-    check = worst_case(never, at, classes=4).check
+    check = never.worst_case(at, classes=4).check
     assert spent(guardian) == {"record": 0, "label": pytest.approx(epsilon(6 * check, at, 1e-5), rel=1e-6)}

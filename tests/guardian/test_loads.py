@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from ostraka.common.identity import Role
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.protos.ostraka.v1 import guardian_pb2
+from tests.guardian.blind.querying import CHECK, asked, blind_plan
 from tests.guardian.federation import RING, Calls, Federation, framed, plan, refusal, unanimous
 from tests.guardian.transactions import Transactions
 
@@ -89,6 +91,20 @@ def test_a_call_loads_its_session_and_batch_once(
         assert transactions.of(lambda: guardian.release(session, 1, total)) == ["read", "read"]
 
 
+def test_a_step_of_a_blind_tally_loads_its_session_once(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its charge costs a look at the budgets beside, and is made once."""
+    transactions = Transactions(monkeypatch)
+    with federation.guardian() as guardian:
+        guardian.prepare_all()
+        querying = asked(guardian, blind_plan(), unanimous(2))
+        extension = querying.extension(CHECK, 2)
+        garble = partial(querying.garble, CHECK, extension)
+        assert transactions.of(garble) == ["read", "read", "write"]
+        assert transactions.of(garble) == ["read"]
+
+
 def test_opening_a_batch_reads_few_times_before_it_writes(
     federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,4 +112,4 @@ def test_opening_a_batch_reads_few_times_before_it_writes(
     with federation.guardian() as guardian:
         guardian.prepare_all()
         session = guardian.open().session_id
-        assert transactions.before_the_write(lambda: guardian.ticket(session, 1, 20)) <= 8
+        assert transactions.before_the_write(lambda: guardian.ticket(session, 1, 20)) <= 5

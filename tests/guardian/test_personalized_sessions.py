@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, RandRes
+from ostraka.common.mechanism import Binary, GnMax, Interactive, Mechanism, NoiseCluster, RandRes
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.rpc import call_error
 from ostraka.common.schedules import scheduled
 from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import add, split
-from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger import batches
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.federation import PARTIES, RING, Calls, Federation, group, plan, refusal
@@ -47,7 +47,7 @@ def served(folder: Path, policy: str = POLICY, clock: Any = None, **epsilons: fl
         yield calls
 
 
-def asked(mechanism: AnyMechanism = WORST, **changes: Any) -> Plan:
+def asked(mechanism: Mechanism = WORST, **changes: Any) -> Plan:
     return plan(mechanism=mechanism, multi_label=mechanism.multi_label, **{"quorum": 1} | changes)
 
 
@@ -96,11 +96,9 @@ def bits(ticket: common_pb2.Ticket, name: str) -> dict[str, int]:
     }
 
 
-def cost_of(
-    queries: int, sensitivity: float = 1.0, mechanism: AnyMechanism = WORST, answers: int = 1
-) -> float:
+def cost_of(queries: int, sensitivity: float = 1.0, mechanism: Mechanism = WORST, answers: int = 1) -> float:
     """Epsilon of so many answered queries at order 8."""
-    cost = worst_case(mechanism, 8.0, sensitivity, classes=4)
+    cost = mechanism.worst_case(8.0, sensitivity, classes=4)
     return epsilon(cost.reservation(queries, answers) * AMOUNT_UNIT, 8.0, 1e-5)
 
 
@@ -254,7 +252,7 @@ def test_consent_that_is_withdrawn_ends_the_use_of_records_under_either_adjacenc
 @pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", [NoiseCluster(sigma=2.0), RandRes(epsilon=2.0)], ids=lambda m: m.kind)
 def test_records_vote_with_all_groups_of_their_party_or_not_at_all(
-    tmp_path: Path, mechanism: AnyMechanism
+    tmp_path: Path, mechanism: Mechanism
 ) -> None:
     with served(tmp_path, low=100.0, high=100.0) as calls:
         for site in PARTIES:
@@ -302,15 +300,15 @@ def test_a_session_goes_on_without_units_that_cannot_pay(tmp_path: Path) -> None
 def test_budgets_that_other_sessions_take_meanwhile_are_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, races: int, code: str | None
 ) -> None:
-    stored, lost = Ledger.open_batch, [*range(races)]
+    stored, lost = batches.open_batch, [*range(races)]
 
-    def raced(self: Ledger, *words: Any, **named: Any) -> bytes:
+    def raced(*words: Any, **named: Any) -> bytes:
         if lost:
             lost.pop()
             raise OstrakaError(ErrorCode.BUDGET_TOO_SMALL, "Taken for this test.", fits="0")
-        return stored(self, *words, **named)
+        return stored(*words, **named)
 
-    monkeypatch.setattr(Ledger, "open_batch", raced)
+    monkeypatch.setattr(batches, "open_batch", raced)
     with served(tmp_path, POLICY + VANISH, high=100.0) as calls:
         session = calls.open(asked()).session_id
         if code is None:

@@ -36,15 +36,15 @@ def test_what_site_toml_says_counts(tmp_path: Path) -> None:
 def test_only_a_guardian_that_was_started_to_lets_stops_tell_votes() -> None:
     held, free = Policy(bound="exact"), Policy(enforce="data_dependent")
     for fallback in (held, free):
-        PolicyInForce(Applied(), fallback, votes_may_tell=True).check(free)
-    policies = PolicyInForce(Applied(), held)
+        PolicyInForce(Applied().policy, fallback, votes_may_tell=True).check(free)
+    policies = PolicyInForce(Applied().policy, held)
     assert policies.current() == held
     applied = Applied()
     applied.apply(1, 'enforce = "data_dependent"')
     refusals = [
         lambda: policies.check(free),
-        PolicyInForce(Applied(), free).current,
-        PolicyInForce(applied, held).current,
+        PolicyInForce(Applied().policy, free).current,
+        PolicyInForce(applied.policy, held).current,
     ]
     for refused in refusals:
         with pytest.raises(OstrakaError, match="--stops-and-times-tell-votes") as caught:
@@ -129,7 +129,7 @@ class Applied:
 
 def test_the_policy_applied_last_is_in_force() -> None:
     applied, fallback = Applied(), Policy(max_batch=7)
-    policies = PolicyInForce(applied, fallback)
+    policies = PolicyInForce(applied.policy, fallback)
     assert policies.current() is fallback
     for version in (1, 2):
         applied.apply(version, f"max_batch = {version}")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.mechanism import GnMax
-from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.privacy import epsilon
 from ostraka.guardian.admin.verification import verify_ledger
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import PARTIES, Calls, Federation, plan, unanimous
@@ -41,7 +41,7 @@ def found(guardian: Calls) -> admin_pb2.Budget:
 
 def cost(order: float, votes: int, batches: int = 1) -> float:
     answered = np.ones((batches * QUERIES, 1), dtype=np.bool_)
-    return epsilon(worst_case(MECHANISM, order, votes, classes=4).rdp(answered), order, 1e-5)
+    return epsilon(MECHANISM.worst_case(order, votes, classes=4).rdp(answered), order, 1e-5)
 
 
 @pytest.mark.heavy

@@ -11,7 +11,7 @@ import pytest
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Confident, GnMax
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.protocol import AUDIT_CONTEXT, RECEIPTS_CONTEXT
 from ostraka.guardian.ledger.limits import MANIFESTS_A_DAY
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
@@ -61,7 +61,7 @@ def test_a_lost_history_is_made_good_from_receipts(federation: Federation) -> No
         budgets = list(calls.admin.ListBudgets(admin_pb2.ListBudgetsRequest(party="a")))
         assert {b.adjacency for b in budgets} == {"record", "label"}
         for budget in budgets:
-            cost = worst_case(ASKED, budget.order, 1.5, classes=4).reservation(15, 1)
+            cost = ASKED.worst_case(budget.order, 1.5, classes=4).reservation(15, 1)
             spent = epsilon(cost * AMOUNT_UNIT, budget.order, 1e-5)
             assert budget.epsilon_worst_case == pytest.approx(spent, rel=1e-9)
         for site in "bc":
@@ -192,7 +192,7 @@ def test_what_was_spent_is_known_at_a_larger_order_too(federation: Federation, t
         session = calls.open(plan(mechanism=mechanism, nonce=b"m" * 16)).session_id
         calls.ticket(session, 1, 5)
         low = calls.budget("a", 10.0, group="low", order=16.0)
-        cost = worst_case(mechanism, 16.0, 2.0, classes=4)
+        cost = mechanism.worst_case(16.0, 2.0, classes=4)
         answered = cost.reservation(20, 1 if threshold < 1 else 0) + cost.reservation(5, 1)
         assert low.epsilon_worst_case == epsilon(answered * AMOUNT_UNIT, 16.0, 1e-5)
 

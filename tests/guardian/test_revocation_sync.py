@@ -22,7 +22,7 @@ from ostraka.common.sharing.fixed_point import encode
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.sharing.shares import add
 from ostraka.common.sharing.shares import split as split_shares
-from ostraka.guardian.ledger import LedgerReader, open_guardian_ledger, verify
+from ostraka.guardian.ledger import LedgerReader, open_guardian_ledger, revocations, verify
 from ostraka.guardian.revocation_sync import Follower, following
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
 from tests.guardian.federation import (
@@ -224,13 +224,13 @@ def test_a_replica_that_could_not_read_the_ledger_once_follows_again(federation:
             self._reader = reader
             self.looks = 0
 
-        def revocations_after(self, row: int) -> object:
+        def read(self, question: Any, row: int) -> object:
             self.looks += 1
             if self.looks == 2:
                 raise OstrakaError(ErrorCode.LEDGER_LOCKED, "The ledger is busy; try again.")
             if other.number:
                 took.set()
-            return self._reader.revocations_after(row)
+            return self._reader.read(question, row)
 
     took = threading.Event()
     pem = federation.revoke(federation.credentials[A])
@@ -239,7 +239,7 @@ def test_a_replica_that_could_not_read_the_ledger_once_follows_again(federation:
     with closing(open_guardian_ledger(federation.guardian_folder, guardian, federation.clock)) as ledger:
         busy: Any = Busy(ledger)
         with capture_logs() as logs, following(busy, other, interval_s=0.001):
-            ledger.apply_revocations(pem.decode(), number=1, revoked=2, reason="a test")
+            ledger.write(revocations.apply, pem.decode(), number=1, revoked=2, reason="a test")
             assert took.wait(DEADLINE_S)
     assert {"event": "guardian.revocations_not_read", "code": "ledger.locked", "log_level": "warning"} in logs
 
@@ -254,7 +254,9 @@ def test_an_older_list_that_another_replica_took_last_hides_no_newer_one(
     folder = federation.guardian_folder
     with closing(open_guardian_ledger(folder, guardian, federation.clock)) as ledger:
         for number, pem in ((2, newer), (1, older), (7, foreign)):
-            ledger.apply_revocations(pem.decode(), number=number, revoked=0, reason="at two replicas at once")
+            ledger.write(
+                revocations.apply, pem.decode(), number=number, revoked=0, reason="at two replicas at once"
+            )
         late = federation.credentials["other", Role.QUERY].revocations
         late.accept(older)
         Follower(ledger, late).follow()

@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Confident, GnMax, Mechanism
 from ostraka.common.sharing.fixed_point import encode
-from ostraka.guardian.ledger import Ledger, verify
+from ostraka.guardian.ledger import releases, verify
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (
@@ -335,15 +335,15 @@ def test_a_ledger_locked_at_release_keeps_the_draw(guardian: Calls, monkeypatch:
     guardian.ticket(session, 1, 20)
     total = guardian.vote(session, 1, unanimous(20))
     seen: list[bytes] = []
-    stored = Ledger.release
+    stored = releases.release
 
-    def locked_once(self: Ledger, *words: Any, **named: Any) -> bytes:
-        seen.append(words[3])
+    def locked_once(*words: Any, **named: Any) -> bytes:
+        seen.append(words[4])
         if len(seen) == 1:
             raise OstrakaError(ErrorCode.LEDGER_LOCKED, "Locked for this test.")
-        return stored(self, *words, **named)
+        return stored(*words, **named)
 
-    monkeypatch.setattr(Ledger, "release", locked_once)
+    monkeypatch.setattr(releases, "release", locked_once)
     assert refusal(lambda: guardian.release(session, 1, total)) == "ledger.locked"
     assert refusal(lambda: guardian.release(session, 1, total + np.uint64(1))) == "batch.altered"
     assert len(guardian.release(session, 1, total)) == 20

@@ -14,7 +14,7 @@ from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import DpTtac
-from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, budget_amount, budget_rdp, epsilon
 from ostraka.common.rpc import call_error
 from ostraka.guardian.admin.upkeep import back_up, restore
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2, guardian_pb2
@@ -64,7 +64,7 @@ def open_lead(tmp_path: Path) -> Iterator[Lead]:
 def cost_of(lead: Lead, mechanism: DpTtac, rounds: int, *, votes: int = 1) -> float:
     """Epsilon of rounds to a record of party a, at worst."""
     (budget,) = lead.budgets("a").values()
-    worst = worst_case(mechanism, budget.order, votes, classes=4)
+    worst = mechanism.worst_case(budget.order, votes, classes=4)
     return epsilon(worst.reservation(rounds, 1) * AMOUNT_UNIT, budget.order, budget.delta)
 
 
@@ -130,7 +130,7 @@ def test_a_budget_pays_for_the_rounds_that_were_planned_and_for_none_more(tmp_pa
     with leading(Federation(tmp_path)) as lead:
         lead.join_all("dp-ttac", epsilon=1.0)
         (budget,) = lead.budgets("a").values()
-        each = worst_case(DP, budget.order, classes=4).reservation(1, 1)
+        each = DP.worst_case(budget.order, classes=4).reservation(1, 1)
         rounds = budget_amount(budget_rdp(1.0, budget.delta, budget.order)) // each
         assert rounds > 1
         asked = training(queries=rounds + 1)
@@ -376,7 +376,7 @@ def test_moved_records_take_over_what_a_training_cost(lead: Lead) -> None:
     lead.register("a", together="dp-ttac", groups=[group("moved")])
     lead.budget("a", 1000.0, group="moved", order=4.0)
     moved = lead.budgets("a")["moved"]
-    cost = worst_case(DP, 4.0, classes=4).reservation(1, 1)
+    cost = DP.worst_case(4.0, classes=4).reservation(1, 1)
     assert moved.epsilon_worst_case == epsilon(cost * AMOUNT_UNIT, 4.0, moved.delta)
 
 

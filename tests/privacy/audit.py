@@ -16,7 +16,7 @@ import numpy as np
 import typer
 
 from ostraka.common.mechanism import RandRes
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case
@@ -90,7 +90,7 @@ def audit(case: Case, samples: int, noise: NoiseSource, ring: Ring, *, drawn: Ca
 def charged(case: Case, order: float, *, check: bool = True) -> float:
     """Return what one query is charged with all its answers given, or for clusters one batch."""
     answered = np.ones((case.rows, case.mechanism.answers(case.classes)), dtype=np.bool_)
-    cost = worst_case(case.mechanism, order, case.influence.sensitivity, classes=case.classes)
+    cost = case.mechanism.worst_case(order, case.influence.sensitivity, classes=case.classes)
     return (cost if check else replace(cost, check=0.0)).rdp(answered)
 
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     RandRes,
@@ -42,7 +42,7 @@ class Case:
     """
 
     name: str
-    mechanism: AnyMechanism
+    mechanism: Mechanism
     classes: int
     inputs: tuple[Votes, Votes]
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -251,7 +251,7 @@ PERSONALIZED: list[Case] = [
 _LEFT_OUT = [(4, "110-"), (2, "0-1-"), (3, "-011"), (2, "-101")]
 
 
-def _left_out(name: str, mechanism: AnyMechanism) -> Case:
+def _left_out(name: str, mechanism: Mechanism) -> Case:
     """Parties that leave out different labels: the first teacher turns all labels on which it votes."""
     bits = [row for teachers, row in _LEFT_OUT for _ in range(teachers)]
     mask = np.array([[bit == "-" for bit in row] for row in bits])

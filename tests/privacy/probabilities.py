@@ -17,7 +17,6 @@ from ostraka.common.mechanism import (
     Binary,
     Check,
     Confident,
-    DpTtac,
     GnMax,
     Interactive,
     LnMax,
@@ -25,7 +24,6 @@ from ostraka.common.mechanism import (
     Powerset,
     RandRes,
     Tau,
-    Ttac,
 )
 from tests.privacy.cases import CLUSTERS, Case, Votes
 
@@ -87,8 +85,7 @@ def outcomes(case: Case, votes: Votes) -> Floats:
             totals = np.broadcast_to(case.totals(1)[0], positives.shape)
             labels = zip(positives, totals, strict=True)
             return _joint([_label(v, n, case.mechanism.sigma, check) for v, n in labels])
-        case Ttac() | DpTtac():
-            raise ValueError("sums of updates are audited by tests/privacy/test_together.py")
+    raise ValueError("sums of updates are audited by tests/privacy/test_together.py")
 
 
 def _histogram(votes: Votes, case: Case) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import NoiseCluster, RandRes
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.sharing.expansion import expand, fresh_seed
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.common.sharing.shares import add, split
@@ -55,7 +55,7 @@ def _ballot(case: Case, votes: Votes, weights: NDArray[np.float64]) -> NDArray[n
         np.add.at(counts, tuple(votes.T), 1)
         return counts
     alike = [
-        ballots(votes[weights == weight][:, None], case.mechanism, case.classes, int(weight * VOTE))
+        case.mechanism.ballot.count(votes[weights == weight][:, None], case.classes, int(weight * VOTE))
         for weight in np.unique(weights)
     ]
     return np.asarray(np.sum(alike, axis=0))

@@ -11,11 +11,12 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from ostraka.common.mechanism import LABELLING, GnMax
-from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
+from ostraka.common.mechanism import GnMax, labelling
+from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.common.sharing.fixed_point import decode
 from ostraka.common.sharing.ring import Ring
-from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.noise import LATTICE, OpenDpNoise
 from tests.privacy.audit import DELTA, audit, charged, promised, telling, uncharged
 from tests.privacy.cases import ABSTAINING, CASES, PERSONALIZED, RANDOMIZED, TELLING_CHECKS, Case, Votes
@@ -32,7 +33,7 @@ EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def test_every_mechanism_is_audited() -> None:
-    assert {case.mechanism.kind for case in CASES + RANDOMIZED} == set(LABELLING)
+    assert {case.mechanism.kind for case in CASES + RANDOMIZED} == set(labelling())
 
 
 @pytest.mark.heavy
@@ -132,7 +133,7 @@ def exactly_charged(case: Case, votes: Votes, order: float) -> float:
 ONE_RELEASE = [
     case
     for case in CASES + PERSONALIZED + ABSTAINING
-    if case.rows == 1 and not worst_case(case.mechanism, 2.0, classes=case.classes).check
+    if case.rows == 1 and not case.mechanism.worst_case(2.0, classes=case.classes).check
 ]
 
 

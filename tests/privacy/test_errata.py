@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax, LnMax, Tau
-from ostraka.common.privacy import WorstCase, worst_case
+from ostraka.common.privacy import WorstCase
 
 ORDERS = (1.5, 2.0, 8.0, 32.0)
 DIGITS = 40
@@ -73,7 +73,7 @@ def test_1_noise_on_both_counts_keeps_what_ostraka_charges(order: float) -> None
     sigma = 20.0
     both_draws = two_labels(LEADS, float(np.sqrt(2) * sigma), order)
     for mechanism in (Binary(sigma=sigma), Tau(sigma=sigma, tau=1.0)):
-        charged = all_answers(worst_case(mechanism, order, classes=LABELS), LABELS)
+        charged = all_answers(mechanism.worst_case(order, classes=LABELS), LABELS)
         assert both_draws <= charged <= LABELS * order / sigma**2 * (1 + 1e-9)
 
 
@@ -83,7 +83,7 @@ def test_2_taus_bound_does_not_cover_noise_on_both_counts_either() -> None:
     assert float(both_draws) == pytest.approx(0.0064, abs=5e-5)
     assert both_draws > order * tau**2 / sigma**2
     assert both_draws <= 2 * order * tau**2 / sigma**2
-    assert both_draws <= all_answers(worst_case(Tau(sigma=sigma, tau=tau), order, classes=LABELS), LABELS)
+    assert both_draws <= all_answers(Tau(sigma=sigma, tau=tau).worst_case(order, classes=LABELS), LABELS)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -97,7 +97,7 @@ def test_2_many_labels_cost_no_more_than_twice_the_square_of_tau() -> None:
     """A ballot of 16 yeses, clipped to 1/4 each, replaced by one of no yes: 16 leads move by 1/2."""
     sigma, order, tau, labels = 20.0, 8.0, 1.0, 16
     true = labels * bit(0.25, -0.25, float(np.sqrt(2) * sigma), order)
-    charged = all_answers(worst_case(Tau(sigma=sigma, tau=tau), order, classes=labels), labels)
+    charged = all_answers(Tau(sigma=sigma, tau=tau).worst_case(order, classes=labels), labels)
     assert true <= charged <= 2 * order * tau**2 / sigma**2 * (1 + 1e-9)
 
 
@@ -106,7 +106,7 @@ def test_3_queries_that_fail_the_check_are_not_free() -> None:
     queries, order = 1000, 8.0
     mechanism = Confident(sigma1=40.0, sigma2=10.0, threshold=60.0)
     papers = 0.0
-    cost = worst_case(mechanism, order, classes=10)
+    cost = mechanism.worst_case(order, classes=10)
     checks = queries * bit(59 - 60, 60 - 60, mechanism.sigma1, order)
     none = np.zeros((queries, 1), dtype=np.bool_)
     assert float(checks) == pytest.approx(1.587, abs=1e-3)
@@ -133,7 +133,7 @@ def test_4_the_same_noise_on_every_coordinate_is_no_noise() -> None:
 def test_4_independent_draws_keep_what_ostraka_charges(order: float) -> None:
     sigma = 10.0
     true = bit(51 - 50, 50 - 51, float(np.sqrt(2) * sigma), order)
-    assert 0 < true <= worst_case(GnMax(sigma=sigma), order, classes=2).answer
+    assert 0 < true <= GnMax(sigma=sigma).worst_case(order, classes=2).answer
 
 
 def ttac(means: Sequence[float], rounds: int = 60, steps: int = 5, rate: float = 0.2) -> np.ndarray:
@@ -185,7 +185,7 @@ def test_5_the_charge_for_one_vote_does_not_cover_what_ttac_moves() -> None:
     loss = mp.log(laplace_wins(more - less, gamma) / laplace_wins(yes - no, gamma))
     assert loss > 4 * papers
     assert bit(yes - no, more - less, float(np.sqrt(2) * sigma), order) > (
-        worst_case(GnMax(sigma=sigma), order, classes=2).answer
+        GnMax(sigma=sigma).worst_case(order, classes=2).answer
     )
 
 
@@ -194,12 +194,12 @@ def test_5_the_charge_covers_separate_teachers_and_as_many_votes_as_it_names(ord
     sigma = 2.0
     (yes, no), (more, less) = votes(RECORDS, coupled=False), votes(CHANGED, coupled=False)
     separate = bit(yes - no, more - less, float(np.sqrt(2) * sigma), order)
-    assert separate <= worst_case(GnMax(sigma=sigma), order, classes=2).answer
+    assert separate <= GnMax(sigma=sigma).worst_case(order, classes=2).answer
     (yes, no), (more, less) = votes(RECORDS, coupled=True), votes(CHANGED, coupled=True)
     coupled = bit(yes - no, more - less, float(np.sqrt(2) * sigma), order)
-    assert coupled <= worst_case(GnMax(sigma=sigma), order, sensitivity=10.0, classes=2).answer
+    assert coupled <= GnMax(sigma=sigma).worst_case(order, sensitivity=10.0, classes=2).answer
     p, r = ((laplace_wins(x, 0.5), laplace_wins(-x, 0.5)) for x in (8, 10))
-    assert divergence(p, r, order) <= worst_case(LnMax(gamma=0.5), order, classes=2).answer
+    assert divergence(p, r, order) <= LnMax(gamma=0.5).worst_case(order, classes=2).answer
 
 
 def test_6_a_check_of_every_label_charged_once_is_undercharged() -> None:
@@ -210,7 +210,7 @@ def test_6_a_check_of_every_label_charged_once_is_undercharged() -> None:
     assert float(true) == pytest.approx(0.0204, abs=5e-5)
     assert papers == pytest.approx(0.0016)
     mechanism = Binary(sigma=20.0, check=Check(sigma=sigma1, threshold=float(threshold)))
-    charged = worst_case(mechanism, order, classes=labels).check
+    charged = mechanism.worst_case(order, classes=labels).check
     assert papers < true <= charged <= labels * papers
 
 
@@ -219,5 +219,5 @@ def test_6_clipped_ballots_cost_no_more_than_their_norm_allows() -> None:
     labels, sigma1, order, tau = 20, 50.0, 8.0, 1.0
     mechanism = Tau(sigma=20.0, tau=tau, check=Check(sigma=sigma1, threshold=80.0))
     true = labels * bit(0, tau / np.sqrt(labels), sigma1, order)
-    charged = worst_case(mechanism, order, classes=labels).check
+    charged = mechanism.worst_case(order, classes=labels).check
     assert true <= charged <= min(labels, 2 * tau**2) * order / (2 * sigma1**2) * (1 + 1e-9)

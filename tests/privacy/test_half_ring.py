@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ostraka.common.mechanism import AnyMechanism, Binary, Check, Confident, GnMax, Powerset
-from ostraka.common.privacy import ORDERS, WorstCase, epsilon, worst_case
+from ostraka.common.mechanism import Binary, Check, Confident, GnMax, Mechanism, Powerset
+from ostraka.common.privacy import ORDERS, WorstCase, epsilon
 from ostraka.common.sharing.fixed_point import FRACTION_BITS, encode
 from ostraka.common.sharing.label_sets import index_of
 from ostraka.common.sharing.ring import Ring, RingArray
@@ -38,7 +38,7 @@ def offset_sums(votes: list[int], offset: int, ring: Ring) -> RingArray:
     return sums
 
 
-def labels(sums: RingArray, mechanism: AnyMechanism, ring: Ring) -> NDArray[np.int64]:
+def labels(sums: RingArray, mechanism: Mechanism, ring: Ring) -> NDArray[np.int64]:
     """Answers (Q, m) for as many classes as there are counts, or half as many labels for their sets."""
     classes = 2 if isinstance(mechanism, Powerset) else sums.shape[1]
     noise = OpenDpNoise()
@@ -57,7 +57,7 @@ def at_half(ring: Ring) -> int:
     return int(2 ** (ring.bits - 1) - HERE[0] * VOTE)
 
 
-def winners(votes: list[int], mechanism: AnyMechanism, ring: Ring) -> Counts:
+def winners(votes: list[int], mechanism: Mechanism, ring: Ring) -> Counts:
     chosen = labels(offset_sums(votes, at_half(ring), ring), mechanism, ring)
     places = index_of(chosen.astype(np.bool_)) if mechanism.multi_label else chosen[:, 0]
     return np.bincount(places, minlength=len(votes))
@@ -70,8 +70,8 @@ def at_the_cliff(votes: list[int]) -> Floats:
     return np.append(wins, (1 - wins) * others)
 
 
-def promised(mechanism: AnyMechanism, part: Callable[[WorstCase], float]) -> float:
-    costs = [part(worst_case(mechanism, order, classes=1)) for order in ORDERS]
+def promised(mechanism: Mechanism, part: Callable[[WorstCase], float]) -> float:
+    costs = [part(mechanism.worst_case(order, classes=1)) for order in ORDERS]
     return epsilon(costs, ORDERS, DELTA)
 
 
@@ -84,7 +84,7 @@ def check(cost: WorstCase) -> float:
 
 
 def obeys(
-    mechanism: AnyMechanism,
+    mechanism: Mechanism,
     part: Callable[[WorstCase], float],
     sampled: tuple[Counts, Counts],
     expected: tuple[Floats, Floats],
@@ -95,13 +95,13 @@ def obeys(
     assert least_epsilon(sampled, expected, DELTA) <= promised(mechanism, part)
     for order in ORDERS[:80]:
         both = (probabilities.divergence(*expected, order), probabilities.divergence(*expected[::-1], order))
-        assert max(both) <= part(worst_case(mechanism, order, classes=1)) * (1 + 1e-6)
+        assert max(both) <= part(mechanism.worst_case(order, classes=1)) * (1 + 1e-6)
 
 
 @pytest.mark.heavy
 @RINGS
 @ARGMAX
-def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: AnyMechanism, ring: Ring) -> None:
+def test_an_argmax_at_half_the_ring_is_decided_by_the_noise(mechanism: Mechanism, ring: Ring) -> None:
     sampled = winners(HERE, mechanism, ring), winners(MOVED, mechanism, ring)
     obeys(mechanism, answer, sampled, (at_the_cliff(HERE), at_the_cliff(MOVED)))
 

@@ -108,7 +108,7 @@ def _constant(argument: ast.expr) -> str:
 @pytest.mark.parametrize(
     ("folder", "scanned"),
     [
-        ("guardian", {"guardian/noise/opendp_noise.py", "guardian/mechanisms/release.py"}),
+        ("guardian", {"guardian/noise/opendp_noise.py", "guardian/mechanisms/rule.py"}),
         ("common", {"common/sharing/expansion.py", "common/sharing/shares.py"}),
         ("services", {"services/voting.py"}),
     ],

@@ -18,14 +18,14 @@ from scipy import stats
 from torch import nn
 
 from ostraka.common.mechanism import DpTtac, Recipe
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.common.sharing.ring import Ring
 from ostraka.common.sharing.shares import add
 from ostraka.guardian.mechanisms.updates import released_updates
 from ostraka.guardian.noise import NoiseSource, OpenDpNoise
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint import algorithm, record_gradients
-from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.joint.updates import STEPS
 from ostraka.services.teachers.networks import Scaler
 from ostraka.services.teachers.slices import Slice
@@ -52,7 +52,7 @@ def mechanism(clip: str = "record", sigma: float = 4.0, radius: float = 0.7, mod
 
 
 def charged(of: DpTtac, order: float, votes: int = 1) -> float:
-    return worst_case(of, order, float(votes), classes=CLASSES).answer
+    return of.worst_case(order, float(votes), classes=CLASSES).answer
 
 
 # The charge, in many digits.
@@ -107,8 +107,8 @@ def update(parts: list[Slice], of: DpTtac, random: np.random.Generator) -> NDArr
     theta, c = random.standard_normal((2, d)).astype(np.float32)
     variates = random.standard_normal((len(parts), d)).astype(np.float32)
     config = TrainingConfig(teachers=len(parts))
-    teachers = TogetherTeachers(parts, of.recipe.model, CLASSES, config, of.recipe)
-    return teachers.update(of, Round(theta, c, 0), variates)[0]
+    teachers = JointTeachers(parts, of.recipe.model, CLASSES, config, of.recipe)
+    return teachers.update(of, RoundInput(theta, c, 0), variates)[0]
 
 
 def squared(steps: NDArray[np.int64]) -> int:
@@ -156,9 +156,9 @@ def opposites(scale: float = 1e3) -> tuple[Slice, Slice]:
 
 
 def from_zero(part: Slice, of: DpTtac) -> NDArray[np.int64]:
-    teachers = TogetherTeachers([part], of.recipe.model, CLASSES, TrainingConfig(teachers=1), of.recipe)
+    teachers = JointTeachers([part], of.recipe.model, CLASSES, TrainingConfig(teachers=1), of.recipe)
     nothing = np.zeros(of.recipe.parameters, np.float32)
-    return teachers.update(of, Round(nothing, nothing, 0), nothing[None])[0]
+    return teachers.update(of, RoundInput(nothing, nothing, 0), nothing[None])[0]
 
 
 def test_a_record_can_move_a_sum_by_as_much_as_is_charged() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from tests.services.wire import Caller, Federation
 from tests.waiting import until
 
@@ -17,7 +17,7 @@ def process(made: Federation, start: Start) -> Iterator[tuple[Child, Caller]]:
     ready = made.root / "ready.json"
     with Supervisor(made.root / "logs", start=start) as processes:
         words = ["party", "serve", "--site", str(made.party), "--ready-file", str(ready)]
-        child = processes.start(Job("party", words))
+        child = processes.start(ChildCommand("party", words))
         with made.calling(processes.wait_ready(child, ready, READY_S)) as caller:
             yield child, caller
 

@@ -10,12 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, Powerset, Tau
-from ostraka.common.sharing.ballots import ballots
+from ostraka.common.mechanism import L1, Binary, Mechanism, Powerset, Tau
 from ostraka.common.sharing.label_sets import count_sets
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.conftest import symptoms
@@ -70,7 +69,7 @@ def test_the_signed_manifest_names_the_labels(clinics: Federation) -> None:
     [(Binary(sigma=5.0), 0.0), (Tau(sigma=5.0, tau=1.0), 0.5), (L1(sigma=5.0, tau1=1.0), 1.0)],
 )
 def test_ballots_are_zero_there_and_their_norms_are_of_the_other_labels(
-    clinics: Federation, queries: NDArray[np.float32], mechanism: AnyMechanism, power: float
+    clinics: Federation, queries: NDArray[np.float32], mechanism: Mechanism, power: float
 ) -> None:
     clinics.replan(mechanism=mechanism)
     with clinics.serving() as caller:
@@ -84,7 +83,7 @@ def test_ballots_are_zero_there_and_their_norms_are_of_the_other_labels(
     assert np.array_equal(found, expected)
     assert found.any()
     with Journal(clinics.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(mechanism, 40, 5 - len(LEFT_OUT)).amount(8.0)
+        assert journal.spent(8.0) == GroupCharge(mechanism, 40, 5 - len(LEFT_OUT)).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -107,18 +106,18 @@ def test_a_guardian_that_counts_it_otherwise_gets_no_vote(
     ids=lambda mechanism: mechanism.kind,
 )
 def test_ballots_are_of_the_chosen_labels_alone(
-    clinics: Federation, queries: NDArray[np.float32], mechanism: AnyMechanism, labels: tuple[int, ...]
+    clinics: Federation, queries: NDArray[np.float32], mechanism: Mechanism, labels: tuple[int, ...]
 ) -> None:
     clinics.replan(mechanism=mechanism, labels=labels, classes=len(labels))
     with clinics.serving() as caller:
         found = caller.ballots(caller.vote(ask(caller, queries, LEFT_OUT)))
     scores = Ensemble.load(clinics.party / "teachers").predict(queries)[..., list(labels)]
-    np.testing.assert_array_equal(found, ballots(scores, mechanism, len(labels)))
+    np.testing.assert_array_equal(found, mechanism.ballot.count(scores, len(labels)))
     assert found.shape[1] == (count_sets(len(labels), None) if mechanism.kind == "powerset" else len(labels))
     assert found.any()
     voted = len(set(labels) - set(LEFT_OUT))
     with Journal(clinics.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(mechanism, 40, voted).amount(8.0)
+        assert journal.spent(8.0) == GroupCharge(mechanism, 40, voted).amount(8.0)
 
 
 @pytest.mark.heavy

@@ -13,9 +13,9 @@ from ostraka.common.identity import Identity, Role
 from ostraka.common.mechanism import GnMax
 from ostraka.common.plan import Plan, digest
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.answers import Answers
-from ostraka.services.charges import Cap, Charge
-from ostraka.services.daily_limit import Asked
+from ostraka.services.answers import IdempotentAnswers
+from ostraka.services.charges import Cap, GroupCharge
+from ostraka.services.daily_limit import QueryCount
 from ostraka.services.encrypted.answering import EncryptedVoter
 from ostraka.services.grants import Permission
 from ostraka.services.journal import Journal
@@ -23,7 +23,7 @@ from ostraka.services.journal import Journal
 NOW, SIZE = 1_900_000_000.0, 5
 QUERIER = Identity("fed", "q", Role.QUERY)
 MECHANISM = GnMax(sigma=10.0)
-COST = Charge(MECHANISM, SIZE, 3)
+COST = GroupCharge(MECHANISM, SIZE, 3)
 """What one batch costs."""
 
 
@@ -36,7 +36,7 @@ def full(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Journ
     else:
         limits, code = {"queries_per_day": 2 * SIZE - 1}, ErrorCode.POLICY_DAILY_LIMIT
     with Journal(tmp_path / "journal.db", **limits) as journal:
-        journal.record("s", 1, [COST], Asked(QUERIER.uri, SIZE), NOW)
+        journal.record("s", 1, [COST], QueryCount(QUERIER.uri, SIZE), NOW)
         yield journal, code
 
 
@@ -70,7 +70,7 @@ def nobody(*_: object) -> NoReturn:
 def test_no_teacher_votes_on_a_batch_that_is_refused(full: tuple[Journal, ErrorCode]) -> None:
     journal, code = full
     guardian: Any = None
-    answers = Answers(journal, guardian, ManualClock(NOW), seed=nobody)
+    answers = IdempotentAnswers(journal, guardian, ManualClock(NOW), seed=nobody)
     with pytest.raises(OstrakaError) as refused:
         answers.answer(permission(2), b"asked", [COST], nobody)
     assert refused.value.code is code
@@ -83,7 +83,7 @@ def test_no_circuit_is_made_for_an_encrypted_batch_that_is_refused(full: tuple[J
     voter = EncryptedVoter(journal, guardian, ManualClock(NOW), random=nobody)
 
     class Declared:
-        def charges(self, _: Permission) -> list[Charge]:
+        def charges(self, _: Permission) -> list[GroupCharge]:
             return [COST]
 
     class Terms:

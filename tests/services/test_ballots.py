@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Powerset, Tau
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import Task, infer_task
-from ostraka.services.ballots import Teachers, Turn
+from ostraka.services.ballots import ScheduledTeachers, Teachers
 from ostraka.services.hosting.device import MICRO_BATCH
 from tests.services.conftest import symptoms
 
@@ -43,13 +43,13 @@ ALL = np.ones(QUERIES, np.bool_)
 MECHANISMS = [Binary(sigma=1.0), Tau(sigma=1.0, tau=1.2), L1(sigma=1.0, tau1=1.5), Powerset(sigma=1.0)]
 
 
-def everyone(scheduled: NDArray[np.bool_]) -> list[Turn]:
-    return [Turn(slice(None), scheduled, VOTE)]
+def everyone(scheduled: NDArray[np.bool_]) -> list[ScheduledTeachers]:
+    return [ScheduledTeachers(slice(None), scheduled, VOTE)]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_small_micro_batches_count_the_same(
-    task: Task, scripted: Scripted, mechanism: AnyMechanism, monkeypatch: pytest.MonkeyPatch
+    task: Task, scripted: Scripted, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teachers = Teachers(scripted, 4, task)
     whole = teachers.ballots(X, everyone(ALL), mechanism)
@@ -74,25 +74,25 @@ def test_only_scheduled_queries_are_voted_on(task: Task, scripted: Scripted) -> 
     assert not teachers.ballots(X, everyone(~ALL), Binary(sigma=1.0)).any()
 
 
-def turns(seed: int) -> list[Turn]:
+def turns(seed: int) -> list[ScheduledTeachers]:
     """Return turns of the first teacher and of the three others, on queries and at weights of their own."""
     random = np.random.default_rng(seed)
     return [
-        Turn(slice(0, 1), random.random(QUERIES) < 0.5, int(random.integers(1, VOTE))),
-        Turn(slice(1, 4), random.random(QUERIES) < 0.7, int(random.integers(VOTE, 3 * VOTE))),
+        ScheduledTeachers(slice(0, 1), random.random(QUERIES) < 0.5, int(random.integers(1, VOTE))),
+        ScheduledTeachers(slice(1, 4), random.random(QUERIES) < 0.7, int(random.integers(VOTE, 3 * VOTE))),
     ]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
 @pytest.mark.parametrize("seed", range(3))
 def test_votes_of_several_weights_are_summed_exactly(
-    task: Task, scripted: Scripted, mechanism: AnyMechanism, seed: int
+    task: Task, scripted: Scripted, mechanism: Mechanism, seed: int
 ) -> None:
     expected = np.zeros((QUERIES, mechanism.width(5)), np.int64)
     for turn in turns(seed):
         for teacher in range(4)[turn.rows]:
             for query in np.flatnonzero(turn.scheduled):
-                alone = ballots(scripted.scores[[[teacher]], [[query]]], mechanism, 5)[0] * VOTE
+                alone = mechanism.ballot.count(scripted.scores[[[teacher]], [[query]]], 5)[0] * VOTE
                 expected[query] += alone.astype(np.int64) * turn.weight // VOTE
     found = Teachers(scripted, 4, task).ballots(X, turns(seed), mechanism)
     assert np.array_equal(found * VOTE, expected)

@@ -15,7 +15,7 @@ from ostraka.common.mechanism import NoiseCluster
 from ostraka.common.sharing.ballots import VOTE, single_label
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.wire import Ask, Caller, Federation, federation, scheduled
@@ -95,10 +95,10 @@ def test_each_cohort_votes_on_its_queries_with_its_weight_at_its_groups_cost(att
     mechanism = attica.plan.mechanism
     with Journal(attica.party / "journal.db") as journal:
         assert {charge for _, _, charge in journal.receipts()} == {
-            Charge(mechanism, 9, 10, sensitivity=1.5, group="high"),
-            Charge(mechanism, 5, 10, sensitivity=1.0, group="low"),
+            GroupCharge(mechanism, 9, 10, sensitivity=1.5, group="high"),
+            GroupCharge(mechanism, 5, 10, sensitivity=1.0, group="low"),
         }
-        assert journal.spent(8.0) == Charge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
+        assert journal.spent(8.0) == GroupCharge(mechanism, 9, 10, sensitivity=1.5).amount(8.0)
 
 
 def test_a_cohort_that_is_left_out_votes_on_nothing_and_pays_nothing(attica: Federation) -> None:

@@ -10,28 +10,28 @@ from ostraka.common.datasets import digits
 from ostraka.common.errors import OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import GnMax
-from ostraka.services.charges import Charge
-from ostraka.services.daily_limit import DAY_S, Asked
+from ostraka.services.charges import GroupCharge
+from ostraka.services.daily_limit import DAY_S, QueryCount
 from ostraka.services.journal import Journal
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from tests.services.wire import Ask, Caller, Federation
 
 DELPHI = "ostraka://attica/delphi/query"
 DODONA = "ostraka://attica/dodona/query"
 
 
-def charged(queries: int) -> list[Charge]:
-    return [Charge(GnMax(sigma=40.0), queries=queries, classes=10)]
+def charged(queries: int) -> list[GroupCharge]:
+    return [GroupCharge(GnMax(sigma=40.0), queries=queries, classes=10)]
 
 
 def record(journal: Journal, batch: int, queries: int, now: float, querier: str = DELPHI) -> None:
-    journal.record("s", batch, charged(queries), Asked(querier, queries), now)
+    journal.record("s", batch, charged(queries), QueryCount(querier, queries), now)
 
 
 def refused(journal: Journal, queries: int, now: float, querier: str = DELPHI) -> str:
     """How many are left, as a refusal tells; both ways to ask refuse alike."""
     with pytest.raises(OstrakaError) as early:
-        journal.check(charged(queries), Asked(querier, queries), now)
+        journal.check(charged(queries), QueryCount(querier, queries), now)
     with pytest.raises(OstrakaError) as late:
         record(journal, 99, queries, now, querier)
     assert early.value.code == late.value.code == "policy.daily_limit"
@@ -70,16 +70,16 @@ def test_a_smaller_limit_leaves_nothing_and_none_leaves_everything(tmp_path: Pat
 
 def test_a_batch_in_which_no_teacher_votes_is_remembered_too(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, [], Asked(DELPHI, 5), 1.0)
+        journal.record("s", 1, [], QueryCount(DELPHI, 5), 1.0)
         assert journal.holds("s", 1)
         with pytest.raises(OstrakaError, match="restarted"):
-            journal.record("s", 1, [], Asked(DELPHI, 5), 1.0)
+            journal.record("s", 1, [], QueryCount(DELPHI, 5), 1.0)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5])
 def test_a_limit_that_is_none_is_refused(limit: float) -> None:
     with pytest.raises(ValueError, match="queries_per_day"):
-        Policy.model_validate({"queries_per_day": limit})
+        PartyPolicy.model_validate({"queries_per_day": limit})
 
 
 def ask(caller: Caller, batch: int, queries: int) -> Ask:

@@ -9,17 +9,17 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
-from ostraka.common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, amount, budget_amount, budget_rdp
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Cap, Charge
-from ostraka.services.daily_limit import Asked
+from ostraka.services.charges import Cap, GroupCharge
+from ostraka.services.daily_limit import QueryCount
 from ostraka.services.journal import Journal
 from ostraka.services.journal_file import JournalFile
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from tests.disk import fill, free, small_disk
 
-CHARGE = Charge(GnMax(sigma=40.0), queries=100, classes=10)
-ASKED = Asked("ostraka://attica/delphi/query", 100)
+CHARGE = GroupCharge(GnMax(sigma=40.0), queries=100, classes=10)
+ASKED = QueryCount("ostraka://attica/delphi/query", 100)
 
 
 def head(sequence: int, letter: bytes = b"a") -> common_pb2.AuditHead:
@@ -52,8 +52,8 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
     with Journal(tmp_path / "journal.db") as journal:
         journal.record("s", 1, [CHARGE], ASKED, 1.0)
         journal.record("s", 2, [CHARGE], ASKED, 1.0)
-        journal.record("t", 1, [Charge(confident, queries=7, classes=10, sensitivity=3.0)], ASKED, 1.0)
-        seven = worst_case(confident, 8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
+        journal.record("t", 1, [GroupCharge(confident, queries=7, classes=10, sensitivity=3.0)], ASKED, 1.0)
+        seven = confident.worst_case(8.0, 3.0, classes=10).amount(np.ones((7, 1), np.bool_))
         assert 7 * 9 * (8 / 25) < seven * AMOUNT_UNIT <= 7 * 9 * (8 / 200 + 8 / 25) + 1e-9
         assert journal.spent(8.0) == 200 * amount(8.0 / 1600) + seven
 
@@ -61,17 +61,17 @@ def test_the_amount_spent_adds_up_over_mechanisms_and_persons(tmp_path: Path) ->
 def test_what_a_batch_costs_once_is_counted_for_every_batch(tmp_path: Path) -> None:
     clusters = NoiseCluster(sigma=20.0)
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, [Charge(clusters, 50, classes=10)], ASKED, 1.0)
-        journal.record("t", 1, [Charge(clusters, 50, classes=10)], ASKED, 1.0)
-        journal.record("u", 1, [Charge(clusters, 0, classes=10)], ASKED, 1.0)
+        journal.record("s", 1, [GroupCharge(clusters, 50, classes=10)], ASKED, 1.0)
+        journal.record("t", 1, [GroupCharge(clusters, 50, classes=10)], ASKED, 1.0)
+        journal.record("u", 1, [GroupCharge(clusters, 0, classes=10)], ASKED, 1.0)
         assert journal.spent(8.0) == 2 * amount(8.0 / 400)
 
 
 def test_more_labels_cost_more(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.db") as journal:
         for batch, labels in enumerate((2, 14)):
-            journal.record("s", batch, [Charge(Binary(sigma=20.0), 3, classes=labels)], ASKED, 1.0)
-        few, many = (Charge(Binary(sigma=20.0), 3, classes=labels).amount(8.0) for labels in (2, 14))
+            journal.record("s", batch, [GroupCharge(Binary(sigma=20.0), 3, classes=labels)], ASKED, 1.0)
+        few, many = (GroupCharge(Binary(sigma=20.0), 3, classes=labels).amount(8.0) for labels in (2, 14))
         assert journal.spent(8.0) == few + many
         assert many == pytest.approx(7 * few, rel=1e-6)
 
@@ -139,7 +139,7 @@ def test_a_journal_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.LEDGER_NEWER
 
 
-def of_group(group: str, queries: int) -> Charge:
+def of_group(group: str, queries: int) -> GroupCharge:
     return replace(CHARGE, group=group, queries=queries)
 
 
@@ -186,7 +186,7 @@ def test_the_cap_is_never_exceeded_and_survives_a_restart(tmp_path: Path) -> Non
     for batch in (1, 2):
         with Journal(path, cap=cap) as journal:
             journal.record("s", batch, [CHARGE], ASKED, 1.0)
-    smaller = Charge(GnMax(sigma=40.0), queries=1, classes=10)
+    smaller = GroupCharge(GnMax(sigma=40.0), queries=1, classes=10)
     with Journal(path, cap=cap) as journal:
         with pytest.raises(OstrakaError) as early:
             journal.check([smaller], ASKED, 1.0)
@@ -268,18 +268,18 @@ def test_a_file_that_another_process_holds_is_named(tmp_path: Path, monkeypatch:
 
 
 def test_the_policy_turns_epsilon_into_a_cap() -> None:
-    cap = Policy(epsilon_cap=1.0, delta=1e-5, order_cap=16.0).cap
+    cap = PartyPolicy(epsilon_cap=1.0, delta=1e-5, order_cap=16.0).cap
     assert cap == Cap(16.0, budget_amount(budget_rdp(1.0, 1e-5, 16.0)))
-    proposed = Policy(epsilon_cap=1.0, delta=1e-5).cap
+    proposed = PartyPolicy(epsilon_cap=1.0, delta=1e-5).cap
     assert proposed is not None
     assert proposed.amount / proposed.order >= cap.amount / cap.order
-    assert Policy().cap is None
+    assert PartyPolicy().cap is None
 
 
 @pytest.mark.parametrize("half", [{"epsilon_cap": 1.0}, {"delta": 1e-5}, {"order_cap": 8.0}, {"minimum": 3}])
 def test_half_a_cap_is_refused(half: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"epsilon_cap|Extra inputs"):
-        Policy.model_validate(half)
+        PartyPolicy.model_validate(half)
 
 
 def test_a_batch_that_finds_no_room_is_not_recorded_and_is_once_there_is(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import OstrakaError
 from ostraka.common.mechanism import GnMax
-from ostraka.services.charges import Charge
-from ostraka.services.daily_limit import Asked
+from ostraka.services.charges import GroupCharge
+from ostraka.services.daily_limit import QueryCount
 from ostraka.services.journal import Journal
-from ostraka.services.journal_view import Journaled, Terms, read_journal
+from ostraka.services.journal_view import EpsilonTerms, Journaled, read_journal
 
-TERMS = Terms(8.0, 1e-5)
+TERMS = EpsilonTerms(8.0, 1e-5)
 NOW = 1_000_000.0
 
 
@@ -27,10 +27,13 @@ def test_a_party_that_never_served_has_none(tmp_path: Path) -> None:
 
 
 def test_batches_are_told_beside_a_process_that_writes(tmp_path: Path) -> None:
-    low, high = Charge(GnMax(sigma=20.0), 5, 4, group="low"), Charge(GnMax(sigma=20.0), 9, 4, group="high")
+    low, high = (
+        GroupCharge(GnMax(sigma=20.0), 5, 4, group="low"),
+        GroupCharge(GnMax(sigma=20.0), 9, 4, group="high"),
+    )
     with Journal(tmp_path / "journal.db") as journal:
-        journal.record("s", 1, [low, high], Asked("q", 9), NOW - 2 * 24 * 3600)
-        journal.record("s", 2, [low], Asked("q", 5), NOW - 10)
+        journal.record("s", 1, [low, high], QueryCount("q", 9), NOW - 2 * 24 * 3600)
+        journal.record("s", 2, [low], QueryCount("q", 5), NOW - 10)
         found = read(tmp_path / "journal.db")
     assert found is not None
     assert (found.batches, found.spent) == (2, high.amount(8.0) + low.amount(8.0))

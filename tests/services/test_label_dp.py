@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import Dataset, digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism, GnMax, NoiseCluster, RandRes
+from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes
 from ostraka.common.privacy import amount
 from ostraka.common.privacy.randomized import randomized_rdp
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.journal import Journal
 from ostraka.services.records import Records
 from ostraka.services.teachers import Ensemble
@@ -45,7 +45,7 @@ class Told(Ask):
         yield from chunks
 
 
-def known(federation: Federation, mechanism: AnyMechanism, queries: int, **policy: object) -> Dataset:
+def known(federation: Federation, mechanism: Mechanism, queries: int, **policy: object) -> Dataset:
     """Has athens answer with its records in a plan that charges labels; gives these records."""
     federation.set_policy(**policy)
     federation.set_table("training", data="records.npz")
@@ -297,7 +297,7 @@ def test_teachers_of_whole_records_do_not_vote_where_labels_are_charged(attica: 
     assert not charges(attica)
 
 
-def charges(federation: Federation) -> list[Charge]:
+def charges(federation: Federation) -> list[GroupCharge]:
     with Journal(federation.party / "journal.db") as journal:
         return [charge for _, _, charge in journal.receipts()]
 

@@ -10,20 +10,20 @@ from ostraka.common.datasets import digits, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
 )
 from ostraka.common.privacy import amount
 from ostraka.common.sharing.label_sets import bits_of, count_sets
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.journal import Journal
 from ostraka.services.records import Records
 from ostraka.services.teachers import Ensemble
@@ -74,13 +74,13 @@ def asked(clinics: Federation) -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize("mechanism", SINGLE, ids=lambda mechanism: mechanism.kind)
-def test_a_single_label_ballot_counts_classes(attica: Federation, mechanism: AnyMechanism) -> None:
+def test_a_single_label_ballot_counts_classes(attica: Federation, mechanism: Mechanism) -> None:
     attica.replan(mechanism=mechanism)
     X = attica.task.prepare(digits().X[:9])
     votes = Ensemble.load(attica.party / "teachers").predict(X)
     expected = [[(votes[:, query] == label).sum() for label in range(10)] for query in range(9)]
     assert np.array_equal(ballots(attica, X), expected)
-    assert spent(attica, 8.0) == Charge(mechanism, 9, 10).amount(8.0)
+    assert spent(attica, 8.0) == GroupCharge(mechanism, 9, 10).amount(8.0)
 
 
 def weighed(federation: Federation, X: NDArray[np.float32], weights: Iterable[float]) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ def test_a_binary_ballot_counts_positives(
     assert np.array_equal(found, weighed(clinics, asked, [1] * 6))
     assert not found[:, 1].any()
     assert (found[:, 2] == TEACHERS).all()
-    assert spent(clinics, 8.0) == Charge(clinics.plan.mechanism, 40, 5).amount(8.0)
+    assert spent(clinics, 8.0) == GroupCharge(clinics.plan.mechanism, 40, 5).amount(8.0)
 
 
 @pytest.mark.heavy

@@ -13,18 +13,18 @@ from prometheus_client import CollectorRegistry
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.mechanism import GnMax
-from ostraka.services.charges import Charge
-from ostraka.services.daily_limit import DAY_S, Asked
+from ostraka.services.charges import GroupCharge
+from ostraka.services.daily_limit import DAY_S, QueryCount
 from ostraka.services.hosting.admission import Admission
 from ostraka.services.hosting.device import Device
 from ostraka.services.journal import Journal
 from ostraka.services.metrics import PartyMetrics, TimedSubmitter
-from ostraka.services.policy import Policy
-from ostraka.services.submission import Share
+from ostraka.services.policy import PartyPolicy
+from ostraka.services.submission import GuardianShare
 from tests.guardian.federation import plan
 
 QUERIES = np.zeros((3, 1), np.float32)
-POLICY = Policy(epsilon_cap=10.0, delta=1e-5, queries_per_day=40)
+POLICY = PartyPolicy(epsilon_cap=10.0, delta=1e-5, queries_per_day=40)
 
 
 class Slow:
@@ -48,7 +48,7 @@ class Gone:
     def record_evaluation(self, session_id: str, batch_id: int) -> None:
         raise ConnectionError
 
-    def submit(self, share: Share) -> None:
+    def submit(self, share: GuardianShare) -> None:
         raise ConnectionError
 
 
@@ -107,9 +107,9 @@ def test_limits_are_told_as_the_part_that_is_used(
     registry: CollectorRegistry, metrics: PartyMetrics, journal: Journal
 ) -> None:
     clock, querier = ManualClock(2 * DAY_S), "ostraka://test/q/query"
-    charge = Charge.of_json(GnMax(sigma=40.0).model_dump_json(), 10, 4, 1.0, "all", "record")
-    journal.record("old", 1, [charge], Asked(querier, 20), clock.now() - DAY_S - 1)
-    journal.record("new", 1, [charge], Asked(querier, 10), clock.now())
+    charge = GroupCharge.of_json(GnMax(sigma=40.0).model_dump_json(), 10, 4, 1.0, "all", "record")
+    journal.record("old", 1, [charge], QueryCount(querier, 20), clock.now() - DAY_S - 1)
+    journal.record("new", 1, [charge], QueryCount(querier, 10), clock.now())
     metrics.watch_limits(journal, POLICY, clock)
     assert POLICY.cap is not None
     used = journal.spent(POLICY.cap.order) / POLICY.cap.amount
@@ -120,7 +120,7 @@ def test_limits_are_told_as_the_part_that_is_used(
 
 def test_a_party_without_limits_tells_of_none(registry: CollectorRegistry, tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.db") as journal:
-        PartyMetrics(registry).watch_limits(journal, Policy(), ManualClock(0.0))
+        PartyMetrics(registry).watch_limits(journal, PartyPolicy(), ManualClock(0.0))
         assert not any("used_ratio" in metric.name for metric in registry.collect())
 
 
@@ -133,5 +133,5 @@ def test_batches_count_by_kind_and_submissions_also_when_they_fail(
     assert registry.get_sample_value("ostraka_party_batches_total", kind) == 2
     assert registry.get_sample_value("ostraka_party_queries_total", kind) == 25
     with pytest.raises(ConnectionError):
-        TimedSubmitter(Gone(), metrics).submit(Share("s", 1, 1, 1, b""))
+        TimedSubmitter(Gone(), metrics).submit(GuardianShare("s", 1, 1, 1, b""))
     assert registry.get_sample_value("ostraka_party_step_seconds_count", {"step": "submit"}) == 1

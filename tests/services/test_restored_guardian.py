@@ -12,8 +12,8 @@ from ostraka.common.identity import Credentials, Identity, Role, read_signed
 from ostraka.common.mechanism.message import mechanism_of
 from ostraka.common.protocol import RECEIPTS_CONTEXT
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Charge
-from ostraka.services.daily_limit import Asked
+from ostraka.services.charges import GroupCharge
+from ostraka.services.daily_limit import QueryCount
 from ostraka.services.journal import Journal
 from ostraka.services.receipts import receipts
 from ostraka.services.server import running
@@ -95,10 +95,10 @@ def test_a_running_party_finds_out_that_its_guardian_was_restored(attica: Federa
 
 def test_many_receipts_travel_in_messages_of_a_thousand(attica: Federation) -> None:
     own = Credentials.load(attica.party)
-    charges = [Charge(attica.plan.mechanism, 3, 10, group=str(group)) for group in range(1001)]
+    charges = [GroupCharge(attica.plan.mechanism, 3, 10, group=str(group)) for group in range(1001)]
     with Journal(attica.party / "journal.db") as journal:
         (empty,) = receipts(journal, own)
-        journal.record("s", 1, charges, Asked(attica.querier.identity.uri, 3), 1.0)
+        journal.record("s", 1, charges, QueryCount(attica.querier.identity.uri, 3), 1.0)
         sent = [read(request.receipts, own.ca_pem) for request in receipts(journal, own)]
     assert not read(empty.receipts, own.ca_pem).receipts
     assert [len(message.receipts) for message in sent] == [1000, 1]

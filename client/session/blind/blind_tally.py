@@ -17,7 +17,7 @@ from ostraka.common.sharing.ring import RingArray
 from ostraka.protos.ostraka.v1 import common_pb2
 
 
-class BlindTally:
+class BlindBatchTally:
     """Tallies batches of a session with the guardian."""
 
     def __init__(

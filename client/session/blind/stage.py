@@ -11,7 +11,7 @@ from ostraka.client.peers.step_calls import StepCall
 from ostraka.client.session.meter import Meter
 from ostraka.common.confidential import tally_binding
 from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.two_party import Computation, Evaluation
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.rpc.steps import StepId
 from ostraka.protos.ostraka.v1 import guardian_pb2
 
@@ -24,7 +24,7 @@ class Stages:
     meter: Meter
     random: Callable[[int], bytes]
 
-    def compute(self, step: StepId, circuit: Circuit, words: NDArray[np.uint64]) -> Evaluation:
+    def compute(self, step: StepId, circuit: Circuit, words: NDArray[np.uint64]) -> CircuitEvaluation:
         """Return the evaluated circuits for this side's words (instances, words), at least one instance.
 
         Raises OstrakaError with the guardian's code, `message.invalid` or `crypto.refused` for messages that
@@ -32,7 +32,7 @@ class Stages:
         """
         binding = tally_binding(step.session_id, step.batch_id, step.stage)
         computation = Computation.of(circuit, len(words))
-        evaluation = Evaluation(computation, binding, self.random)
+        evaluation = CircuitEvaluation(computation, binding, self.random)
         points = self._begin(step, evaluation.point())
         sizes = computation.sizes
         self._garble(StepCall(step, evaluation.extension(points), sizes.tables, evaluation.take))
@@ -42,7 +42,7 @@ class Stages:
             evaluation.evaluate(bytes(labels))
         return evaluation
 
-    def open_check(self, step: StepId, evaluation: Evaluation) -> bytes:
+    def open_check(self, step: StepId, evaluation: CircuitEvaluation) -> bytes:
         """Send the check's output labels back; which checks passed, as the guardian read them."""
         with self.meter.measure("guardian", "open") as traffic:
             returned = evaluation.returned()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ostraka.common.ballot_computation import BallotComputation
 from ostraka.common.confidential import ballots_binding
 from ostraka.common.crypto.computation import Sizes
-from ostraka.common.crypto.two_party import Evaluation
+from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.plan import Plan
 from ostraka.common.schedules import scheduled
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -30,7 +30,7 @@ class PartyCircuits:
         computation = self._votes.computation
         self.sizes: Sizes = computation.sizes
         binding = ballots_binding(ticket.session_id, ticket.batch_id, participant.site)
-        self._evaluation = Evaluation(computation, binding, random)
+        self._evaluation = CircuitEvaluation(computation, binding, random)
 
     @property
     def teachers(self) -> int:
@@ -55,7 +55,7 @@ class PartyCircuits:
 
     def correction(self, logits: NDArray[np.uint64]) -> bytes:
         """Return what hides this side's shares of logits (teachers, queries of the batch, classes)."""
-        return self._evaluation.correction(self._votes.words(logits))
+        return self._evaluation.correction(self._votes.select(logits))
 
     def ballots(self, labels: bytes) -> NDArray[np.uint32]:
         """Return this side's share of the party's ballots (queries, width), from its words' labels."""

@@ -7,9 +7,9 @@ from ostraka.client.session.batch import Granted, Peers, Queries, Ticketed
 from ostraka.client.session.encrypted.circuits import PartyCircuits
 from ostraka.client.session.encrypted.encryption import Encryption
 from ostraka.client.session.encrypted.exchange import Exchange
-from ostraka.client.session.encrypted.memory_limit import Room
+from ostraka.client.session.encrypted.memory_limit import MemoryLimit
 from ostraka.client.session.meter import Meter
-from ostraka.client.session.votes import Votes, collect
+from ostraka.client.session.votes import CollectedShares, collect
 from ostraka.common.crypto.logits import Head
 from ostraka.common.sharing.ring import RingArray
 from ostraka.common.telemetry.context import carrying
@@ -24,18 +24,18 @@ class EncryptedVoting:
         session: Granted,
         meter: Meter,
         random: Callable[[int], bytes],
-        room: Room | None = None,
+        memory: MemoryLimit | None = None,
     ) -> None:
-        """Take an open session; `random` gives so many random bytes, `room` limits the tables held."""
+        """Take an open session; `random` gives so many random bytes, `memory` limits the tables held."""
         self._peers = peers
         self._session = session
         self._meter = meter
         self._random = random
-        self._room = room or Room()
+        self._memory = memory or MemoryLimit()
         self._encryption = Encryption(meter)
         self._heads = {one.site: cast(Head, one.head) for one in session.grant.participants}
 
-    def collect(self, ticket: Ticketed, queries: Queries) -> Votes:
+    def collect(self, ticket: Ticketed, queries: Queries) -> CollectedShares:
         """Collect this side's shares of the ballots of every party of the ticket, or why it gave none.
 
         Queries are encrypted once for all parties whose heads are of one kind. That begins before any party
@@ -52,7 +52,7 @@ class EncryptedVoting:
             head = self._heads[site]
             circuits = PartyCircuits(self._session.plan, ticket.read, schedules[site], self._random)
             peer = self._peers.parties[site]
-            with self._room.taken(circuits.sizes.tables):
+            with self._memory.taken(circuits.sizes.tables):
                 exchange = Exchange(peer, self._session, ticket, circuits, self._meter)
                 return exchange.ballots(encryption.keys(head), messages[head])
 

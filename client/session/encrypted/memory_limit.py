@@ -4,14 +4,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-ROOM_BYTES = 2**30
+LIMIT_BYTES = 2**30
 """Garbled tables held at once; a party whose tables are more is asked alone."""
 
 
-class Room:
+class MemoryLimit:
     """So many bytes, of which threads take their part and give it back."""
 
-    def __init__(self, size: int = ROOM_BYTES) -> None:
+    def __init__(self, size: int = LIMIT_BYTES) -> None:
         """All of it is free."""
         self._size = self._free = size
         self._changed = threading.Condition()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from ostraka.client.students.label_dp.co_training import Standing, Turn, turns
+from ostraka.client.students.label_dp.co_training import CoTrainingCheckpoint, CoTrainingTurn, turns
 from ostraka.client.students.label_dp.division import probability_right
 from ostraka.client.students.label_dp.learners import require_one_label
 from ostraka.client.students.label_dp.mixing_loss import Descent
@@ -18,12 +18,12 @@ from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.checkpoint import Checkpoint, fingerprint
 from ostraka.common.learning.data import Labelled
 from ostraka.common.learning.holdout import evaluate
-from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import Kind, network
 from ostraka.common.learning.objective import Objective
 from ostraka.common.learning.shape import Shape
-from ostraka.common.learning.supervised import Supervised
+from ostraka.common.learning.supervised import SupervisedObjective
 
 LIKELY = 0.5
 """Probability from which a label is taken for right."""
@@ -69,7 +69,7 @@ class AugDescent(Neural):
     def objective(self, views: Augmentation, *, multi_label: bool) -> Objective:
         """Return what the first steps minimise, while no label is doubted yet."""
         require_one_label("aug-descent", multi_label=multi_label)
-        return Supervised(views)
+        return SupervisedObjective(views)
 
     def train(
         self,
@@ -82,14 +82,14 @@ class AugDescent(Neural):
         progress: Progress | None = None,
         checkpoint: Path | None = None,
         log: Path | None = None,
-    ) -> History:
+    ) -> TrainingHistory:
         """As every student; the checkpoint holds both networks after every turn."""
         learning = self.learning or self.default_learning
         nets = net, self._second(net, pool)
         objective = self.objective(views, multi_label=labelled.multi_label)
         training = fingerprint(net, objective, labelled, pool, validation, learning, self.seed)
-        standing = Standing(Checkpoint(checkpoint, f"{training} {self.rounds} {self.weight}"))
-        made, looks = standing.restore(nets)
+        kept = CoTrainingCheckpoint(Checkpoint(checkpoint, f"{training} {self.rounds} {self.weight}"))
+        made, looks = kept.restore(nets)
         for turn in list(turns(learning.steps, self.rounds))[made:]:
             one, other = nets[turn.number % 2], nets[1 - turn.number % 2]
             history = learn(
@@ -98,21 +98,21 @@ class AugDescent(Neural):
                 validation,
                 replace(learning, steps=turn.steps, evaluations=1),
                 seed=self.seed + turn.number,
-                progress=turn.told(progress),
+                progress=turn.overall(progress),
                 log=None if log is None else log / f"turn-{turn.number}",
             )
             if one is net:
                 looks += [replace(look, step=look.step + turn.done) for look in history.looks]
-            standing.save(turn, nets, looks)
-        standing.remove()
-        return History(tuple(looks), looks[-1].step)
+            kept.save(turn, nets, looks)
+        kept.remove()
+        return TrainingHistory(tuple(looks), looks[-1].step)
 
     def _second(self, net: nn.Module, pool: Features) -> nn.Module:
         shape = self.shape or (pool.shape[1],)
         return network(shape, _outputs(net, pool), self.network, seed=self.seed + 1)
 
     def _lesson(
-        self, turn: Turn, other: nn.Module, views: Augmentation, labelled: Labelled, pool: Features
+        self, turn: CoTrainingTurn, other: nn.Module, views: Augmentation, labelled: Labelled, pool: Features
     ) -> tuple[Objective, Labelled, Features]:
         """Return what a network minimises in a turn, and over which records."""
         if turn.round == 0:

@@ -37,20 +37,9 @@ def noise_cluster_sigma(epsilon: float, delta: float) -> float:
     Raises InputError for an epsilon that is not positive or a delta outside (0, 1).
     """
     _check_positive("epsilon", epsilon)
-    _check_delta(delta)
+    if not 0 < delta < 1:
+        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
     return _least(lambda sigma: noise_cluster_delta(sigma, epsilon) <= delta)
-
-
-def noise_cluster_epsilon(sigma: float, delta: float) -> float:
-    """Return the least epsilon of label-DP from noise of `sigma` records at `delta`, rounded up; may be 0.
-
-    Raises InputError for a sigma that is not positive or a delta outside (0, 1).
-    """
-    _check_positive("sigma", sigma)
-    _check_delta(delta)
-    if noise_cluster_delta(sigma, 0.0) <= delta:
-        return 0.0
-    return _least(lambda epsilon: noise_cluster_delta(sigma, epsilon) <= delta)
 
 
 def _least(enough: Callable[[float], bool]) -> float:
@@ -65,11 +54,6 @@ def _least(enough: Callable[[float], bool]) -> float:
         if middle in (low, high):
             return high
         low, high = (low, middle) if enough(middle) else (middle, high)
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise InputError("delta", f"must lie between 0 and 1, is {delta}")
 
 
 def _check_positive(name: str, value: float) -> None:

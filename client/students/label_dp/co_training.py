@@ -16,7 +16,7 @@ WARM_UP = 0.25
 
 
 @dataclass(frozen=True)
-class Turn:
+class CoTrainingTurn:
     """Some steps of one network while the other rests.
 
     Attributes:
@@ -36,12 +36,12 @@ class Turn:
         """How often labels were divided anew for this network, 0 in the warm-up."""
         return self.number // 2
 
-    def told(self, progress: Progress | None) -> Progress | None:
+    def overall(self, progress: Progress | None) -> Progress | None:
         """Progress of this turn as progress of all."""
         return None if progress is None else lambda done, _: progress(self.done + done, self.total)
 
 
-def turns(steps: int, rounds: int) -> Iterator[Turn]:
+def turns(steps: int, rounds: int) -> Iterator[CoTrainingTurn]:
     """Yield a warm-up of both networks and their `rounds`, together about `steps`; at least one step a turn.
 
     Raises `config.invalid` for no rounds.
@@ -54,17 +54,17 @@ def turns(steps: int, rounds: int) -> Iterator[Turn]:
     each = max(1, (steps // 2 - warm) // rounds)
     lengths = [length for length in (warm, *[each] * rounds) for _ in range(2)]
     for number, length in enumerate(lengths):
-        yield Turn(number, length, sum(lengths[:number]), sum(lengths))
+        yield CoTrainingTurn(number, length, sum(lengths[:number]), sum(lengths))
 
 
-class Standing:
+class CoTrainingCheckpoint:
     """Both networks of a training as its checkpoint has them after a turn."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         """Take the checkpoint where the networks are kept, if anywhere."""
         self._checkpoint = checkpoint
 
-    def save(self, turn: Turn, nets: tuple[nn.Module, nn.Module], looks: list[Look]) -> None:
+    def save(self, turn: CoTrainingTurn, nets: tuple[nn.Module, nn.Module], looks: list[Look]) -> None:
         """Keep both networks as they stand after a turn."""
         notes = {"turns": turn.number + 1, "looks": [asdict(look) for look in looks]}
         parts = {str(row): net.state_dict() for row, net in enumerate(nets)}

@@ -12,7 +12,7 @@ from torch.nn import functional
 from ostraka.common.learning.augmentation import Augmentation
 from ostraka.common.learning.losses import probabilities
 from ostraka.common.learning.mixmatch import sharpen
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 
 VIEWS = 2
 """Weak views that a guess is the mean of, and strong ones that are learned."""
@@ -44,7 +44,9 @@ class Descent:
     weight: float
     prior: tuple[float, ...]
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         """Cross-entropy of the labelled, squared error of the unlabeled, and distance from even classes."""
         x, targets = labelled
         with torch.no_grad():
@@ -60,11 +62,11 @@ class Descent:
         likely = probabilities(logits[labels:], multi_label=False)
         return loss + self.weight * functional.mse_loss(likely, believed[labels:])
 
-    def _guessed(self, net: nn.Module, x: Tensor, step: Step) -> Tensor:
+    def _guessed(self, net: nn.Module, x: Tensor, step: TrainingStep) -> Tensor:
         """Return what both networks guess together, sharpened, (n, classes)."""
         return sharpen(self._guess((net, self.other), x, step), TEMPERATURE, multi_label=False)
 
-    def _guess(self, nets: tuple[nn.Module, ...], x: Tensor, step: Step) -> Tensor:
+    def _guess(self, nets: tuple[nn.Module, ...], x: Tensor, step: TrainingStep) -> Tensor:
         """Return the mean probabilities that the networks give weak views, (n, classes)."""
         views = torch.cat([self.views.weak(x, step.random) for _ in range(VIEWS)])
         likely = torch.stack([probabilities(net(views), multi_label=False) for net in nets]).mean(dim=0)
@@ -77,7 +79,7 @@ class Descent:
         return (torch.xlogy(prior, prior) - torch.xlogy(prior, mean)).sum()
 
 
-def _mixed(net: nn.Module, rows: Tensor, believed: Tensor, step: Step) -> tuple[Tensor, Tensor]:
+def _mixed(net: nn.Module, rows: Tensor, believed: Tensor, step: TrainingStep) -> tuple[Tensor, Tensor]:
     """Logits and targets of records each mixed with another, itself the larger part."""
     draw = torch.rand(DRAWS, generator=step.random, device=rows.device).median()
     share = torch.maximum(draw, 1 - draw)

@@ -28,13 +28,3 @@ def pseudo_labels(assignments: Assignments, y: Labels, clusters: int, classes: i
     """
     majority: Labels = label_counts(assignments, y, clusters, classes).argmax(axis=1)
     return majority[assignments]
-
-
-def purified_accuracy(epsilon: float, pseudo: float) -> float:
-    """Return the expected accuracy of RandRes labels that agree with pseudo labels (001, Equation 8).
-
-    Args:
-        epsilon: of the randomised response.
-        pseudo: accuracy of the pseudo labels, above 0.
-    """
-    return 1 / (1 + (1 - pseudo) / pseudo * float(np.exp(-epsilon)))

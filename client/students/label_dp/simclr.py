@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ostraka.common.learning.augmentation import Augmentation, augmentation
-from ostraka.common.learning.data import Scaling
+from ostraka.common.learning.data import Standardization
 from ostraka.common.learning.learning import Learning
 from ostraka.common.learning.networks import network
 from ostraka.common.learning.shape import Shape
@@ -38,7 +38,7 @@ def embed(features: Features, shape: Shape, *, seed: int = 0, steps: int = STEPS
         steps: of training.
     """
     device = Learning().place
-    X = torch.from_numpy(Scaling.of(features, shape).apply(features)).to(device)
+    X = torch.from_numpy(Standardization.of(features, shape).apply(features)).to(device)
     encoder = network(shape, EMBEDDING, seed=seed).to(device)
     projection = nn.Sequential(nn.ReLU(), _seeded_linear(seed)).to(device)
     train(nn.Sequential(encoder, projection), augmentation(shape), X, seed=seed, steps=steps)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.ckks.parameters import CkksParameters
 from ostraka.common.crypto.ckks.residues import product
 from ostraka.common.crypto.ckks.wire import Residues
 from ostraka.common.crypto.heads import WEIGHT_BITS, Affine, check_weights
@@ -24,7 +24,7 @@ class AffineMaps:
     """
 
     def __init__(
-        self, parameters: Parameters, maps: Sequence[Affine], moduli: tuple[int, ...], scale: float
+        self, parameters: CkksParameters, maps: Sequence[Affine], moduli: tuple[int, ...], scale: float
     ) -> None:
         """Round the weights; raises `party.not_encrypted` where one is beyond +-2^WEIGHT_BITS.
 

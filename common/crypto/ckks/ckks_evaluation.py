@@ -9,11 +9,11 @@ import tenseal.sealapi as sealapi
 
 from ostraka.common.crypto.ckks.affine import AffineMaps
 from ostraka.common.crypto.ckks.masking import add_mask, draw_mask
-from ostraka.common.crypto.ckks.parameters import LAYERS, Parameters
+from ostraka.common.crypto.ckks.parameters import LAYERS, CkksParameters
 from ostraka.common.crypto.ckks.public import read_public
 from ostraka.common.crypto.ckks.queries import EncryptedQueries
 from ostraka.common.crypto.ckks.residues import UniformResidues
-from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, Seal
+from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, SealContext
 from ostraka.common.crypto.ckks.wire import Residues, pack
 from ostraka.common.crypto.heads import Affine, EncryptedHead
 from ostraka.common.crypto.inference import MaskedLogits, check_heads, groups
@@ -26,10 +26,10 @@ _ROWS = 256
 class CkksEvaluator:
     """Evaluates heads on queries encrypted under one querying party's keys."""
 
-    def __init__(self, parameters: Parameters, public: bytes) -> None:
+    def __init__(self, parameters: CkksParameters, public: bytes) -> None:
         """Read the public keys; raises `crypto.refused` or `message.invalid` as `public.read_public` does."""
         self.parameters = parameters
-        self._seal = Seal(parameters)
+        self._seal = SealContext(parameters)
         key, self._relinearization = read_public(self._seal, public)
         self._encryptor = sealapi.Encryptor(self._seal.context, key)
 

@@ -9,11 +9,11 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.ckks.masking import logit_share
-from ostraka.common.crypto.ckks.parameters import SQUARES, Parameters
+from ostraka.common.crypto.ckks.parameters import SQUARES, CkksParameters
 from ostraka.common.crypto.ckks.public import write_public
 from ostraka.common.crypto.ckks.queries import second_halves
 from ostraka.common.crypto.ckks.residues import UniformResidues
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.ckks.wire import ciphertexts, logits_bytes, pack, unpack
 from ostraka.common.crypto.inference import checked_queries
 from ostraka.common.crypto.stream import SEED_BYTES
@@ -23,12 +23,12 @@ class CkksKeys:
     """A key pair for one set of parameters, drawn from the operating system; the secret key never leaves."""
 
     def __init__(
-        self, parameters: Parameters = SQUARES, random: Callable[[int], bytes] = secrets.token_bytes
+        self, parameters: CkksParameters = SQUARES, random: Callable[[int], bytes] = secrets.token_bytes
     ) -> None:
         """Draw the keys (a tenth of a second). `random` gives the public seeds of ciphertexts."""
         self.parameters = parameters
         self._random = random
-        self._seal = Seal(parameters)
+        self._seal = SealContext(parameters)
         generator = sealapi.KeyGenerator(self._seal.context)
         secret = generator.secret_key()
         self._public = write_public(self._seal, generator)

@@ -31,8 +31,8 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.ckks.embedding import slots_of
-from ostraka.common.crypto.ckks.parameters import Parameters
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.parameters import CkksParameters
+from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 from ostraka.common.crypto.stream import Stream
 
@@ -44,7 +44,7 @@ _HALF = 0.5
 class Mask:
     """A mask as values in slots: `high` times 2^limb_bits plus `low`, each (slots,) complex, at scale 1."""
 
-    parameters: Parameters
+    parameters: CkksParameters
     high: NDArray[np.complex128] = field(repr=False)
     low: NDArray[np.complex128] = field(repr=False)
 
@@ -54,12 +54,12 @@ class Mask:
         return logit_share(-whole / self.parameters.scale)
 
 
-def draw_mask(parameters: Parameters, stream: Stream) -> Mask:
+def draw_mask(parameters: CkksParameters, stream: Stream) -> Mask:
     """Draw the next mask from a stream of random bytes."""
     return Mask(parameters, _limb(parameters, stream), _limb(parameters, stream))
 
 
-def add_mask(seal: Seal, encryptor: Any, ciphertext: Any, mask: Mask) -> Any:
+def add_mask(seal: SealContext, encryptor: Any, ciphertext: Any, mask: Mask) -> Any:
     """Return the ciphertext plus the mask plus a fresh encryption of zero.
 
     Encoding rounds to whole coefficients. Those of a limb are below 2^40, which double precision encodes
@@ -93,13 +93,13 @@ def logit_share(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return nearest.astype(np.uint64) & np.uint64(2**LOGIT_BITS - 1)
 
 
-def _limb(parameters: Parameters, stream: Stream) -> NDArray[np.complex128]:
+def _limb(parameters: CkksParameters, stream: Stream) -> NDArray[np.complex128]:
     uniform = stream.ring(parameters.limb_bits, _UNIFORMS, parameters.degree).astype(np.int64)
     coefficients = uniform.sum(axis=0) - _UNIFORMS * 2 ** (parameters.limb_bits - 1)
     return slots_of(coefficients.astype(np.float64))
 
 
-def _plain(seal: Seal, values: NDArray[np.complex128], like: Any) -> Any:
+def _plain(seal: SealContext, values: NDArray[np.complex128], like: Any) -> Any:
     plain = seal.encode(values, like.coeff_modulus_size(), 1.0)
     plain.scale = like.scale
     return plain

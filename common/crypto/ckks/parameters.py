@@ -11,7 +11,7 @@ MASK_HEADROOM_BITS = 32
 
 
 @dataclass(frozen=True)
-class Parameters:
+class CkksParameters:
     """One CKKS instance.
 
     Args:
@@ -47,8 +47,9 @@ class Parameters:
     @property
     def digest(self) -> bytes:
         """32 bytes that begin every message, so that messages under other parameters are told apart."""
-        return hashlib.sha256(repr(self).encode()).digest()
+        own = f"degree={self.degree}, prime_bits={self.prime_bits}, scale_bits={self.scale_bits}"
+        return hashlib.sha256(f"Parameters({own})".encode()).digest()
 
 
-SQUARES = Parameters(degree=8192, prime_bits=(40, 30, 30, 30, 30, 40), scale_bits=30)
+SQUARES = CkksParameters(degree=8192, prime_bits=(40, 30, 30, 30, 30, 40), scale_bits=30)
 """Of affine, square, affine; 128-bit secure by SEAL's table (seal.Seal)."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import tenseal.sealapi as sealapi
 
-from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, Seal, load, save
+from ostraka.common.crypto.ckks.seal import SEAL_ERRORS, SealContext, load, save
 from ostraka.common.crypto.ckks.wire import most_public_bytes, without_digest
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -13,7 +13,7 @@ _SQUARE = 2
 """The power of the secret key that squares bring in, and that relinearization takes out again."""
 
 
-def write_public(seal: Seal, generator: Any) -> bytes:
+def write_public(seal: SealContext, generator: Any) -> bytes:
     """Write a fresh public key and relinearization key; `most_public_bytes` at most."""
     key, relinearization = sealapi.PublicKey(), sealapi.RelinKeys()
     generator.create_public_key(key)
@@ -23,7 +23,7 @@ def write_public(seal: Seal, generator: Any) -> bytes:
     return b"".join([seal.parameters.digest, length, saved, save(relinearization)])
 
 
-def read_public(seal: Seal, data: bytes) -> tuple[Any, Any]:
+def read_public(seal: SealContext, data: bytes) -> tuple[Any, Any]:
     """SEAL's public key, and its relinearization keys.
 
     Raises:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ostraka.common.crypto.ckks.residues import UniformResidues
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.ckks.wire import Residues, ciphertexts, queries_bytes, unpack, without_digest
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -12,7 +12,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 class EncryptedQueries:
     """First halves as they were sent, second halves from their seed, a prime at a time."""
 
-    def __init__(self, seal: Seal, data: bytes, features: int) -> None:
+    def __init__(self, seal: SealContext, data: bytes, features: int) -> None:
         """Check size and parameters; raises `message.invalid` or `crypto.refused`."""
         content = without_digest(seal.parameters, data)
         if len(data) != queries_bytes(seal.parameters, features):
@@ -36,7 +36,7 @@ class EncryptedQueries:
         return unpack(self._seal.parameters, self._first, prime, self._seal.moduli[prime]), second
 
 
-def second_halves(seal: Seal, seed: bytes) -> tuple[UniformResidues, ...]:
+def second_halves(seal: SealContext, seed: bytes) -> tuple[UniformResidues, ...]:
     """Return the uniform second halves of all ciphertexts of a message of queries, for each prime."""
     return tuple(
         UniformResidues(seed, f"ckks second halves {prime}", modulus, seal.parameters.degree)

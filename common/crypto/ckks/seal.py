@@ -16,7 +16,7 @@ import tenseal.sealapi as sealapi
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.ckks.memory import content_of, memory_file
-from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.ckks.parameters import CkksParameters
 from ostraka.common.crypto.ckks.wire import Residues
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -46,10 +46,10 @@ _NTT_FLAG = 32
 """Where a ciphertext says that it is in NTT form: behind the name of its level."""
 
 
-class Seal:
+class SealContext:
     """SEAL's objects under one set of parameters."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: CkksParameters) -> None:
         """Build the tables; raises `crypto.refused` for parameters that are not 128-bit secure.
 
         Security is SEAL's own check, after the Homomorphic Encryption Standard (2018) for ternary keys.

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.crypto.ckks.parameters import Parameters
+from ostraka.common.crypto.ckks.parameters import CkksParameters
 from ostraka.common.crypto.stream import SEED_BYTES
 from ostraka.common.errors import ErrorCode, OstrakaError
 
@@ -20,29 +20,29 @@ Residues = NDArray[np.uint64]
 DIGEST_BYTES = 32
 
 
-def polynomial_bytes(parameters: Parameters, primes: int) -> int:
+def polynomial_bytes(parameters: CkksParameters, primes: int) -> int:
     """Bytes of a polynomial modulo the first `primes` primes."""
     return parameters.degree * sum(map(_width, parameters.prime_bits[:primes]))
 
 
-def queries_bytes(parameters: Parameters, features: int) -> int:
+def queries_bytes(parameters: CkksParameters, features: int) -> int:
     """Bytes of a batch of encrypted queries, however many they are."""
     return DIGEST_BYTES + SEED_BYTES + features * polynomial_bytes(parameters, parameters.primes)
 
 
-def logits_bytes(parameters: Parameters, outputs: int) -> int:
+def logits_bytes(parameters: CkksParameters, outputs: int) -> int:
     """Bytes of the encrypted logits of one head for a batch."""
     return 2 * outputs * polynomial_bytes(parameters, parameters.result_primes)
 
 
-def most_public_bytes(parameters: Parameters) -> int:
+def most_public_bytes(parameters: CkksParameters) -> int:
     """Bytes that public keys take at most; compression makes them fewer."""
     key = 2 * 8 * parameters.degree * len(parameters.prime_bits)
     raw = key * (1 + parameters.primes)
     return raw + raw // 64 + 4096
 
 
-def pack(parameters: Parameters, residues: Residues) -> bytes:
+def pack(parameters: CkksParameters, residues: Residues) -> bytes:
     """Polynomials (..., primes, degree), one after the other."""
     primes = residues.shape[-2]
     octets = residues.astype("<u8", copy=False).reshape(-1, primes, parameters.degree, 1).view(np.uint8)
@@ -53,7 +53,7 @@ def pack(parameters: Parameters, residues: Residues) -> bytes:
     )
 
 
-def unpack(parameters: Parameters, data: NDArray[np.uint8], prime: int, modulus: int) -> Residues:
+def unpack(parameters: CkksParameters, data: NDArray[np.uint8], prime: int, modulus: int) -> Residues:
     """Unpack the residues modulo one prime, (count, degree), of packed polynomials (count, bytes).
 
     Raises:
@@ -74,7 +74,7 @@ def unpack(parameters: Parameters, data: NDArray[np.uint8], prime: int, modulus:
 
 
 def ciphertexts(
-    parameters: Parameters, data: bytes | memoryview, shape: tuple[int, ...], primes: int
+    parameters: CkksParameters, data: bytes | memoryview, shape: tuple[int, ...], primes: int
 ) -> NDArray[np.uint8]:
     """Packed polynomials as an array of `shape` + (bytes of one,).
 
@@ -92,7 +92,7 @@ def ciphertexts(
     return np.frombuffer(data, np.uint8).reshape(*shape, size)
 
 
-def without_digest(parameters: Parameters, data: bytes) -> memoryview:
+def without_digest(parameters: CkksParameters, data: bytes) -> memoryview:
     """Return what follows the digest of the parameters.
 
     Raises:

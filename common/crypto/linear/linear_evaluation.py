@@ -62,7 +62,7 @@ class LinearEvaluator:
     def logits(
         self, heads: Sequence[EncryptedHead], queries: bytes, seed: bytes, instances: int
     ) -> Iterator[MaskedLogits]:
-        """Masked logits of each head in turn; the same for the same seed and queries (`Evaluator`)."""
+        """Masked logits of each head in turn; the same for the same seed and queries (`HeadEvaluator`)."""
         check_heads(heads, layers=1)
         public, first = read_queries(queries, heads[0].inputs)
         second = uniform(Stream(public, SECOND_HALVES), len(first))

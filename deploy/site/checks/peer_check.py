@@ -21,7 +21,7 @@ ALLOWED_SKEW_S = 60.0
 
 
 @dataclass(frozen=True)
-class Peer:
+class CheckedServer:
     """A server that this site calls: who it is and where."""
 
     identity: Identity
@@ -48,17 +48,17 @@ class Answer:
     unsure_s: float
 
 
-def peers(place: Place) -> Iterator[Peer]:
+def peers(place: Place) -> Iterator[CheckedServer]:
     """Yield the servers that a site's role calls: the guardian's replicas and, for a querier, the parties."""
     site = place.site
     for address in split_addresses(site.guardian) if site.guardian else ():
-        yield Peer(Identity(site.federation, site.guardian_site, Role.GUARDIAN), address)
+        yield CheckedServer(Identity(site.federation, site.guardian_site, Role.GUARDIAN), address)
     if site.role == "query":
         for party, address in site.parties.items():
-            yield Peer(Identity(site.federation, party, Role.PARTY), address)
+            yield CheckedServer(Identity(site.federation, party, Role.PARTY), address)
 
 
-def peer(place: Place, peer: Peer) -> list[Finding]:
+def peer(place: Place, peer: CheckedServer) -> list[Finding]:
     """Call one server, and compare it with this site."""
     if place.credentials is None:
         return [failed(peer.name, f"{peer.address} was not called: this site has no valid certificates.")]
@@ -76,7 +76,7 @@ def peer(place: Place, peer: Peer) -> list[Finding]:
     return [*found, expiry(f"{peer.name}: certificate", whose, answer.about.expires_unix_s, place.clock)]
 
 
-def ask(place: Place, peer: Peer) -> Answer:
+def ask(place: Place, peer: CheckedServer) -> Answer:
     """Ask a server what it says of itself; raises `server.*` or `identity.*` where it says nothing."""
     with open_channel(place.credentials, peer.address, peer.identity, clock=place.clock) as channel:
         stub = site_pb2_grpc.SiteStub(channel)
@@ -92,14 +92,14 @@ def ask(place: Place, peer: Peer) -> Answer:
     return Answer(about, ahead_s, (received - sent) / 2)
 
 
-def reached(peer: Peer, answer: Answer) -> Finding:
+def reached(peer: CheckedServer, answer: Answer) -> Finding:
     """Return the finding that a server answered."""
     return ok(
         peer.name, f"{peer.address} answers in {2000 * answer.unsure_s:.0f} ms and is {peer.identity.uri}."
     )
 
 
-def clocks(peer: Peer, answer: Answer) -> Finding:
+def clocks(peer: CheckedServer, answer: Answer) -> Finding:
     """Whether two clocks are so close that both find the same grants and certificates valid."""
     check, off = f"{peer.name}: clock", abs(answer.ahead_s)
     if off - answer.unsure_s <= ALLOWED_SKEW_S:
@@ -112,7 +112,7 @@ def clocks(peer: Peer, answer: Answer) -> Finding:
     )
 
 
-def versions(peer: Peer, software: str, protocol: str) -> Finding:
+def versions(peer: CheckedServer, software: str, protocol: str) -> Finding:
     """Whether two versions go together."""
     check, own = f"{peer.name}: version", version("ostraka")
     if protocol != PROTOCOL_VERSION:
@@ -128,7 +128,7 @@ def versions(peer: Peer, software: str, protocol: str) -> Finding:
     return ok(check, f"Both run Ostraka {own}.")
 
 
-def revocation_lists(peer: Peer, own: int, its: int) -> Finding:
+def revocation_lists(peer: CheckedServer, own: int, its: int) -> Finding:
     """Whether two sites know of the same revocations, by the numbers of their lists."""
     check = f"{peer.name}: revocations"
     if own == its:

@@ -21,10 +21,10 @@ def tables(folder: Path, role: str) -> Finding:
             load_policy(folder)
             ledger_location(folder)
         elif role == "party":
-            from ostraka.services.policy import PartySection, Policy
+            from ostraka.services.policy import PartyPolicy, PartySection
 
             load_section(folder, "party", PartySection)
-            load_section(folder, "policy", Policy)
+            load_section(folder, "policy", PartyPolicy)
         elif role == "query":
             from ostraka.client.run.encoding import QuerySection
 

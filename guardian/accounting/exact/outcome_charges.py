@@ -68,7 +68,7 @@ def outcome_charges(
     return charges
 
 
-class _Search(ABC):
+class _PairSearch(ABC):
     """The cheapest pair by halving an interval of charges for "failed".
 
     Given that charge, the least one for "passed" follows from the neighbour that asks for most. Let F be its
@@ -106,7 +106,7 @@ class _Search(ABC):
         return passed, (passed > 0) & (self.moments.change[row, tightest] > self.rate * failed)
 
 
-class _Near(_Search):
+class _Near(_PairSearch):
     """Moments near 1: calculates with what they exceed 1 by, so that small charges keep their digits."""
 
     def __init__(self, moments: _Moments, rate: float) -> None:
@@ -125,7 +125,7 @@ class _Near(_Search):
             return -np.log1p(-np.minimum(needed, 1.0))
 
 
-class _Far(_Search):
+class _Far(_PairSearch):
     """Moments of any size, as logarithms."""
 
     def _needed(self, failed: Floats) -> Floats:

@@ -1,6 +1,5 @@
 """Teachers that a party trained elsewhere, hosted as they are."""
 
-import importlib.metadata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,11 +10,10 @@ from ostraka.common.task import Task
 from ostraka.services.teachers.abstaining import abstained
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import FILE, TrainingConfig
-from ostraka.services.teachers.digests import records_digest
 from ostraka.services.teachers.ensemble import Ensemble
 from ostraka.services.teachers.exported.models import Exported, not_hosted
 from ostraka.services.teachers.manifest import TeachersManifest
-from ostraka.services.teachers.preparation import features
+from ostraka.services.teachers.preparation import described, features, trained_by
 from ostraka.services.teachers.slices import Slice
 from ostraka.services.teachers.tuning import tune
 
@@ -53,25 +51,15 @@ def host(
     models = Exported(files, X.shape[1:], len(task.classes))
     assigned = assign(dataset, config.model_copy(update={"teachers": len(files)}), 0)
     manifest = TeachersManifest(
+        **described(dataset, task, config, assigned, encoder),
         teachers=len(files),
-        records=len(X),
         model=config.model,
         library="exported",
-        training=f"trained elsewhere, ostraka {importlib.metadata.version('ostraka')}",
-        task_digest=task.digest.hex(),
+        training=trained_by("trained elsewhere"),
         seed=0,
-        config=config.settings,
-        data_sha256=records_digest(dataset),
-        classes=len(task.classes),
-        multi_label=task.multi_label,
         shape=X.shape[1:],
-        mixed=assigned.mixed,
-        encoder=encoder.name if encoder else "",
-        encoder_sha256=encoder.sha256.hex() if encoder else "",
         files=models.digests,
-        thresholds=config.thresholds,
         abstains=abstains,
-        groups=assigned.groups,
     )
     shown = (
         [] if public is None else [Slice(*features(public, task, encoder, abstains), entropy=())] * len(files)

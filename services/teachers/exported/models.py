@@ -17,7 +17,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers.exported.archives import Archive
 from ostraka.services.teachers.exported.programs import HarmfulError
 from ostraka.services.teachers.groups import ALL
-from ostraka.services.teachers.guard import Guard, Votes
+from ostraka.services.teachers.guard import VoteGuard, Votes
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches
 from ostraka.services.teachers.layouts.layouts import best_device
 from ostraka.services.teachers.manifest import TeachersManifest, unreadable
@@ -54,7 +54,7 @@ class Exported:
             self._try(file, model, classes)
 
     @torch.inference_mode()
-    def predict(self, X: NDArray[np.float32], guard: Guard, rows: slice = ALL) -> Votes:
+    def predict(self, X: NDArray[np.float32], guard: VoteGuard, rows: slice = ALL) -> Votes:
         """Votes (rows, Q), or scores (rows, Q, labels), of these models on flat records (Q, F)."""
         records = torch.from_numpy(np.ascontiguousarray(X)).reshape(-1, *self._shape)
         votes = [
@@ -62,7 +62,7 @@ class Exported:
         ]
         return np.concatenate(votes)
 
-    def _ask(self, model: _Model, records: Tensor, guard: Guard, part: slice) -> Votes:
+    def _ask(self, model: _Model, records: Tensor, guard: VoteGuard, part: slice) -> Votes:
         read = scores if guard.multi_label else winners
         parts = self._micro.evaluate(lambda some: read(model(some)), records[part])
         return torch.cat(parts)[None].cpu().numpy()

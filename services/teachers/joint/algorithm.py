@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import DpTtac, Recipe, Ttac
+from ostraka.common.mechanism import JointTraining, Recipe
 from ostraka.services.teachers.bounds import bound_logits
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.joint.failures import FAILURES, tell
@@ -24,7 +24,7 @@ from ostraka.services.teachers.slices import Slice
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundInput:
     """What the lead sends.
 
     Attributes:
@@ -47,7 +47,7 @@ def untrained(model: str, shape: tuple[int, ...], classes: int, seed: int) -> Ve
     return vector(first(model, shape, classes, seed))
 
 
-class TogetherTeachers:
+class JointTeachers:
     """The teachers of one party; what a call gives depends on its arguments and the party's records alone.
 
     Records are taken as the task prepares them: a scaler fitted to a slice would let one record change what
@@ -69,7 +69,7 @@ class TogetherTeachers:
         self._net = first(model, parts[0].X.shape[1:], classes, seed=0).to(self._device)
 
     def update(
-        self, mechanism: Ttac | DpTtac, round: Round, variates: Vector
+        self, mechanism: JointTraining, round: RoundInput, variates: Vector
     ) -> tuple[NDArray[np.int64], Vector]:
         """Return the party's round update, lattice steps (d,), and its teachers' next variates (teachers, d).
 
@@ -78,19 +78,20 @@ class TogetherTeachers:
             round: what teachers start from.
             variates: their control variates c_i, zeros in the first round.
         """
-        radius = _radius_of_records(mechanism)
+        radius = mechanism.gradient_radius
         if radius is not None:
             return self._gradients(radius, round)
         learnt = [
             theta - round.theta.astype(np.float64) for theta in self._learnt(mechanism, round, variates)
         ]
         total = np.sum(learnt, axis=0)
-        steps = clipped(total, mechanism.radius) if isinstance(mechanism, DpTtac) else plain(total)
+        clip = mechanism.update_radius
+        steps = plain(total) if clip is None else clipped(total, clip)
         way = self._recipe.steps * self._rate(round)
         after = [own - round.c - one / way for own, one in zip(variates, learnt, strict=True)]
         return steps, np.stack(after).astype(np.float32)
 
-    def finish(self, mechanism: Ttac | DpTtac, round: Round, variates: Vector) -> list[nn.Module]:
+    def finish(self, mechanism: JointTraining, round: RoundInput, variates: Vector) -> list[nn.Module]:
         """Return the teachers, one evaluation-mode network each, on the CPU, after their last local steps."""
         learnt = self._learnt(mechanism, round, variates)
         nets = [self._at(theta.astype(np.float32)).cpu().eval() for theta in learnt]
@@ -99,7 +100,7 @@ class TogetherTeachers:
                 bound_logits(net, part.X, multi_label=part.y.ndim > 1)
         return nets
 
-    def _gradients(self, radius: float, round: Round) -> tuple[NDArray[np.int64], Vector]:
+    def _gradients(self, radius: float, round: RoundInput) -> tuple[NDArray[np.int64], Vector]:
         """Sum all records' clipped gradients at the average; also return each teacher's mean of its own."""
 
         def work(part: Slice) -> NDArray[np.int64]:
@@ -113,13 +114,13 @@ class TogetherTeachers:
         means = [radius * one / (STEPS * len(part.y)) for one, part in zip(sums, self._parts, strict=True)]
         return np.sum(sums, axis=0), np.stack(means).astype(np.float32)
 
-    def _learnt(self, mechanism: Ttac | DpTtac, round: Round, variates: Vector) -> list[Floats]:
+    def _learnt(self, mechanism: JointTraining, round: RoundInput, variates: Vector) -> list[Floats]:
         """Each teacher's parameters (d,) after its local steps; the average's where that fails.
 
         That is where they are no numbers, or the network raises: whether a party takes part must not depend
         on a record.
         """
-        radius = _radius_of_records(mechanism)
+        radius = mechanism.gradient_radius
 
         def work(teacher: int) -> Floats:
             try:
@@ -152,18 +153,13 @@ class TogetherTeachers:
         set_vector(net, theta)
         return net
 
-    def _rate(self, round: Round) -> float:
+    def _rate(self, round: RoundInput) -> float:
         """eta_f of a round."""
         return self._recipe.learning_rate * self._recipe.decay**round.number
 
     @property
     def _workers(self) -> int:
         return threads() if self._device.type == "cpu" else 1
-
-
-def _radius_of_records(mechanism: Ttac | DpTtac) -> float | None:
-    """Return the radius that each record's gradient is clipped to; None where it is not."""
-    return mechanism.radius if isinstance(mechanism, DpTtac) and mechanism.clip == "record" else None
 
 
 def require_usable(config: TrainingConfig) -> None:

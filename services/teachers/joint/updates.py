@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.common.mechanism.joint_training import UPDATE_UNITS
+from ostraka.common.mechanism.ttac import UPDATE_UNITS
 from ostraka.common.sharing.fixed_point import FRACTION_BITS
 
 Floats = NDArray[np.float64]

@@ -49,7 +49,7 @@ def _threads_each(share: int) -> Iterator[None]:
         torch.set_num_threads(threads())
 
 
-class Steps:
+class StepCounter:
     """Tells how many steps are done; safe from several threads."""
 
     def __init__(self, progress: Progress, total: int) -> None:
@@ -77,7 +77,7 @@ class PartOfSteps:
         taken: how many of the part's steps are done.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: StepCounter) -> None:
         """Take the steps to notify."""
         self.taken = 0
         self._steps = steps

@@ -11,7 +11,7 @@ from ostraka.client.report.run_report import report
 from ostraka.client.run.run_folder import LABELS_FILE
 from ostraka.client.session.run_state import RunStore, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from tests.client.dependencies.clinic import BINARY, ask
 from tests.client.driving import run_of
 from tests.client.federation import Federation
@@ -46,7 +46,7 @@ def test_folders_are_named_after_parents_whose_names_are_plain() -> None:
 def test_the_report_adds_up_what_all_runs_cost(several: Federation) -> None:
     ask(several)
     figures = report(run_of(several))
-    costs = {order: 26 * worst_case(BINARY, order, classes=1).answer for order in ORDERS}
+    costs = {order: 26 * BINARY.worst_case(order, classes=1).answer for order in ORDERS}
     least = min(epsilon(cost, order, 1e-5) for order, cost in costs.items())
     for party in figures["parties"]:
         assert party["epsilon_worst_case"] == pytest.approx(least, rel=1e-9)

@@ -10,7 +10,7 @@ from ostraka.client.dependencies.rules import Dependencies
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.run.run_folder import held
 from ostraka.client.session.run_state import RunStore, load_state
-from ostraka.client.session.session import Session
+from ostraka.client.session.session import SessionDriver
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import L1, Tau
 from ostraka.protos.ostraka.v1.guardian_pb2 import Answer, OpenBatchRequest, PrepareRequest
@@ -107,7 +107,7 @@ STEPS = [
     (GuardianPeer, "prepare"),
     (GuardianPeer, "release"),
     (RunStore, "released"),
-    (Session, "advance"),
+    (SessionDriver, "advance"),
     (GuardianPeer, "close_session"),
     (RunStore, "close"),
 ]

@@ -10,7 +10,7 @@ from ostraka.client.session.run_state import Party, RunState, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from tests.client.driving import options, run, run_of
 from tests.client.federation import Federation
 from tests.client.report.test_run_report import DELTA, expected
@@ -81,7 +81,7 @@ def test_a_party_pays_for_the_labels_that_it_votes_on(tmp_path: Path) -> None:
         }
     )
     whole, part = party_costs([state], DELTA)
-    one = min(epsilon(worst_case(mechanism, order, classes=1).answer, order, DELTA) for order in ORDERS)
+    one = min(epsilon(mechanism.worst_case(order, classes=1).answer, order, DELTA) for order in ORDERS)
     assert part["abstains"] == ["x", "z"]
     assert (part["asked"], part["answered"]) == (2, 1)
     assert part["epsilon_worst_case"] == pytest.approx(one, rel=1e-12)

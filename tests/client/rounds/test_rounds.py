@@ -3,6 +3,7 @@
 import json
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def rounds(count: int = 3, queries: int = QUERIES) -> Rounds:
 
 
 def learn(federation: Federation, asked: Rounds | None = None, **more: object) -> RoundsResult:
-    given = {"retry": QUICK, "choice": Choice()} | more
+    given = {"retry": QUICK} | more
     return learn_in_rounds(
         federation.site,
         federation.pool,
@@ -213,8 +214,8 @@ def test_a_round_that_is_gone_is_told_and_nothing_is_trained_without_it(federati
             },
             "later mechanism",
         ),
-        ({"seed": 5}, "seed"),
-        ({"choice": Choice(model="mlp")}, "model"),
+        ({"asked": replace(rounds(2), seed=5)}, "seed"),
+        ({"asked": replace(rounds(2), student=Choice(model="mlp"))}, "model"),
     ],
 )
 def test_rounds_of_another_kind_are_not_mixed(
@@ -278,7 +279,7 @@ def test_a_student_that_there_is_not_is_told_before_anything_is_asked(
     federation: Federation, choice: Choice, told: str
 ) -> None:
     with pytest.raises(OstrakaError, match=told) as refused:
-        learn(federation, choice=choice)
+        learn(federation, replace(rounds(), student=choice))
     assert refused.value.code is ErrorCode.CONFIG_INVALID
     assert not federation.guardian.plans
     assert not out(federation).exists()
@@ -286,7 +287,7 @@ def test_a_student_that_there_is_not_is_told_before_anything_is_asked(
 
 def test_the_curves_of_every_round_go_into_a_folder_of_their_own(federation: Federation) -> None:
     log = federation.root / "log"
-    learn(federation, rounds(2), choice=Choice(model="network", steps=2, log=log))
+    learn(federation, replace(rounds(2), student=Choice(model="network", steps=2, log=log)))
     folders = sorted(path.parent.relative_to(log) for path in log.rglob("events.*"))
     assert folders == [Path("round-1/all"), Path("round-2/all")]
 

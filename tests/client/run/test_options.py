@@ -12,12 +12,12 @@ from ostraka.client.run.options import PlanOptions, make_plan
 from ostraka.common.datasets import from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
-    LABELLING,
     Binary,
     GnMax,
     NoiseCluster,
     RandRes,
     Tau,
+    labelling,
 )
 from ostraka.common.mechanism.arguments import OPTIONS
 from ostraka.common.plan import Plan
@@ -84,7 +84,7 @@ def test_a_mechanism_that_does_not_fit_the_task_is_refused(
 
 
 def test_the_command_line_has_every_parameter() -> None:
-    fields = {name for kind in LABELLING.values() for name in kind.model_fields} - {"kind", "check"}
+    fields = {name for kind in labelling().values() for name in kind.model_fields} - {"kind", "check"}
     options = {OPTIONS.get(name, name).replace("-", "_") for name in fields}
     for command in (label_command, plan):
         assert options <= signature(command).parameters.keys()

@@ -15,7 +15,7 @@ from ostraka.common.config import SiteConfig, write_site
 from ostraka.common.datasets import from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.common.task import Task, infer_task, load_task, write_task
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.federation import FEDERATION, PARTIES, TEACHERS, Calls, Federation, group
@@ -76,7 +76,7 @@ def test_every_partys_worst_case_of_the_pool(site: Site) -> None:
     assert [party["site"] for party in figures["parties"]] == list(PARTIES)
     mechanism = Confident(sigma1=10.0, sigma2=5.0, threshold=6.0)
     for party in figures["parties"]:
-        cost = worst_case(mechanism, party["order"], classes=3).reservation(QUERIES, 1) * AMOUNT_UNIT
+        cost = mechanism.worst_case(party["order"], classes=3).reservation(QUERIES, 1) * AMOUNT_UNIT
         assert party["epsilon"] == epsilon(cost, party["order"], party["delta"])
         assert party["budget_epsilon"] == 10.0
         assert party["fits"] > 0

@@ -10,7 +10,7 @@ import pytest
 import skops.io
 
 from ostraka.client.run.run_folder import held, pool_digest
-from ostraka.client.session.run_state import Batch, RunState, RunStore, load_state
+from ostraka.client.session.run_state import BatchState, RunState, RunStore, load_state
 from ostraka.client.students.accuracy import measure
 from ostraka.client.students.models import probabilities, train
 from ostraka.client.students.predictions import read_beliefs
@@ -76,7 +76,7 @@ def bench(tmp_path: Path) -> Bench:
             pool_sha256=pool_digest(task.prepare(pool.X)),
             pool_size=POOL,
             plan=plan.serialize().hex(),
-            batches=(Batch(id=1, queries=tuple(range(POOL)), status="released", answers=tuple(labels)),),
+            batches=(BatchState(id=1, queries=tuple(range(POOL)), status="released", answers=tuple(labels)),),
         ),
     )
     return bench

@@ -13,21 +13,21 @@ import numpy as np
 from ostraka.client.peers.retry import Retry
 from ostraka.client.training.joining import TrainingOptions
 from ostraka.client.training.leading import TrainingReport, lead
-from ostraka.client.training.training_state import Progress, TrainingStore
-from ostraka.common.averaging import Average
+from ostraka.client.training.training_state import TrainingProgress, TrainingStore
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.clock import Clock
 from ostraka.common.config import SITE_FILE, load_site, write_site
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.task import Task, infer_task, write_task
 from ostraka.deploy.provisioning import provision
-from ostraka.deploy.provisioning.provision import Federation
+from ostraka.deploy.provisioning.provision import FederationFolders
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.admin.confidential import UnitReport, totals
 from ostraka.guardian.server import running as running_guardian
 from ostraka.protos.ostraka.v1 import admin_pb2
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.config import TrainingSection
-from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.preparation import Prepared, prepare
 from ostraka.services.training.training_server import running as running_party
@@ -67,7 +67,7 @@ def records(site: str) -> Dataset:
 class Sites:
     """Folders of all sites, and which of them serve."""
 
-    folders: Federation
+    folders: FederationFolders
     together: Together
     task: Task
     guardian: ExitStack
@@ -121,10 +121,12 @@ class Sites:
         options: TrainingOptions,
         *,
         out: Path | None = None,
-        told: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[TrainingProgress], None] = lambda _: None,
         clock: Clock | None = None,
     ) -> TrainingReport:
-        return lead(self.folders.parties["a"], options, out=out, told=told, clock=clock, retry=SOON)
+        return lead(
+            self.folders.parties["a"], options, out=out, on_progress=on_progress, clock=clock, retry=SOON
+        )
 
     def state(self, out: Path | None = None) -> TrainingStore:
         found = TrainingStore.load(out or self.folders.parties["a"] / "training")
@@ -144,19 +146,19 @@ class Sites:
     def teachers(self, site: str) -> Ensemble:
         return Ensemble.load(self.folders.parties[site] / "teachers")
 
-    def expected(self, options: TrainingOptions, rounds: int = ROUNDS - 1) -> Average:
+    def expected(self, options: TrainingOptions, rounds: int = ROUNDS - 1) -> AveragedModel:
         """Return the average after rounds of all parties without noise, by Algorithm 1 in one process."""
         mechanism = options.mechanism("logistic", (FEATURES + 1) * CLASSES)
         parties = [self.prepared(site) for site in PARTIES]
         learners = [
-            TogetherTeachers(party.slices, "logistic", CLASSES, party.config, mechanism.recipe)
+            JointTeachers(party.slices, "logistic", CLASSES, party.config, mechanism.recipe)
             for party in parties
         ]
         seed = parties[0].manifest.seed
-        average = Average.starting_at(untrained("logistic", (FEATURES,), CLASSES, seed))
+        average = AveragedModel.starting_at(untrained("logistic", (FEATURES,), CLASSES, seed))
         variates = [np.zeros((TEACHERS, len(average.theta)), np.float32)] * len(parties)
         for number in range(rounds):
-            now = Round(average.theta.astype(np.float32), average.c.astype(np.float32), number)
+            now = RoundInput(average.theta.astype(np.float32), average.c.astype(np.float32), number)
             taken = [one.update(mechanism, now, own) for one, own in zip(learners, variates, strict=True)]
             variates = [after for _, after in taken]
             average = average.after(

@@ -13,7 +13,7 @@ import pytest
 from ostraka.client.peers.guardian_peer import GuardianPeer
 from ostraka.client.session import availability
 from ostraka.client.training.peer import TrainingPeer
-from ostraka.client.training.training_state import Progress, TrainingStore
+from ostraka.client.training.training_state import TrainingProgress, TrainingStore
 from ostraka.common.clock import ManualClock, SystemClock
 from ostraka.common.errors import ErrorCode, OstrakaError
 from tests.client.training.sites import DP_TTAC, PARTIES, POLICY, ROUNDS, TTAC, Sites, training_sites
@@ -99,13 +99,13 @@ def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
 ) -> None:
     monkeypatch.setattr(availability, "TRY_AGAIN_AFTER", 1)
 
-    def told(progress: Progress) -> None:
+    def told(progress: TrainingProgress) -> None:
         if progress.number == 2 and "b" in plain.serving:
             plain.stop("b")
         if progress.number == 3 and "b" not in plain.serving:
             plain.start("b")
 
-    report = plain.lead(replace(TTAC, rounds=9), told=told)
+    report = plain.lead(replace(TTAC, rounds=9), on_progress=told)
     assert report.taking_part == (3, 3, 2, 2, 3, 3, 3, 3)
     progress = plain.state().progress
     assert len(set(progress.counted.values())) == 1
@@ -114,13 +114,13 @@ def test_a_party_that_dies_is_left_out_and_counts_again_once_it_is_back(
 
 @pytest.mark.heavy
 def test_a_party_pays_for_the_rounds_that_it_took(noisy: Sites) -> None:
-    def told(progress: Progress) -> None:
+    def told(progress: TrainingProgress) -> None:
         if progress.number == 1 and "b" in noisy.serving:
             noisy.stop("b")
         if progress.number == 2 and "b" not in noisy.serving:
             noisy.start("b")
 
-    noisy.lead(DP_TTAC, told=told)
+    noisy.lead(DP_TTAC, on_progress=told)
     report = noisy.lead(DP_TTAC)
     charged = {site: unit["epsilon_worst_case"] for site, unit in noisy.units.items()}
     assert {cost.site: cost.epsilon for cost in report.costs} == pytest.approx(charged)
@@ -131,14 +131,14 @@ def test_a_party_pays_for_the_rounds_that_it_took(noisy: Sites) -> None:
 
 @pytest.mark.heavy
 def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> None:
-    def told(progress: Progress) -> None:
+    def told(progress: TrainingProgress) -> None:
         if progress.number == 1:
             for site in ("b", "c"):
                 if site in noisy.serving:
                     noisy.stop(site)
 
     with pytest.raises(OstrakaError) as lost:
-        noisy.lead(DP_TTAC, told=told)
+        noisy.lead(DP_TTAC, on_progress=told)
     assert lost.value.code == ErrorCode.QUORUM_LOST
     assert "run the same command again" in lost.value.message
     for site in ("b", "c"):
@@ -149,12 +149,12 @@ def test_too_few_parties_stop_a_training_which_goes_on_later(noisy: Sites) -> No
 
 @pytest.mark.heavy
 def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
-    def told(progress: Progress) -> None:
+    def told(progress: TrainingProgress) -> None:
         if progress.number == ROUNDS - 1 and "b" in plain.serving:
             plain.stop("b")
 
     with pytest.raises(OstrakaError) as unfinished:
-        plain.lead(TTAC, told=told)
+        plain.lead(TTAC, on_progress=told)
     assert unfinished.value.code == ErrorCode.PARTY_UNREACHABLE
     assert "run `ostraka party train` there again, and this command" in unfinished.value.message
     assert plain.stored == {"a": 1, "c": 1}
@@ -166,13 +166,13 @@ def test_a_party_that_misses_the_end_has_it_later(plain: Sites) -> None:
 
 @pytest.mark.heavy
 def test_a_guardian_that_restarts_in_the_middle_counts_every_round_once(plain: Sites) -> None:
-    def told(progress: Progress) -> None:
+    def told(progress: TrainingProgress) -> None:
         if progress.number in (1, 2) and progress.number not in restarts:
             restarts.append(progress.number)
             plain.restart_guardian()
 
     restarts: list[int] = []
-    assert plain.lead(TTAC, told=told).taking_part == (3,) * (ROUNDS - 1)
+    assert plain.lead(TTAC, on_progress=told).taking_part == (3,) * (ROUNDS - 1)
     assert restarts == [1, 2]
     np.testing.assert_array_equal(plain.state().average.theta, plain.expected(TTAC).theta)
 
@@ -181,11 +181,11 @@ def test_a_guardian_that_restarts_in_the_middle_counts_every_round_once(plain: S
 def test_a_training_that_takes_longer_than_its_grant_ends_with_what_was_learnt(noisy: Sites) -> None:
     clock = ManualClock(SystemClock().now())
 
-    def told(progress: Progress) -> None:
+    def told(progress: TrainingProgress) -> None:
         if progress.number == 1:
             clock.advance(2 * 86_400)
 
-    report = noisy.lead(DP_TTAC, told=told, clock=clock)
+    report = noisy.lead(DP_TTAC, on_progress=told, clock=clock)
     assert report.stopped is not None
     assert "another --out" in report.stopped
     assert report.rounds == 2

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.circuit import Circuit
-from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling
 
 SEED = bytes(range(32))
 BINDING = bytes(range(100, 132))
@@ -18,7 +18,7 @@ def compute(circuit: Circuit, words: NDArray[Any], own: NDArray[Any]) -> NDArray
     They are added up from shares, or as opened by all who may open them.
     """
     garbling = Garbling(Computation.of(circuit, len(words)), SEED, BINDING)
-    evaluation = Evaluation(Computation.of(circuit, len(words)), BINDING)
+    evaluation = CircuitEvaluation(Computation.of(circuit, len(words)), BINDING)
     garbling.accept(evaluation.extension(garbling.points(evaluation.point())))
     for part in garbling.tables():
         evaluation.take(part)

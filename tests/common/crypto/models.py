@@ -8,7 +8,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.heads import Affine, EncryptedHead
-from ostraka.common.crypto.inference import Evaluator, MaskedLogits, QueryKeys, Scheme
+from ostraka.common.crypto.inference import HeadEvaluator, MaskedLogits, QueryKeys, Scheme
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE, Head
 from ostraka.common.crypto.schemes import scheme_of
 
@@ -54,7 +54,7 @@ class Sides:
         scheme = scheme_of(head)
         return cls(scheme, scheme.keys())
 
-    def evaluator(self, context: bytes = CONTEXT) -> Evaluator:
+    def evaluator(self, context: bytes = CONTEXT) -> HeadEvaluator:
         return self.scheme.evaluator(self.keys.public(context), context)
 
     def logits(

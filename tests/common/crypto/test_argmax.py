@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ostraka.common.crypto.argmax import argmax, index
-from ostraka.common.crypto.plain import PlainGates, plain_values, plain_word
+from ostraka.common.crypto.plain import PlainGates
+from tests.common.crypto.clear import plain_values, plain_word
 
 
 def check(values: NDArray[np.int64], bits: int) -> None:

@@ -12,26 +12,27 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.ballot_circuits import BallotCircuit, ballot_circuit
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
 )
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.sharing.ballots import VOTE
+from tests.common.crypto.clear import in_the_clear
 from tests.common.crypto.joint import compute
 
-CLASSES: list[AnyMechanism] = [
+CLASSES: list[Mechanism] = [
     GnMax(sigma=1.0),
     LnMax(gamma=1.0),
     Confident(sigma1=1.0, sigma2=1.0, threshold=1.0),
     Interactive(sigma1=1.0, sigma2=1.0, threshold=1.0, confidence=0.9),
 ]
-LABELS: list[AnyMechanism] = [
+LABELS: list[Mechanism] = [
     Binary(sigma=1.0),
     Tau(sigma=1.0, tau=0.6),
     Tau(sigma=1.0, tau=1.3),
@@ -47,20 +48,20 @@ def counted(how: BallotCircuit, logits: NDArray[np.int64], seed: int = 0) -> NDA
     """Return the ballots that the circuit gives for logits (instances, classes) split into shares."""
     circuit = how.circuit
     own = np.random.default_rng(seed).integers(0, 2**circuit.word_bits, logits.shape)
-    bits = circuit.in_the_clear(logits - own, own)
+    bits = in_the_clear(circuit, logits - own, own)
     return how.combine(bits.astype(np.uint32))
 
 
-def expected(mechanism: AnyMechanism, logits: NDArray[np.int64], weight: int, bits: int) -> NDArray[np.int64]:
+def expected(mechanism: Mechanism, logits: NDArray[np.int64], weight: int, bits: int) -> NDArray[np.int64]:
     """Return the ballots of a teacher with these logits, in steps of 2^-16 vote."""
     scores = 0.5 + logits / 2.0**bits
     votes = scores if mechanism.multi_label else logits.argmax(axis=1)
-    counts = ballots(votes[None], mechanism, logits.shape[1], weight)
+    counts = mechanism.ballot.count(votes[None], logits.shape[1], weight)
     return np.asarray(counts * VOTE, dtype=np.int64)
 
 
-def check(mechanism: AnyMechanism, logits: NDArray[np.int64], weight: int, bits: int) -> None:
-    how = ballot_circuit(mechanism, logits.shape[1], weight, bits)
+def check(mechanism: Mechanism, logits: NDArray[np.int64], weight: int, bits: int) -> None:
+    how = ballot_circuit(mechanism.ballot, logits.shape[1], weight, bits)
     got = counted(how, logits)
     assert got.dtype == np.uint32
     np.testing.assert_array_equal(got, expected(mechanism, logits, weight, bits))
@@ -68,7 +69,7 @@ def check(mechanism: AnyMechanism, logits: NDArray[np.int64], weight: int, bits:
 
 @pytest.mark.parametrize("mechanism", [*CLASSES, *LABELS], ids=repr)
 @pytest.mark.parametrize(("bits", "classes"), [(4, 2), (3, 3), (2, 5)])
-def test_all_small_logits(mechanism: AnyMechanism, bits: int, classes: int) -> None:
+def test_all_small_logits(mechanism: Mechanism, bits: int, classes: int) -> None:
     signed = range(-(2 ** (bits - 1)), 2 ** (bits - 1))
     check(mechanism, np.array(list(itertools.product(signed, repeat=classes))), VOTE, bits)
 
@@ -94,7 +95,7 @@ def test_the_most_label_sets_that_a_circuit_counts(labels: int, most: int) -> No
     weight=st.integers(1, 2**18),
     data=st.data(),
 )
-def test_wide_logits(mechanism: AnyMechanism, bits: int, classes: int, weight: int, data: Any) -> None:
+def test_wide_logits(mechanism: Mechanism, bits: int, classes: int, weight: int, data: Any) -> None:
     word = st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) | st.integers(-2, 2)
     row = st.lists(word, min_size=classes, max_size=classes)
     check(mechanism, np.array(data.draw(st.lists(row, min_size=1, max_size=3))), weight, bits)
@@ -117,17 +118,17 @@ def test_every_number_of_yeses_is_scaled_exactly(
 
 
 def test_a_radius_that_clips_nothing_needs_no_more_than_signs() -> None:
-    how = ballot_circuit(Tau(sigma=1.0, tau=2.0), 4, VOTE, 20)
-    assert how.circuit.ands == ballot_circuit(Binary(sigma=1.0), 4, VOTE, 20).circuit.ands == 4 * 19
+    how = ballot_circuit(Tau(sigma=1.0, tau=2.0).ballot, 4, VOTE, 20)
+    assert how.circuit.ands == ballot_circuit(Binary(sigma=1.0).ballot, 4, VOTE, 20).circuit.ands == 4 * 19
 
 
 @pytest.mark.parametrize("mechanism", [*CLASSES, *LABELS], ids=repr)
-def test_shares_of_output_bits_become_shares_of_ballots(mechanism: AnyMechanism) -> None:
+def test_shares_of_output_bits_become_shares_of_ballots(mechanism: Mechanism) -> None:
     rng = np.random.default_rng(2)
     logits = rng.integers(-(2**19), 2**19, (7, 5))
-    how = ballot_circuit(mechanism, 5, VOTE + 1, 20)
+    how = ballot_circuit(mechanism.ballot, 5, VOTE + 1, 20)
     own = rng.integers(0, 2**20, logits.shape)
-    bits = how.circuit.in_the_clear(logits - own, own).astype(np.uint32)
+    bits = in_the_clear(how.circuit, logits - own, own).astype(np.uint32)
     one = rng.integers(0, 2**32, bits.shape, dtype=np.uint32)
     np.testing.assert_array_equal(
         how.combine(one) + how.combine(bits - one), expected(mechanism, logits, VOTE + 1, 20)
@@ -135,12 +136,12 @@ def test_shares_of_output_bits_become_shares_of_ballots(mechanism: AnyMechanism)
 
 
 @pytest.mark.parametrize("mechanism", [*CLASSES[:1], *LABELS], ids=repr)
-def test_garbled_it_is_the_same(mechanism: AnyMechanism) -> None:
+def test_garbled_it_is_the_same(mechanism: Mechanism) -> None:
     rng = np.random.default_rng(3)
-    circuit = ballot_circuit(mechanism, 6, VOTE, 20).circuit
+    circuit = ballot_circuit(mechanism.ballot, 6, VOTE, 20).circuit
     words, own = rng.integers(0, 2**20, (2, 5, 6))
     outputs = compute(circuit, words.astype(np.uint64), own.astype(np.uint64))
-    np.testing.assert_array_equal(outputs, circuit.in_the_clear(words, own))
+    np.testing.assert_array_equal(outputs, in_the_clear(circuit, words, own))
 
 
 @pytest.mark.parametrize(
@@ -157,10 +158,10 @@ def test_garbled_it_is_the_same(mechanism: AnyMechanism) -> None:
     ],
     ids=repr,
 )
-def test_gates_a_query_for_logits_of_20_bits(mechanism: AnyMechanism, classes: int, ands: int) -> None:
-    assert ballot_circuit(mechanism, classes, VOTE, 20).circuit.ands == ands
+def test_gates_a_query_for_logits_of_20_bits(mechanism: Mechanism, classes: int, ands: int) -> None:
+    assert ballot_circuit(mechanism.ballot, classes, VOTE, 20).circuit.ands == ands
 
 
 def test_records_are_not_votes() -> None:
-    with pytest.raises(ValueError, match="noise_cluster count records"):
-        ballot_circuit(NoiseCluster(sigma=1.0), 10, VOTE, 20)
+    with pytest.raises(ValueError, match="count no votes"):
+        ballot_circuit(NoiseCluster(sigma=1.0).ballot, 10, VOTE, 20)

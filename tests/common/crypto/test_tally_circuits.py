@@ -26,16 +26,17 @@ from ostraka.common.crypto.tally_circuits import (
 )
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     Powerset,
     Tau,
 )
+from tests.common.crypto.clear import in_the_clear
 from tests.common.crypto.joint import compute
 
 CHECK = Check(sigma=1.0, threshold=1.0)
@@ -62,7 +63,7 @@ def test_all_small_checks(bits: int, columns: int) -> None:
     cases = all_words(bits, columns + 1)
     sums, needed = cases[:, :-1], cases[:, -1:]
     theirs, own = split(sums)
-    passed = replace(check_circuit(columns), word_bits=bits).in_the_clear(theirs, np.hstack([own, needed]))
+    passed = in_the_clear(replace(check_circuit(columns), word_bits=bits), theirs, np.hstack([own, needed]))
     strictly = needed >= 2 ** (bits - 1)
     expected = np.where(strictly, sums > needed, sums >= needed).any(axis=1)
     np.testing.assert_array_equal(passed[:, 0], expected)
@@ -71,14 +72,14 @@ def test_all_small_checks(bits: int, columns: int) -> None:
 @pytest.mark.parametrize(("bits", "columns"), [(4, 2), (3, 3), (2, 5)])
 def test_all_small_counts(bits: int, columns: int) -> None:
     sums = all_words(bits, columns) - 2 ** (bits - 1)
-    places = labels_of(replace(argmax_circuit(columns), word_bits=bits).in_the_clear(*split(sums)))
+    places = labels_of(in_the_clear(replace(argmax_circuit(columns), word_bits=bits), *split(sums)))
     np.testing.assert_array_equal(places, sums.argmax(axis=1))
 
 
 @pytest.mark.parametrize("bits", [1, 2, 5])
 def test_all_small_signs(bits: int) -> None:
     sums = all_words(bits, 1) - 2 ** (bits - 1)
-    not_negative = replace(sign_circuit(), word_bits=bits).in_the_clear(*split(sums))
+    not_negative = in_the_clear(replace(sign_circuit(), word_bits=bits), *split(sums))
     np.testing.assert_array_equal(not_negative, sums >= 0)
 
 
@@ -86,7 +87,7 @@ def test_all_small_signs(bits: int) -> None:
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=2, max_size=12), st.integers(0, 2**32))
 def test_the_first_of_the_largest_sums_wins(row: list[int], seed: int) -> None:
     sums = np.array([row, [max(row)] * len(row)])
-    places = labels_of(argmax_circuit(len(row)).in_the_clear(*split(sums, seed)))
+    places = labels_of(in_the_clear(argmax_circuit(len(row)), *split(sums, seed)))
     assert places.tolist() == [row.index(max(row)), 0]
 
 
@@ -110,7 +111,7 @@ def test_garbled_it_is_the_same(circuit: Circuit) -> None:
     words = rng.integers(0, 2**circuit.word_bits, (50, circuit.words))
     own = rng.integers(0, 2**circuit.word_bits, (50, circuit.garbler_words))
     outputs = compute(circuit, words.astype(np.uint64), own.astype(np.uint64))
-    np.testing.assert_array_equal(outputs, circuit.in_the_clear(words, own))
+    np.testing.assert_array_equal(outputs, in_the_clear(circuit, words, own))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_garbled_it_is_the_same(circuit: Circuit) -> None:
     ],
     ids=repr,
 )
-def test_stages_of_each_mechanism(mechanism: AnyMechanism, checked: int, columns: int) -> None:
+def test_stages_of_each_mechanism(mechanism: Mechanism, checked: int, columns: int) -> None:
     check, answers = check_of(mechanism, 5), answers_of(mechanism, 5)
     assert (check.words if check else 0) == checked
     assert check is None or check.opening == "both"
@@ -140,7 +141,7 @@ def test_stages_of_each_mechanism(mechanism: AnyMechanism, checked: int, columns
     [Powerset(sigma=1.0), Interactive(sigma1=1.0, sigma2=1.0, threshold=1.0, confidence=0.9)],
     ids=repr,
 )
-def test_what_needs_the_histogram_itself_has_no_circuit(mechanism: AnyMechanism) -> None:
+def test_what_needs_the_histogram_itself_has_no_circuit(mechanism: Mechanism) -> None:
     with pytest.raises(ValueError, match=f"{mechanism.kind} is not tallied blindly"):
         answers_of(mechanism, 5)
 

@@ -14,8 +14,9 @@ from scipy import stats
 from ostraka.common.crypto import word_arithmetic as arithmetic
 from ostraka.common.crypto.circuit import Circuit, Opening
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.two_party import Computation, Evaluation, Garbling, binding
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation, Garbling, binding
 from ostraka.common.errors import ErrorCode, OstrakaError
+from tests.common.crypto.clear import in_the_clear
 
 P_VALUE = 1e-9
 BINDING = binding("querier", "party", "session", 7)
@@ -67,12 +68,12 @@ class Two:
     """Both sides of one computation, as new."""
 
     garbling: Garbling
-    evaluation: Evaluation
+    evaluation: CircuitEvaluation
 
     @classmethod
     def of(cls, opening: Opening, instances: int = INSTANCES, seed: int = 1) -> "Two":
         one = Computation.of(circuit(opening), instances)
-        return cls(Garbling(one, SEED, BINDING), Evaluation(one, BINDING, source(seed)))
+        return cls(Garbling(one, SEED, BINDING), CircuitEvaluation(one, BINDING, source(seed)))
 
     def transfer(self) -> tuple[bytes, bytes, bytes]:
         point = self.evaluation.point()
@@ -109,7 +110,7 @@ def test_the_result_is_the_circuits(opening: Opening, instances: int) -> None:
     two = Two.of(opening, instances)
     words, own = values(2, 2, instances), values(3, 3, instances)
     two.run(words, own)
-    expected = circuit(opening).in_the_clear(words, own)
+    expected = in_the_clear(circuit(opening), words, own)
     if opening == "shares":
         assert np.array_equal(two.garbling.shares()[0] + two.evaluation.shares()[0], expected)
         return
@@ -123,9 +124,9 @@ def test_words_of_32_bits_and_edges_of_the_ring() -> None:
     edges = np.array([0, 1, 2**31 - 1, 2**31, 2**32 - 1], np.uint64)
     words, own = np.stack([edges, edges[::-1]], axis=1), np.stack([edges, edges, edges[::-1]], axis=1)
     five = Computation.of(one, 5)
-    two = Two(Garbling(five, SEED, BINDING), Evaluation(five, BINDING))
+    two = Two(Garbling(five, SEED, BINDING), CircuitEvaluation(five, BINDING))
     two.run(words, own)
-    assert np.array_equal(two.evaluation.bits(), one.in_the_clear(words, own))
+    assert np.array_equal(two.evaluation.bits(), in_the_clear(one, words, own))
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
@@ -174,7 +175,7 @@ def test_tables_may_come_in_any_pieces() -> None:
         pieces.evaluation.take(joined[start : start + 777])
     pieces.evaluation.evaluate(pieces.garbling.labels(pieces.evaluation.correction(words), own))
     outputs = pieces.garbling.shares()[0] + pieces.evaluation.shares()[0]
-    assert np.array_equal(outputs, circuit("shares").in_the_clear(words, own))
+    assert np.array_equal(outputs, in_the_clear(circuit("shares"), words, own))
 
 
 def test_shares_and_opened_bits_need_no_reader_of_the_tables() -> None:
@@ -301,7 +302,7 @@ def test_points_with_a_flipped_bit_come_to_nothing(seed: int) -> None:
 
 def test_another_binding_on_one_side_comes_to_nothing() -> None:
     foreign = binding("querier", "party", "session", 8)
-    two = replace(Two.of("shares"), evaluation=Evaluation(SHARED, foreign, source(1)))
+    two = replace(Two.of("shares"), evaluation=CircuitEvaluation(SHARED, foreign, source(1)))
     assert code_of(two.transfer) is ErrorCode.CRYPTO_REFUSED
 
 
@@ -327,7 +328,7 @@ def test_bits_flipped_on_the_way_to_the_evaluator_give_another_result_and_no_err
         assert code_of(lambda: two.garbling.opened(wrong)) is ErrorCode.CRYPTO_REFUSED
 
 
-def outputs(evaluation: Evaluation, opening: Opening) -> NDArray[Any]:
+def outputs(evaluation: CircuitEvaluation, opening: Opening) -> NDArray[Any]:
     return evaluation.shares()[0] if opening == "shares" else evaluation.bits()
 
 
@@ -373,7 +374,7 @@ def test_returned_labels_depend_on_the_outputs_alone() -> None:
 @pytest.mark.parametrize("value", [0, 2**BITS - 1])
 def test_corrections_are_uniform_whatever_the_words_are(value: int) -> None:
     words = np.full((2000, 2), value, np.uint64)
-    evaluation = Evaluation(Computation.of(circuit("shares"), 2000), BINDING, source(6))
+    evaluation = CircuitEvaluation(Computation.of(circuit("shares"), 2000), BINDING, source(6))
     correction = np.frombuffer(evaluation.correction(words), "<u4")
     assert stats.chisquare(np.bincount(correction, minlength=2**BITS)).pvalue > P_VALUE
 
@@ -439,7 +440,7 @@ def test_a_binding_tells_parts_apart(other: tuple[str | int | bytes, ...]) -> No
 
 
 def test_production_draws_from_the_operating_system() -> None:
-    points = {Evaluation(SHARED, BINDING).point() for _ in range(8)}
+    points = {CircuitEvaluation(SHARED, BINDING).point() for _ in range(8)}
     assert len(points) == 8
 
 
@@ -447,7 +448,7 @@ def test_circuits_together_have_one_set_of_transfers_and_give_each_its_outputs()
     """Parts do not reach over circuits, and words of odd widths lie at bits that begin no byte."""
     first, second = circuit("shares"), Circuit(BITS, 2, 3, 1, "shares", build=first_above)
     both = Computation(((first, 9), (second, 13), (first, 1)))
-    two = Two(Garbling(both, SEED, BINDING), Evaluation(both, BINDING, source(1)))
+    two = Two(Garbling(both, SEED, BINDING), CircuitEvaluation(both, BINDING, source(1)))
     words, own = values(2, 2, 23), values(3, 3, 23)
     sent = two.run(words, own)
     assert (len(sent.point), len(sent.points)) == (32, 128 * 32)
@@ -455,7 +456,7 @@ def test_circuits_together_have_one_set_of_transfers_and_give_each_its_outputs()
     places = [(first, slice(0, 9)), (second, slice(9, 22)), (first, slice(22, 23))]
     shares = zip(two.garbling.shares(), two.evaluation.shares(), strict=True)
     for (one, place), (garbled, evaluated) in zip(places, shares, strict=True):
-        assert np.array_equal(garbled + evaluated, one.in_the_clear(words[place], own[place]))
+        assert np.array_equal(garbled + evaluated, in_the_clear(one, words[place], own[place]))
 
 
 def first_above(gates: Gates, theirs: Wires, own: Wires) -> Wires:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ostraka.common.crypto import word_arithmetic
 from ostraka.common.crypto.gates import Gates, Wires
-from ostraka.common.crypto.plain import PlainGates, plain_values, plain_word
+from ostraka.common.crypto.plain import PlainGates
+from tests.common.crypto.clear import plain_values, plain_word
 
 Integers = NDArray[Any]
 Binary = tuple[Callable[[Gates, Wires, Wires], Wires], Callable[[int, int, int], int], Callable[[int], int]]
@@ -60,24 +61,6 @@ def test_wide_words(name: str, bits: int, data: Any) -> None:
     pairs = data.draw(st.lists(st.tuples(word, word), min_size=1, max_size=5))
     equal = [(a, a) for a, _ in pairs]
     check_pairs(name, [a for a, _ in pairs + equal], [b for _, b in pairs + equal], bits)
-
-
-@pytest.mark.parametrize("bits", range(1, 8))
-def test_every_small_word_negated(bits: int) -> None:
-    gates = PlainGates()
-    values = np.arange(2**bits)
-    assert (
-        plain_values(word_arithmetic.negate(gates, plain_word(values, bits))).tolist()
-        == (-values % 2**bits).tolist()
-    )
-    assert gates.ands == max(bits - 2, 0) * len(values)
-
-
-@given(bits=st.integers(20, 32), data=st.data())
-def test_wide_words_negated(bits: int, data: Any) -> None:
-    value = data.draw(st.integers(0, 2**bits - 1))
-    word = word_arithmetic.negate(PlainGates(), plain_word(np.array([value]), bits))
-    assert plain_values(word).tolist() == [-value % 2**bits]
 
 
 @given(bits=st.integers(1, 32), choice=st.booleans(), data=st.data())

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.learning.data import UNKNOWN, Labelled, Scaling, joined
+from ostraka.common.learning.data import UNKNOWN, Labelled, Standardization, joined
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -49,7 +49,7 @@ def test_own_records_join_released_ones_as_certain() -> None:
 def test_columns_of_a_table_are_scaled_each_and_constant_ones_vanish() -> None:
     random = np.random.default_rng(0)
     table = np.stack([random.normal(5, 3, 500), random.normal(-1, 0.1, 500), np.full(500, 0.1)], axis=1)
-    scaled = Scaling.of(table.astype(np.float32), (3,)).apply(table.astype(np.float32))
+    scaled = Standardization.of(table.astype(np.float32), (3,)).apply(table.astype(np.float32))
     np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(scaled.std(axis=0), [1, 1, 0], atol=1e-4)
 
@@ -57,7 +57,7 @@ def test_columns_of_a_table_are_scaled_each_and_constant_ones_vanish() -> None:
 def test_an_image_keeps_its_contrasts() -> None:
     images = np.random.default_rng(0).uniform(0, 1, (50, 64)).astype(np.float32)
     images[:, 0] = 0
-    scaled = Scaling.of(images, (8, 8)).apply(images)
+    scaled = Standardization.of(images, (8, 8)).apply(images)
     np.testing.assert_allclose(scaled, (images - images.mean()) / images.std(), atol=1e-4)
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ostraka.common.learning.average import Average
+from ostraka.common.learning.average import MovingAverage
 from ostraka.common.learning.data import UNKNOWN, Labelled
-from ostraka.common.learning.early_stopping import Watch
+from ostraka.common.learning.early_stopping import EarlyStopping
 from ostraka.common.learning.holdout import Validation, balance, worse
 from ostraka.common.learning.learning import Look
 
@@ -27,8 +27,8 @@ def records(n: int) -> Labelled:
     return Labelled(np.linspace(0, 1, n, dtype=np.float32)[:, None], np.ones(n, np.int64))
 
 
-def watched(n: int, *weights: float, patience: int = 2) -> tuple[Watch, Bias]:
-    watch = Watch(records(n), patience, CPU)
+def watched(n: int, *weights: float, patience: int = 2) -> tuple[EarlyStopping, Bias]:
+    watch = EarlyStopping(records(n), patience, CPU)
     net = Bias(0.0)
     for step, weight in enumerate(weights, 1):
         nn.init.constant_(net.weight, weight)
@@ -57,7 +57,7 @@ def test_few_records_do_not_tell_and_the_end_is_kept() -> None:
 
 
 def test_without_records_the_end_is_kept() -> None:
-    watch, net = Watch(None, 1, CPU), Bias(0.5)
+    watch, net = EarlyStopping(None, 1, CPU), Bias(0.5)
     assert watch.look(net, 1) is None
     watch.looks.append(Look(1, 0.0, None))
     assert watch.keep(net) == 1
@@ -91,7 +91,7 @@ def test_unknown_labels_are_no_mistakes() -> None:
 
 def test_an_average_follows_and_ends_where_the_network_stays() -> None:
     net = nn.BatchNorm1d(2)
-    average = Average(net, 0.9)
+    average = MovingAverage(net, 0.9)
     nn.init.constant_(net.weight, 3.0)
     net(torch.randn(8, 2))
     for step in range(300):
@@ -102,7 +102,7 @@ def test_an_average_follows_and_ends_where_the_network_stays() -> None:
 def test_an_average_moves_by_the_part_it_does_not_keep() -> None:
     net = nn.Linear(1, 1)
     nn.init.constant_(net.weight, 0.0)
-    average = Average(net, 0.9)
+    average = MovingAverage(net, 0.9)
     nn.init.constant_(net.weight, 1.0)
     average.follow(1000)
     torch.testing.assert_close(next(average.net.parameters()).item(), 0.1, atol=1e-6, rtol=0)

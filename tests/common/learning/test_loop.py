@@ -11,13 +11,13 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.batches import Draws
 from ostraka.common.learning.data import Labelled
-from ostraka.common.learning.fixmatch import FixMatch
+from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.holdout import evaluate
-from ostraka.common.learning.learning import History, Learning
+from ostraka.common.learning.learning import Learning, TrainingHistory
 from ostraka.common.learning.loop import learn
 from ostraka.common.learning.networks import network
-from ostraka.common.learning.objective import Objective, Step
-from ostraka.common.learning.supervised import Supervised
+from ostraka.common.learning.objective import Objective, TrainingStep
+from ostraka.common.learning.supervised import SupervisedObjective
 from tests.common.learning.clouds import CLASSES, SHORT, accuracy, clouds, labels
 
 VIEWS = augmentation((6,))
@@ -30,7 +30,7 @@ def trained(
     validation: Labelled | None = None,
     checkpoint: Path | None = None,
     seed: int = 0,
-) -> tuple[nn.Module, History]:
+) -> tuple[nn.Module, TrainingHistory]:
     net = network((6,), CLASSES)
     pool = clouds(90, seed=1).X
     return net, learn(net, objective, labelled, pool, validation, learning, seed=seed, checkpoint=checkpoint)
@@ -40,10 +40,10 @@ def weights(net: nn.Module) -> Tensor:
     return torch.cat([value.flatten() for value in net.parameters()])
 
 
-@pytest.mark.parametrize("kind", [Supervised, FixMatch])
+@pytest.mark.parametrize("kind", [SupervisedObjective, FixMatchObjective])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_few_labels_suffice_for_what_is_easy(
-    kind: type[FixMatch], precision: Literal["float32", "bfloat16"]
+    kind: type[FixMatchObjective], precision: Literal["float32", "bfloat16"]
 ) -> None:
     learning = replace(SHORT, precision=precision)
     net, history = trained(kind(VIEWS), clouds(12), learning)
@@ -54,8 +54,8 @@ def test_few_labels_suffice_for_what_is_easy(
     assert not net.training
 
 
-@pytest.mark.parametrize("kind", [Supervised, FixMatch])
-def test_labels_are_learned_where_they_are_known(kind: type[FixMatch]) -> None:
+@pytest.mark.parametrize("kind", [SupervisedObjective, FixMatchObjective])
+def test_labels_are_learned_where_they_are_known(kind: type[FixMatchObjective]) -> None:
     net, _ = trained(kind(VIEWS, multi_label=True), labels(30), validation=labels(60, seed=2))
     test = clouds(300, seed=5)
     assert accuracy(evaluate(net, torch.from_numpy(test.X)).numpy(), test.y) > 0.9
@@ -63,7 +63,9 @@ def test_labels_are_learned_where_they_are_known(kind: type[FixMatch]) -> None:
 
 @pytest.mark.heavy
 def test_the_same_seed_gives_the_same_weights() -> None:
-    first, same, other = (weights(trained(FixMatch(VIEWS), clouds(12), seed=seed)[0]) for seed in (0, 0, 1))
+    first, same, other = (
+        weights(trained(FixMatchObjective(VIEWS), clouds(12), seed=seed)[0]) for seed in (0, 0, 1)
+    )
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
 
@@ -76,10 +78,12 @@ class KilledError(Exception):
 class Killing:
     """FixMatch until a step at which the process ends."""
 
-    algorithm: FixMatch
+    algorithm: FixMatchObjective
     at: list[int]
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         if [step.number] == self.at:
             raise KilledError
         return self.algorithm.loss(net, labelled, unlabeled, step)
@@ -91,12 +95,14 @@ class Killing:
 @pytest.mark.heavy
 def test_a_killed_training_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     data, validation, kept = clouds(14), clouds(30, seed=2), tmp_path / "training.ckpt"
-    whole, history = trained(FixMatch(VIEWS), data, validation=validation)
+    whole, history = trained(FixMatchObjective(VIEWS), data, validation=validation)
     for step in (14, 35):
         with pytest.raises(KilledError):
-            trained(Killing(FixMatch(VIEWS), [step]), data, validation=validation, checkpoint=kept)
+            trained(Killing(FixMatchObjective(VIEWS), [step]), data, validation=validation, checkpoint=kept)
         assert kept.exists()
-    resumed, same = trained(Killing(FixMatch(VIEWS), []), data, validation=validation, checkpoint=kept)
+    resumed, same = trained(
+        Killing(FixMatchObjective(VIEWS), []), data, validation=validation, checkpoint=kept
+    )
     assert torch.equal(weights(resumed), weights(whole))
     assert same == history
     assert not kept.exists()
@@ -106,8 +112,8 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None
 def test_it_goes_on_from_the_checkpoint_and_not_from_the_start(tmp_path: Path) -> None:
     kept = tmp_path / "training.ckpt"
     with pytest.raises(KilledError):
-        trained(Killing(FixMatch(VIEWS), [35]), clouds(14), checkpoint=kept)
-    trained(Killing(FixMatch(VIEWS), [14]), clouds(14), checkpoint=kept)
+        trained(Killing(FixMatchObjective(VIEWS), [35]), clouds(14), checkpoint=kept)
+    trained(Killing(FixMatchObjective(VIEWS), [14]), clouds(14), checkpoint=kept)
 
 
 @pytest.mark.heavy
@@ -115,7 +121,7 @@ def test_it_goes_on_from_the_checkpoint_and_not_from_the_start(tmp_path: Path) -
 def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, harm: str) -> None:
     kept = tmp_path / "training.ckpt"
     with pytest.raises(KilledError):
-        trained(Killing(FixMatch(VIEWS), [35]), clouds(14), checkpoint=kept)
+        trained(Killing(FixMatchObjective(VIEWS), [35]), clouds(14), checkpoint=kept)
     content = kept.read_bytes()
     if harm == "cut":
         kept.write_bytes(content[:-9])
@@ -123,8 +129,8 @@ def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, harm: str)
         kept.write_bytes(b"nothing")
     data = clouds(14, seed=7) if harm == "other data" else clouds(14)
     seed = int(harm == "other seed")
-    expected, _ = trained(FixMatch(VIEWS), data, seed=seed)
-    found, _ = trained(FixMatch(VIEWS), data, seed=seed, checkpoint=kept)
+    expected, _ = trained(FixMatchObjective(VIEWS), data, seed=seed)
+    found, _ = trained(FixMatchObjective(VIEWS), data, seed=seed, checkpoint=kept)
     assert torch.equal(weights(found), weights(expected))
 
 
@@ -135,7 +141,9 @@ class Broken:
     value: float
     step: int
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         loss: Tensor = net(labelled[0]).sum()
         return loss * (self.value if step.number >= self.step else 0.0)
 
@@ -156,10 +164,12 @@ class Turning:
 
     step: int
 
-    def loss(self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: Step) -> Tensor:
+    def loss(
+        self, net: nn.Module, labelled: tuple[Tensor, Tensor], unlabeled: Tensor, step: TrainingStep
+    ) -> Tensor:
         x, targets = labelled
         said = targets.roll(1, dims=1) if step.number >= self.step else targets
-        return Supervised(VIEWS).loss(net, (x, said), unlabeled, step)
+        return SupervisedObjective(VIEWS).loss(net, (x, said), unlabeled, step)
 
 
 def test_a_network_that_gets_worse_stops_and_is_kept_as_it_was() -> None:
@@ -187,7 +197,7 @@ def test_logs_are_readable_by_tensorboard(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing import event_accumulator as reader
 
     net = network((6,), CLASSES)
-    history = learn(net, Supervised(VIEWS), clouds(12), None, clouds(9), SHORT, seed=0, log=tmp_path)
+    history = learn(net, SupervisedObjective(VIEWS), clouds(12), None, clouds(9), SHORT, seed=0, log=tmp_path)
     events = reader.EventAccumulator(str(tmp_path)).Reload()
     for name, values in (
         ("loss", [look.loss for look in history.looks]),
@@ -200,7 +210,7 @@ def test_logs_are_readable_by_tensorboard(tmp_path: Path) -> None:
 
 def test_nothing_is_learned_from_nothing() -> None:
     with pytest.raises(OstrakaError) as raised:
-        trained(Supervised(VIEWS), clouds(0))
+        trained(SupervisedObjective(VIEWS), clouds(0))
     assert raised.value.code is ErrorCode.DATA_TOO_FEW
 
 

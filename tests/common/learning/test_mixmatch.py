@@ -3,8 +3,8 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.common.learning.data import UNKNOWN
-from ostraka.common.learning.mixmatch import MixMatch, mix, sharpen
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.mixmatch import MixMatchObjective, mix, sharpen
+from ostraka.common.learning.objective import TrainingStep
 
 
 class Same:
@@ -37,9 +37,9 @@ def random(seed: int = 0) -> torch.Generator:
 
 
 def loss(
-    objective: MixMatch, net: nn.Module, known: tuple[Tensor, Tensor], pool: Tensor, number: int = 9
+    objective: MixMatchObjective, net: nn.Module, known: tuple[Tensor, Tensor], pool: Tensor, number: int = 9
 ) -> float:
-    return objective.loss(net, known, pool, Step(number, 10, random())).item()
+    return objective.loss(net, known, pool, TrainingStep(number, 10, random())).item()
 
 
 def test_sharpening_of_classes_by_half_squares_them() -> None:
@@ -79,7 +79,7 @@ def test_mixtures_follow_their_generator() -> None:
 
 def test_a_guess_is_the_mean_over_views() -> None:
     net = nn.Linear(1, 2, bias=False)
-    objective = MixMatch(Shifted(), temperature=1.0, mixing=UNMIXED, weight=1.0, ramp=0.01)
+    objective = MixMatchObjective(Shifted(), temperature=1.0, mixing=UNMIXED, weight=1.0, ramp=0.01)
     with torch.no_grad():
         net.weight.copy_(torch.tensor([[1.0], [0.0]]))
     pool = torch.zeros(1, 1)
@@ -91,7 +91,7 @@ def test_a_guess_is_the_mean_over_views() -> None:
 
 def test_unlabeled_records_weigh_more_as_training_goes_on() -> None:
     net = nn.Linear(1, 2, bias=False)
-    objective = MixMatch(Same(), mixing=UNMIXED, weight=2.0, ramp=0.5)
+    objective = MixMatchObjective(Same(), mixing=UNMIXED, weight=2.0, ramp=0.5)
     certain = (torch.zeros(1, 1), torch.tensor([[1.0, 0.0]]))
     pool = torch.ones(4, 1)
     first, third, fifth, last = (loss(objective, net, certain, pool, number) for number in (0, 2, 4, 9))
@@ -105,7 +105,7 @@ def test_what_a_labelled_record_has_no_answer_for_is_guessed() -> None:
     net = nn.Linear(1, 2, bias=False)
     with torch.no_grad():
         net.weight.copy_(torch.tensor([[0.0], [2.0]]))
-    objective = MixMatch(Same(), multi_label=True, mixing=UNMIXED, weight=1.0, ramp=0.01)
+    objective = MixMatchObjective(Same(), multi_label=True, mixing=UNMIXED, weight=1.0, ramp=0.01)
     half = (torch.ones(1, 1), torch.tensor([[1.0, float(UNKNOWN)]]))
     likely = torch.tensor(2.0).sigmoid()
     guess = likely**2 / (likely**2 + (1 - likely) ** 2)
@@ -118,5 +118,5 @@ def test_what_a_labelled_record_has_no_answer_for_is_guessed() -> None:
 def test_without_unlabeled_records_only_labels_are_learned() -> None:
     net = nn.Linear(1, 2, bias=False)
     known = (torch.zeros(3, 1), torch.eye(2)[[0, 1, 0]])
-    found = loss(MixMatch(Same()), net, known, torch.zeros(0, 1))
+    found = loss(MixMatchObjective(Same()), net, known, torch.zeros(0, 1))
     assert found == pytest.approx(torch.tensor(2.0).log().item())

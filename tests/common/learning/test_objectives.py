@@ -3,9 +3,9 @@ from torch import Tensor, nn
 
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.data import UNKNOWN
-from ostraka.common.learning.fixmatch import FixMatch
+from ostraka.common.learning.fixmatch import FixMatchObjective
 from ostraka.common.learning.losses import losses, probabilities
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 
 
 class Fixed(nn.Module):
@@ -19,8 +19,8 @@ class Fixed(nn.Module):
         return self.logits.expand(len(x), -1)
 
 
-def step() -> Step:
-    return Step(0, 10, torch.Generator().manual_seed(0))
+def step() -> TrainingStep:
+    return TrainingStep(0, 10, torch.Generator().manual_seed(0))
 
 
 def test_loss_of_soft_targets_is_their_cross_entropy() -> None:
@@ -45,7 +45,7 @@ def test_probabilities_of_classes_add_up_and_those_of_labels_stand_alone() -> No
 def unlabeled_loss(logits: list[float], *, multi_label: bool) -> tuple[float, Tensor]:
     """FixMatch's loss of records without labels, and its slope by the network's logits."""
     net = Fixed(torch.tensor(logits))
-    objective = FixMatch(augmentation((4,)), multi_label, threshold=0.9)
+    objective = FixMatchObjective(augmentation((4,)), multi_label, threshold=0.9)
     x = torch.randn(5, 4)
     nothing = torch.full((5, len(logits)), float(UNKNOWN) if multi_label else 0.0)
     loss = objective.loss(net, (x, nothing), torch.randn(20, 4), step())

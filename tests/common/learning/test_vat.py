@@ -5,14 +5,14 @@ from torch.nn import functional
 
 from ostraka.common.learning.augmentation import augmentation
 from ostraka.common.learning.networks import network
-from ostraka.common.learning.objective import Step
-from ostraka.common.learning.vat import Vat, divergence, untracked
+from ostraka.common.learning.objective import TrainingStep
+from ostraka.common.learning.vat import VatObjective, divergence, untracked
 
 ROWS, FEATURES, OUTPUTS = 16, 12, 3
 
 
-def vat(*, multi_label: bool = False, radius: float = 0.25, iterations: int = 1) -> Vat:
-    return Vat(augmentation((FEATURES,)), multi_label, radius, iterations)
+def vat(*, multi_label: bool = False, radius: float = 0.25, iterations: int = 1) -> VatObjective:
+    return VatObjective(augmentation((FEATURES,)), multi_label, radius, iterations)
 
 
 def random(seed: int = 0) -> torch.Generator:
@@ -90,7 +90,7 @@ def test_a_loss_is_a_number_that_teaches_every_weight(multi_label: bool) -> None
     net = network((FEATURES,), OUTPUTS)
     classes = torch.arange(ROWS) % OUTPUTS
     targets = functional.one_hot(classes, OUTPUTS).float()
-    loss = vat(multi_label=multi_label).loss(net, (rows(), targets), rows(3), Step(0, 10, random()))
+    loss = vat(multi_label=multi_label).loss(net, (rows(), targets), rows(3), TrainingStep(0, 10, random()))
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.isfinite()
     assert all(part.grad is not None and part.grad.abs().sum() > 0 for part in net.parameters())
@@ -99,6 +99,6 @@ def test_a_loss_is_a_number_that_teaches_every_weight(multi_label: bool) -> None
 def test_without_unlabeled_records_only_labels_are_learned() -> None:
     net = network((FEATURES,), OUTPUTS)
     targets = functional.one_hot(torch.arange(ROWS) % OUTPUTS, OUTPUTS).float()
-    loss = vat().loss(net, (rows(), targets), rows()[:0], Step(9, 10, random(5)))
+    loss = vat().loss(net, (rows(), targets), rows()[:0], TrainingStep(9, 10, random(5)))
     expected = functional.cross_entropy(net(augmentation((FEATURES,)).weak(rows(), random(5))), targets)
     torch.testing.assert_close(loss, expected)

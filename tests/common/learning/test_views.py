@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from ostraka.common.learning.augmentation import Augmentation, augmentation
-from ostraka.common.learning.image_views import Images
+from ostraka.common.learning.image_views import ImageViews
 from ostraka.common.learning.row_views import WEAK_MASK, WEAK_NOISE, Tables
 from ostraka.common.learning.shape import image_axes
 
@@ -57,7 +57,7 @@ def _smooth(shape: tuple[int, ...]) -> Tensor:
 
 
 def test_where_channels_lie_makes_no_difference() -> None:
-    first, last = (Images(axes) for shape in ((3, 12, 10), (12, 10, 3)) if (axes := image_axes(shape)))
+    first, last = (ImageViews(axes) for shape in ((3, 12, 10), (12, 10, 3)) if (axes := image_axes(shape)))
     images = torch.randn(8, 3, 12, 10)
     for view, same in ((first.weak, last.weak), (first.strong, last.strong)):
         one = view(images.flatten(1), seeded()).reshape(images.shape)

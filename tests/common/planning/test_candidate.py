@@ -4,12 +4,12 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import (
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
@@ -18,7 +18,7 @@ from ostraka.common.planning.candidate import Candidate, fits, propose_order
 from ostraka.common.privacy import ORDERS, budget_amount, budget_rdp
 
 CONFIDENT = Confident(sigma1=200.0, sigma2=40.0, threshold=300.0)
-MECHANISMS: list[AnyMechanism] = [
+MECHANISMS: list[Mechanism] = [
     GnMax(sigma=40.0),
     CONFIDENT,
     LnMax(gamma=0.05),
@@ -35,7 +35,7 @@ def available(epsilon: float, order: float) -> int:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("answered", [True, False])
-def test_what_fits_is_within_the_budget_and_one_more_is_not(mechanism: AnyMechanism, answered: bool) -> None:
+def test_what_fits_is_within_the_budget_and_one_more_is_not(mechanism: Mechanism, answered: bool) -> None:
     candidate = Candidate(mechanism, classes=8)
     cost, left = candidate.cost(8.0), available(3.0, 8.0)
     answers = candidate.given(cost, answered=answered)
@@ -67,7 +67,7 @@ def test_several_votes_of_a_person_leave_room_for_fewer_queries() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [*MECHANISMS, NoiseCluster(sigma=5.0)], ids=str)
-def test_no_order_pays_for_more_queries_than_the_one_proposed(mechanism: AnyMechanism) -> None:
+def test_no_order_pays_for_more_queries_than_the_one_proposed(mechanism: Mechanism) -> None:
     candidate = Candidate(mechanism, classes=8)
     best = propose_order(candidate, 3.0, 1e-5)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ostraka.common.config import SITE_FILE, load_section, load_site
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from tests.deploy.helm.charts import Helm, containers, mounted, of_kind, pod, the
 
 CHART = "ostraka-party"
@@ -16,7 +16,7 @@ def test_a_party_reads_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
     site = load_site(tmp_path)
     assert (site.role, site.site, site.guardian) == ("party", "alpha", GUARDIANS)
     assert site.credentials == Path("/credentials")
-    assert load_section(tmp_path, "policy", Policy).min_parties == 3
+    assert load_section(tmp_path, "policy", PartyPolicy).min_parties == 3
 
 
 def test_what_a_party_keeps_outlives_its_pod_and_has_one_writer(helm: Helm) -> None:

@@ -13,8 +13,8 @@ from ostraka.common.config import SITE_FILE
 from ostraka.common.errors import ErrorCode
 from ostraka.common.rpc import call_error
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
-from ostraka.guardian.ledger import LedgerReader
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
+from ostraka.guardian.ledger import LedgerReader, balances
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.server import running
 from tests.addresses import free_addresses
@@ -83,11 +83,11 @@ def serve(processes: Supervisor, release: Release, number: int) -> Child:
     site, ready = release.start_pod(number), release.root / f"ready-{number}.json"
     (container,) = pod(release.manifests)["containers"]
     words = [release.moved(word, site) for word in container["args"]]
-    child = processes.start(Job(f"guardian-{number}", [*words, "--ready-file", str(ready)]))
+    child = processes.start(ChildCommand(f"guardian-{number}", [*words, "--ready-file", str(ready)]))
     assert processes.wait_ready(child, ready, READY_S) == release.addresses[number]
     ostraka, *probe = container["readinessProbe"]["exec"]["command"]
     assert ostraka == "ostraka"
-    processes.run_all([Job("probe", [release.moved(word, site) for word in probe])], at_once=1)
+    processes.run_all([ChildCommand("probe", [release.moved(word, site) for word in probe])], at_once=1)
     return child
 
 
@@ -118,7 +118,7 @@ def test_a_session_goes_on_at_the_other_replica(
         assert there.spent() > spent
         there.close()
     with LedgerReader.open_read_only(postgres_url) as ledger:
-        assert all(budget.reserved == 0 for budget in ledger.budgets())
+        assert all(budget.reserved == 0 for budget in ledger.read(balances.all_budgets))
 
 
 def elsewhere(guardian: Calls, session: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ostraka.common.datasets.dataset import from_arrays
 from ostraka.common.errors import OstrakaError
 from ostraka.deploy.simulation.consent import level_epsilons, with_consent
-from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.settings_file import load_settings
 
 SHARES = {"low": 0.3, "medium": 0.5, "high": 0.2}
 

@@ -3,7 +3,7 @@ import pytest
 
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.deploy.simulation.data_distribution import Holding, count_holdings, split_words
-from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.settings_file import load_settings
 
 
 def shard(y: list[int] | list[list[int]]) -> Dataset:

@@ -14,7 +14,7 @@ import pytest
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.simulation.forking import forking
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 from tests.deploy.simulation.test_processes import SCRIPT, WAIT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
@@ -56,7 +56,7 @@ def test_a_forked_process_is_as_good_as_new(
     environment = {"OMP_NUM_THREADS": "3", "ONLY": "here"}
     monkeypatch.chdir(tmp_path)
     with Supervisor(tmp_path, environment, start=partial(start, entry=SCRIPT)) as processes:
-        children = [processes.start(Job(name, [TELL, name])) for name in ("a", "b")]
+        children = [processes.start(ChildCommand(name, [TELL, name])) for name in ("a", "b")]
         assert [child.process.wait() for child in children] == [3, 3]
     one, other = (told(child.log) for child in children)
     assert (one["arguments"], other["arguments"]) == (["a"], ["b"])
@@ -76,7 +76,7 @@ def test_a_forked_process_is_as_good_as_new(
 @pytest.mark.heavy
 def test_nothing_outlives_the_fork_server(tmp_path: Path) -> None:
     with forking() as start, Supervisor(tmp_path, start=partial(start, entry=SCRIPT)) as processes:
-        child = processes.start(Job("site", [f"import os; print(os.getppid(), flush=True); {WAIT}"]))
+        child = processes.start(ChildCommand("site", [f"import os; print(os.getppid(), flush=True); {WAIT}"]))
         while not (server := child.log.read_text()):
             assert child.process.poll() is None
         ended = os.pidfd_open(child.process.pid)
@@ -84,5 +84,5 @@ def test_nothing_outlives_the_fork_server(tmp_path: Path) -> None:
         assert select.select([ended], [], [], 30)[0]
         assert child.process.wait(30) == -signal.SIGKILL
         with pytest.raises(OstrakaError) as caught:
-            processes.start(Job("late", [WAIT]))
+            processes.start(ChildCommand("late", [WAIT]))
         assert caught.value.code == ErrorCode.PROCESS_FAILED

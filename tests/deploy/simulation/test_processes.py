@@ -11,7 +11,7 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.deploy.simulation.process_start import CHILD, Start, fresh
-from ostraka.deploy.simulation.processes import Job, Supervisor, exit_on_signals
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor, exit_on_signals
 
 SCRIPT = "tests.deploy.simulation.script:run"
 WAIT = "import signal; signal.pause()"
@@ -33,14 +33,14 @@ def script(request: pytest.FixtureRequest) -> Start:
 
 def test_leaving_stops_every_child(tmp_path: Path, script: Start) -> None:
     with Supervisor(tmp_path, start=script) as processes:
-        children = [processes.start(Job(f"site-{n}", [WAIT])).process for n in range(3)]
+        children = [processes.start(ChildCommand(f"site-{n}", [WAIT])).process for n in range(3)]
         assert all(child.poll() is None for child in children)
     assert all(child.returncode == -signal.SIGTERM for child in children)
 
 
 def test_an_error_stops_every_child(tmp_path: Path, script: Start) -> None:
     processes = Supervisor(tmp_path, start=script)
-    child = processes.start(Job("site", [WAIT])).process
+    child = processes.start(ChildCommand("site", [WAIT])).process
     with pytest.raises(RuntimeError), processes:
         raise RuntimeError
     assert child.returncode == -signal.SIGTERM
@@ -49,7 +49,7 @@ def test_an_error_stops_every_child(tmp_path: Path, script: Start) -> None:
 def test_a_child_that_ignores_the_request_is_killed(tmp_path: Path, script: Start) -> None:
     ready = tmp_path / "ready"
     with Supervisor(tmp_path, grace_s=0.1, start=script) as processes:
-        child = processes.start(Job("deaf", [DEAF, str(ready)]))
+        child = processes.start(ChildCommand("deaf", [DEAF, str(ready)]))
         assert processes.wait_ready(child, ready, 30) == "x"
     assert child.process.returncode == -signal.SIGKILL
 
@@ -70,7 +70,7 @@ signal.pause()
 def test_a_child_that_is_ended_may_take_its_time(tmp_path: Path, script: Start) -> None:
     ready = tmp_path / "ready"
     with Supervisor(tmp_path, grace_s=0.0, start=script) as processes:
-        child = processes.start(Job("busy", [LAST_WORDS, str(ready)]))
+        child = processes.start(ChildCommand("busy", [LAST_WORDS, str(ready)]))
         processes.wait_ready(child, ready, 30)
         processes.end(child)
         assert (child.process.returncode, ready.with_suffix(".end").exists()) == (0, True)
@@ -78,7 +78,7 @@ def test_a_child_that_is_ended_may_take_its_time(tmp_path: Path, script: Start) 
 
 def test_a_server_that_ends_before_it_is_ready_is_quoted(tmp_path: Path, script: Start) -> None:
     with Supervisor(tmp_path, start=script) as processes:
-        child = processes.start(Job("party-1", ["import sys; sys.exit('no model here')"]))
+        child = processes.start(ChildCommand("party-1", ["import sys; sys.exit('no model here')"]))
         with pytest.raises(OstrakaError, match=r"party-1 ended early.*no model here") as caught:
             processes.wait_ready(child, tmp_path / "ready", 30)
     assert caught.value.code == ErrorCode.PROCESS_FAILED
@@ -86,7 +86,7 @@ def test_a_server_that_ends_before_it_is_ready_is_quoted(tmp_path: Path, script:
 
 def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, script: Start) -> None:
     with Supervisor(tmp_path, start=script) as processes:
-        child = processes.start(Job("slow", [WAIT]))
+        child = processes.start(ChildCommand("slow", [WAIT]))
         with pytest.raises(OstrakaError, match="slow was not ready after 0 s"):
             processes.wait_ready(child, tmp_path / "ready", 0.0)
 
@@ -104,11 +104,16 @@ sys.exit(together > 2)
     running = tmp_path / "running"
     running.mkdir()
     with Supervisor(tmp_path / "logs", start=script) as processes:
-        processes.run_all([Job(f"job-{n}", [counting, str(running / str(n))]) for n in range(5)], at_once=2)
+        processes.run_all(
+            [ChildCommand(f"job-{n}", [counting, str(running / str(n))]) for n in range(5)], at_once=2
+        )
 
 
 def test_the_first_failing_job_is_named(tmp_path: Path, script: Start) -> None:
-    jobs = [Job("fine", ["pass"]), Job("broken", ["raise SystemExit('labels out of range')"])]
+    jobs = [
+        ChildCommand("fine", ["pass"]),
+        ChildCommand("broken", ["raise SystemExit('labels out of range')"]),
+    ]
     with (
         Supervisor(tmp_path, start=script) as processes,
         pytest.raises(OstrakaError, match=r"broken failed.*out of range"),
@@ -121,10 +126,11 @@ def test_children_die_with_a_killed_simulator(tmp_path: Path) -> None:
     simulator = f"""
 import json, pathlib, signal
 from functools import partial
-from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 from ostraka.deploy.simulation.process_start import fresh
 processes = Supervisor(pathlib.Path({str(tmp_path)!r}), start=partial(fresh, entry={SCRIPT!r}))
-print(json.dumps([processes.start(Job(str(n), [{WAIT!r}])).process.pid for n in range(2)]), flush=True)
+commands = [ChildCommand(str(n), [{WAIT!r}]) for n in range(2)]
+print(json.dumps([processes.start(command).process.pid for command in commands]), flush=True)
 signal.pause()
 """
     with subprocess.Popen([sys.executable, "-c", simulator], stdout=subprocess.PIPE) as process:
@@ -145,7 +151,7 @@ def test_a_child_whose_parent_is_gone_already_does_not_start() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_stop_signals_leave_in_order(tmp_path: Path, script: Start, number: signal.Signals) -> None:
     processes = Supervisor(tmp_path, start=script)
-    child = processes.start(Job("site", [WAIT])).process
+    child = processes.start(ChildCommand("site", [WAIT])).process
     with pytest.raises(SystemExit) as left, exit_on_signals(), processes:
         os.kill(os.getpid(), number)
     assert left.value.code == 128 + number

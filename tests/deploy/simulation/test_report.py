@@ -16,21 +16,21 @@ from ostraka.deploy.simulation.data_distribution import Holding
 from ostraka.deploy.simulation.display import show
 from ostraka.deploy.simulation.guarantees import notions
 from ostraka.deploy.simulation.html import Plot, page, render
-from ostraka.deploy.simulation.joint_training import Together, TrainingCost
-from ostraka.deploy.simulation.quality import Quality, Round, Turn, mean_metrics
-from ostraka.deploy.simulation.report import Charge, Report, Throughput, Unit
+from ostraka.deploy.simulation.joint_training import TrainingCost, TrainingSummary
+from ostraka.deploy.simulation.quality import Quality, QuerierQuality, RoundQuality, mean_metrics
+from ostraka.deploy.simulation.report import SimulationReport, SpendingPoint, Throughput, UnitSpending
 from ostraka.deploy.simulation.settings import Settings
 
 TRUTH = np.array([0, 0, 1, 1, 2, 2])
 LABELS = np.array([0, -1, 1, 2, -1, -1])
 
 
-def unit(party: str) -> Unit:
+def unit(party: str) -> UnitSpending:
     history = tuple(
-        Charge(batch=n, seconds=0.5 * n, epsilon_worst_case=6.0 * n, epsilon_data_dependent=1.5 * n)
+        SpendingPoint(batch=n, seconds=0.5 * n, epsilon_worst_case=6.0 * n, epsilon_data_dependent=1.5 * n)
         for n in (1, 2, 3)
     )
-    return Unit(
+    return UnitSpending(
         party=party,
         group="all",
         adjacency="record",
@@ -51,10 +51,10 @@ def metrics(value: float, names: tuple[str, ...] = ("a", "b", "c")) -> Metrics:
     return Metrics(value, value - 0.1, value, None, labels)
 
 
-def report(**changes: object) -> Report:
+def report(**changes: object) -> SimulationReport:
     settings = Settings(parties=7, enforce="data_dependent", label="<b>kind</b>")
     counts = count_classes(("a", "b", "c"), TRUTH, LABELS)
-    made = Report(
+    made = SimulationReport(
         id="test",
         version="0",
         settings=settings,
@@ -95,10 +95,10 @@ def report(**changes: object) -> Report:
     return made.model_copy(update=changes)
 
 
-def worded(report: Report) -> str:
+def worded(report: SimulationReport) -> str:
     """Return the page with the names of plots in place of the plots."""
 
-    def name(plot: Plot, _: Report) -> str:
+    def name(plot: Plot, _: SimulationReport) -> str:
         return plot.__name__
 
     return page(report, name)
@@ -179,8 +179,8 @@ def test_every_bound_says_what_it_covers(bound: BOUND, words: str) -> None:
     assert ("one direction" in shown) is (bound == "theorem6")
 
 
-def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> Together:
-    return Together.model_validate(
+def together(kind: str, guarantee: str, costs: tuple[TrainingCost, ...]) -> TrainingSummary:
+    return TrainingSummary.model_validate(
         {
             "kind": kind,
             "guarantee": guarantee,
@@ -308,8 +308,8 @@ def test_every_epsilon_says_what_it_protects(guarantee: Adjacency, words: str) -
     assert shown.replace("no guarantee of DP for records", "").count(other) == 0
 
 
-def turn(party: str, before: float, after: float) -> Turn:
-    return Turn(
+def turn(party: str, before: float, after: float) -> QuerierQuality:
+    return QuerierQuality(
         party=party,
         labelled=30,
         queries=20,
@@ -338,7 +338,7 @@ def test_a_page_shows_every_round() -> None:
         "accuracy": 0.85,
         "balanced_accuracy": 0.8,
     }
-    made = report(rounds=tuple(Round(round=number, **figures_of_a_round) for number in (1, 2)))
+    made = report(rounds=tuple(RoundQuality(round=number, **figures_of_a_round) for number in (1, 2)))
     assert "after each round of labels" in worded(made)
     assert "rounds of labels" in plots.draw(figures.rounds, made)
 
@@ -351,4 +351,4 @@ def test_the_mean_of_students_is_by_label() -> None:
 
 
 def test_json_is_read_back_the_same() -> None:
-    assert Report.model_validate_json(report().model_dump_json()) == report()
+    assert SimulationReport.model_validate_json(report().model_dump_json()) == report()

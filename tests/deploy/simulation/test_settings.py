@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import LABELLING, Check, Confident, GnMax, Powerset, RandRes, Tau
-from ostraka.deploy.simulation.settings import Settings, load_settings
+from ostraka.common.mechanism import Check, Confident, GnMax, Powerset, RandRes, Tau, labelling
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.settings_file import load_settings
 
 DEMO = Path(__file__).parents[3] / "examples" / "demo.toml"
 
@@ -49,7 +50,7 @@ def test_teachers_that_learn_together_have_a_model_and_bear_more_noise() -> None
     assert Settings().teachers_model is None
 
 
-@pytest.mark.parametrize("kind", sorted(LABELLING.keys() - {"rand_res"}))
+@pytest.mark.parametrize("kind", sorted(labelling().keys() - {"rand_res"}))
 def test_every_mechanism_can_be_simulated_by_its_name_alone(kind: str) -> None:
     assert Settings(mechanism=kind).plan_mechanism.kind == kind
 
@@ -172,8 +173,8 @@ def test_a_student_learns_from_clusters_and_teachers_as_asked() -> None:
 def test_every_record_may_answer_where_labels_are_randomised() -> None:
     settings = load_settings(None, {"label_dp": "ldp-normal", "label_epsilon": 3})
     assert settings.plan_mechanism == RandRes(epsilon=3.0)
-    assert settings.asking(1234).batch == 1234
-    assert Settings().asking(1234).queries == 300
+    assert settings.for_pool(1234).batch == 1234
+    assert Settings().for_pool(1234).queries == 300
 
 
 @pytest.mark.parametrize(
@@ -198,8 +199,8 @@ def test_clusters_are_taken_by_what_clusters(label_dp: str) -> None:
 
 
 def test_rounds_ask_about_half_of_the_pool_in_equal_parts() -> None:
-    assert Settings(label_rounds=4, queries=300).asked_in_rounds == 148
-    assert Settings(label_rounds=4, queries=3).asked_in_rounds == 4
+    assert Settings(label_rounds=4, queries=300).round_queries == 148
+    assert Settings(label_rounds=4, queries=3).round_queries == 4
 
 
 def test_a_querying_party_does_not_answer_itself() -> None:

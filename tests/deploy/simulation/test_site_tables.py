@@ -1,6 +1,6 @@
 import pytest
 
-from ostraka.deploy.simulation.settings import load_settings
+from ostraka.deploy.simulation.settings_file import load_settings
 from ostraka.deploy.simulation.site_tables import tables
 
 

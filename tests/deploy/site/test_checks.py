@@ -22,12 +22,12 @@ from ostraka.deploy.site.checks import (
 from ostraka.deploy.site.checks.peer_check import (
     ALLOWED_SKEW_S,
     Answer,
-    Peer,
+    CheckedServer,
     clocks,
     revocation_lists,
     versions,
 )
-from ostraka.guardian.ledger import integrity, open_guardian_ledger
+from ostraka.guardian.ledger import open_guardian_ledger, schema_version
 from ostraka.guardian.ledger.cipher import load_or_create_key
 from ostraka.guardian.ledger.schema import SCHEMA_VERSION
 from ostraka.protos.ostraka.v1 import site_pb2
@@ -37,7 +37,7 @@ from tests.deploy.site.servers import serving
 
 DAY_S = 86_400
 GIB = 2**30
-PEER = Peer(Identity("demo", "hub", Role.GUARDIAN), "hub.example:7000")
+PEER = CheckedServer(Identity("demo", "hub", Role.GUARDIAN), "hub.example:7000")
 
 
 def test_a_ca_is_shown_by_its_fingerprint(sites: Sites) -> None:
@@ -207,7 +207,7 @@ def test_a_ledger_of_another_version_is_named(
     assert ledger_check.ledger(kit).state == ledger_check.ledger_key(kit).state == "ok"
     with closing(sqlite3.connect(kit / "ledger.db")) as connection, connection:
         connection.execute("UPDATE meta SET schema_version = ?", (schema,))
-    monkeypatch.setattr(integrity, "SCHEMA_VERSION", ours)
+    monkeypatch.setattr(schema_version, "SCHEMA_VERSION", ours)
     before = (kit / "ledger.db").read_bytes()
     found = ledger_check.ledger(kit)
     assert (found.state, words in found.sentence) == ("failed", True)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostraka.common.mechanism import L1, Binary, Check, Tau
-from ostraka.common.sharing.ballots import ballots
-from ostraka.guardian.accounting import Tally, charge
+from ostraka.guardian.accounting import Tally
 from ostraka.guardian.accounting.bounds.binary_rdp import binary_rdp
 from ostraka.guardian.accounting.numerics.arguments import Bound
+from ostraka.guardian.mechanisms import charge
 from ostraka.guardian.noise import LATTICE
 from tests.guardian.accounting import labels, oracle
 from tests.guardian.accounting.labels import SOME
@@ -37,7 +37,7 @@ def votes_of(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 def tally_of(mechanism: PerLabel, scores: np.ndarray, voting: np.ndarray) -> Tally:
     total = voting.sum(axis=0, dtype=np.float64)[None]
-    counted = ballots(scores[:, None].astype(np.float32), mechanism, LABELS)
+    counted = mechanism.ballot.count(scores[:, None].astype(np.float32), LABELS)
     return Tally(mechanism, LABELS, total, TEACHERS, counted, total > 0)
 
 

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from ostraka.common.mechanism import AnyMechanism, Binary, GnMax, LnMax, Powerset
+from ostraka.common.mechanism import Binary, GnMax, LnMax, Mechanism, Powerset
 from ostraka.common.privacy import ONE_VOTE, Influence
-from ostraka.guardian.accounting import Tally, charge
-from ostraka.guardian.accounting.cost_limit import MOST_TERMS, affordable, terms
+from ostraka.guardian.accounting import Tally
+from ostraka.guardian.accounting.cost_limit import MOST_TERMS, terms
+from ostraka.guardian.mechanisms.charge import affordable, charge
 from ostraka.guardian.noise import LATTICE
 
 
-def tally(mechanism: AnyMechanism, votes: np.ndarray, teachers: int) -> Tally:
+def tally(mechanism: Mechanism, votes: np.ndarray, teachers: int) -> Tally:
     total = np.full(len(votes), float(teachers))
     return Tally(mechanism, votes.shape[1], total, teachers, votes, np.ones((len(votes), 1), dtype=np.bool_))
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ostraka.common.mechanism import AnyMechanism
+from ostraka.common.mechanism import Mechanism
 from ostraka.guardian.admin.page import render
 from ostraka.guardian.admin.report import read_report
 from ostraka.guardian.admin.upkeep import back_up, restore
@@ -12,7 +12,7 @@ from tests.guardian.federation import PARTIES, Calls, Federation, plan, receipt
 from tests.guardian.training import ALLOWING, TTAC, Lead, training, updates
 
 
-def reconcile(guardian: Calls, session: str, batch: int, mechanism: AnyMechanism, queries: int) -> int:
+def reconcile(guardian: Calls, session: str, batch: int, mechanism: Mechanism, queries: int) -> int:
     """Send a's receipt of a batch; how many charges it made good."""
     kept = receipt(mechanism, session_id=session, batch_id=batch, queries=queries)
     return guardian.reconcile("a", [kept]).charged

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from ostraka.guardian.admin.page import render
-from ostraka.guardian.admin.report import BREAKS, Report, read_report
+from ostraka.guardian.admin.report import BREAKS, ChargeReport, read_report
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import agree, budget, grant, label
 from tests.guardian.federation import Calls, Federation
@@ -34,7 +34,7 @@ class Tags(HTMLParser):
         self.texts.append(data)
 
 
-def read(guardian: Calls, first: int = 0, last: int = 0) -> Report:
+def read(guardian: Calls, first: int = 0, last: int = 0) -> ChargeReport:
     return read_report(guardian.admin, "test", NOW, first, last)
 
 

@@ -12,7 +12,7 @@ from ostraka.common.privacy import AMOUNT_UNIT
 from ostraka.guardian.admin.confidential import totals
 from ostraka.guardian.admin.page import render
 from ostraka.guardian.admin.report import read_report
-from ostraka.guardian.ledger import Cipher, LedgerReader, load_or_create_key
+from ostraka.guardian.ledger import Cipher, LedgerReader, balances, load_or_create_key, recorded_charges
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.admin.support import UNIT, agree, label
 from tests.guardian.federation import Calls, Federation
@@ -76,8 +76,8 @@ def secrets(folder: Path) -> tuple[set[float], set[int]]:
     epsilons = {spent["epsilon_data_dependent"] for unit in totals(folder) for spent in unit["history"]}
     cipher = Cipher(load_or_create_key(folder))
     with LedgerReader.open_read_only(folder / "ledger.db", cipher=cipher) as ledger:
-        charged = {charge.data_dependent or 0 for charge in ledger.charges()}
-        return epsilons, charged | set(ledger.data_dependent_totals().values())
+        charged = {charge.data_dependent or 0 for charge in ledger.read(recorded_charges.charges)}
+        return epsilons, charged | set(ledger.read(balances.data_dependent_totals).values())
 
 
 def test_no_reply_holds_a_data_dependent_amount(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ostraka.common.confidential import tally_binding
 from ostraka.common.crypto.circuit import Circuit
 from ostraka.common.crypto.tally_circuits import answers_of, check_of, labels_of, querying_words
-from ostraka.common.crypto.two_party import Computation, Evaluation
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.plan import Plan
 from ostraka.common.rpc.steps import StepId, request_messages
 from ostraka.common.sharing.ring import Ring, RingArray
@@ -44,7 +44,7 @@ class Querying:
     session: str
     batch: int
     sums: RingArray
-    evaluations: dict[int, Evaluation] = field(default_factory=dict)
+    evaluations: dict[int, CircuitEvaluation] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -78,17 +78,17 @@ class Querying:
         bits = np.unpackbits(np.frombuffer(reply.passed, np.uint8), count=self.size * answers)
         return bits.astype(np.bool_).reshape(self.size, answers)
 
-    def evaluate(self, stage: common_pb2.Stage, words: NDArray[np.uint64]) -> Evaluation:
+    def evaluate(self, stage: common_pb2.Stage, words: NDArray[np.uint64]) -> CircuitEvaluation:
         """Run a stage from BeginTally to CompareTally."""
         evaluation = self.begun(stage, len(words))
         evaluation.take(self.garble(stage, self.extension(stage, len(words))))
         evaluation.evaluate(self.compare(stage, evaluation.correction(words)))
         return evaluation
 
-    def begun(self, stage: common_pb2.Stage, instances: int) -> Evaluation:
+    def begun(self, stage: common_pb2.Stage, instances: int) -> CircuitEvaluation:
         binding = tally_binding(self.session, self.batch, stage)
         computation = Computation.of(self.circuit(stage), instances)
-        return self.evaluations.setdefault(stage, Evaluation(computation, binding))
+        return self.evaluations.setdefault(stage, CircuitEvaluation(computation, binding))
 
     def extension(self, stage: common_pb2.Stage, instances: int) -> bytes:
         """Return what GarbleTally takes, after BeginTally."""

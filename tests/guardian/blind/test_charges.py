@@ -10,10 +10,9 @@ import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Check, Confident, GnMax
-from ostraka.common.privacy import worst_case
 from ostraka.common.rpc import call_error
 from ostraka.guardian.blind.stage import Stage
-from ostraka.guardian.ledger import Ledger, LedgerReader
+from ostraka.guardian.ledger import LedgerReader, balances, releases
 from ostraka.guardian.sessions.registry import KEPT
 from ostraka.protos.ostraka.v1 import admin_pb2
 from tests.guardian.blind.querying import ANSWERS, CHECK, RING, Querying, asked, blind_plan
@@ -41,12 +40,12 @@ class Books:
     def read(self, site: str = "a") -> tuple[int, int]:
         """Amounts spent and reserved of a party's one unit."""
         with LedgerReader.open_read_only(self.federation.guardian_folder / "ledger.db") as ledger:
-            (budget,) = ledger.budgets(site)
+            (budget,) = ledger.read(balances.all_budgets, site)
             return budget.spent, budget.reserved
 
     def order(self) -> float:
         with LedgerReader.open_read_only(self.federation.guardian_folder / "ledger.db") as ledger:
-            return ledger.budgets("a")[0].order
+            return ledger.read(balances.all_budgets, "a")[0].order
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_a_check_costs_for_all_and_answers_for_those_that_passed(
     assert books.read()[0] == 0
     passed = querying.check()
     assert passed[:, 0].tolist() == [True, False] * (QUERIES // 2)
-    cost = worst_case(mechanism, books.order(), classes=4)
+    cost = mechanism.worst_case(books.order(), classes=4)
     whole = cost.reservation(QUERIES, passed.shape[1])
     check = cost.amount(np.zeros_like(passed))
     assert 0 < check < whole
@@ -86,7 +85,7 @@ def test_a_check_costs_for_all_and_answers_for_those_that_passed(
 def test_without_a_check_the_answers_alone_are_charged(guardian: Calls, books: Books) -> None:
     mechanism = GnMax(sigma=3.0)
     asked(guardian, blind_plan(mechanism=mechanism), split()).answers()
-    cost = worst_case(mechanism, books.order(), classes=4)
+    cost = mechanism.worst_case(books.order(), classes=4)
     assert books.seen == [(cost.reservation(QUERIES, 1), 0)]
 
 
@@ -102,7 +101,7 @@ def test_where_nothing_passes_the_check_is_the_whole_charge(guardian: Calls, boo
     settled = guardian.settle(querying.session, 1)
     assert settled.released
     assert [answer.answered for answer in settled.answers] == [False] * QUERIES
-    check = worst_case(mechanism, books.order(), classes=4).amount(np.zeros((QUERIES, 1), dtype=np.bool_))
+    check = mechanism.worst_case(books.order(), classes=4).amount(np.zeros((QUERIES, 1), dtype=np.bool_))
     assert books.read() == (check, 0)
 
 
@@ -166,11 +165,11 @@ def test_a_ledger_locked_at_the_charge_lets_nothing_out(
     guardian: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     querying = asked(guardian, blind_plan(), unanimous(QUERIES))
-    for stage, method in ((CHECK, "charge_check"), (ANSWERS, "release")):
+    for stage, charge in ((CHECK, "check"), (ANSWERS, "release")):
         evaluation = querying.begun(stage, QUERIES)
         extension = querying.extension(stage, QUERIES)
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, method, _locked)
+            patched.setattr(releases, charge, _locked)
             assert refusal(lambda: querying.garble(stage, extension)) == "ledger.locked"  # noqa: B023
             assert refusal(lambda: querying.compare(stage, b"")) == "batch.out_of_order"  # noqa: B023
         evaluation.take(querying.garble(stage, extension))

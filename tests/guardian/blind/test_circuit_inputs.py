@@ -22,12 +22,12 @@ from ostraka.common.crypto.tally_circuits import (
 )
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     LnMax,
+    Mechanism,
     Powerset,
     Tau,
 )
@@ -42,6 +42,7 @@ from ostraka.guardian.blind.circuit_inputs import (
     label_check,
 )
 from ostraka.guardian.mechanisms import Answers, release
+from tests.common.crypto.clear import in_the_clear
 
 RING = Ring(32)
 VOTE = 2**16
@@ -49,7 +50,7 @@ HALF = 2**31
 FARTHEST = 2**30
 
 CHECK = Check(sigma=2.0, threshold=30.0)
-MECHANISMS: list[AnyMechanism] = [
+MECHANISMS: list[Mechanism] = [
     GnMax(sigma=1.0),
     LnMax(gamma=1.0),
     Confident(sigma1=2.0, sigma2=1.0, threshold=30.0),
@@ -94,11 +95,11 @@ def halves(sums: NDArray[Any], seed: int = 0) -> tuple[Sums, Sums]:
 def opened(circuit: Circuit, theirs: Sums, words: Words) -> NDArray[np.bool_]:
     assert words.dtype == np.uint64
     assert words.max(initial=0) < 2**circuit.word_bits
-    return circuit.in_the_clear(querying_words(theirs, circuit), words)
+    return in_the_clear(circuit, querying_words(theirs, circuit), words)
 
 
 def blindly(
-    mechanism: AnyMechanism, sums: NDArray[Any], totals: NDArray[np.int64], noise: Given, seed: int = 0
+    mechanism: Mechanism, sums: NDArray[Any], totals: NDArray[np.int64], noise: Given, seed: int = 0
 ) -> Answers:
     """Return what both stages tell, the answers' circuits computed for all queries."""
     classes = sums.shape[1]
@@ -112,7 +113,7 @@ def blindly(
     return Answers.where(passed, labels_of(answers).reshape(shape))
 
 
-def drawn(mechanism: AnyMechanism, rows: int, classes: int, draw: Any) -> list[NDArray[np.int64]]:
+def drawn(mechanism: Mechanism, rows: int, classes: int, draw: Any) -> list[NDArray[np.int64]]:
     """Draws for one release, in its order."""
     match mechanism:
         case GnMax() | LnMax():
@@ -133,7 +134,7 @@ def drawn(mechanism: AnyMechanism, rows: int, classes: int, draw: Any) -> list[N
     seed=st.integers(0, 2**32),
 )
 def test_answers_are_those_of_the_mechanism(
-    mechanism: AnyMechanism, rows: int, classes: int, near: int, scale: int, seed: int
+    mechanism: Mechanism, rows: int, classes: int, near: int, scale: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     sums = near + rng.integers(-scale, scale, (rows, classes))

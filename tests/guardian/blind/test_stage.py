@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.crypto.tally_circuits import argmax_circuit
-from ostraka.common.crypto.two_party import Computation, Evaluation
+from ostraka.common.crypto.two_party import CircuitEvaluation, Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.guardian.blind.stage import Stage
 
@@ -15,7 +15,7 @@ WORDS = np.arange(6, dtype=np.uint64).reshape(2, 3)
 def test_neither_tables_nor_labels_leave_before_they_are_charged() -> None:
     circuit = argmax_circuit(3)
     stage = Stage(circuit, WORDS, BINDING)
-    evaluation = Evaluation(Computation.of(circuit, len(WORDS)), BINDING)
+    evaluation = CircuitEvaluation(Computation.of(circuit, len(WORDS)), BINDING)
     stage.accept(evaluation.extension(stage.points(evaluation.point())))
     correction = evaluation.correction(WORDS)
     for step in (stage.tables, lambda: stage.labels(correction)):

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Job, Supervisor
+from ostraka.deploy.simulation.processes import ChildCommand, Supervisor
 
 READY_S = 120.0
 
@@ -14,7 +14,7 @@ def test_it_tells_its_url_serves_and_stops(folder: Path, tmp_path: Path, start: 
     ready = tmp_path / "ready.json"
     words = ["guardian", "console", "--site", folder, "--listen", "127.0.0.1:0", "--ready-file", ready]
     with Supervisor(tmp_path / "logs", start=start) as processes:
-        child = processes.start(Job("console", [str(word) for word in words]))
+        child = processes.start(ChildCommand("console", [str(word) for word in words]))
         address = processes.wait_ready(child, ready, READY_S)
         (said,) = [line for line in child.log.read_text().splitlines() if line.startswith("Open http")]
         url = httpx.URL(said.removeprefix("Open "))

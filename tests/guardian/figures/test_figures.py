@@ -58,7 +58,7 @@ class Store:
     stored: list[Stored] = field(default_factory=list)
     refused: set[int] = field(default_factory=set)
 
-    def store_figures(self, session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
+    def __call__(self, session_id: str, batch_id: int, figures: Mapping[UnitKey, int]) -> None:
         if batch_id in self.refused:
             raise OstrakaError(ErrorCode.SESSION_ELSEWHERE, "It is served elsewhere.")
         self.stored.append((batch_id, dict(figures)))

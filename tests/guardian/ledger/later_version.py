@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import BigInteger, Column, MetaData, Table, Text
 
-from ostraka.guardian.ledger import creation, integrity, migrations, schema
+from ostraka.guardian.ledger import creation, migrations, schema, schema_version
 
 VERSION = schema.SCHEMA_VERSION + 1
 REVISION = f"{VERSION:04d}"
@@ -32,10 +32,10 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     shutil.copytree(Path(migrations.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "versions" / f"v{REVISION}_notes.py").write_text(_REVISIONS + _UPGRADE)
     monkeypatch.setattr(migrations, "__file__", str(folder / "__init__.py"))
-    for module in (creation, integrity, _MIGRATE):
+    for module in (creation, schema_version, _MIGRATE):
         monkeypatch.setattr(module, "SCHEMA_VERSION", VERSION)
     monkeypatch.setattr(creation, "REVISION", REVISION)
-    for module in (creation, integrity):
+    for module in (creation, schema_version):
         monkeypatch.setattr(module, "metadata", tables())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from ostraka.common.clock import ManualClock
-from ostraka.guardian.ledger import Ledger, Owed, UnitKey, restore
+from ostraka.guardian.ledger import Ledger, Owed, UnitKey, parties, reconcile, restore
 from ostraka.guardian.ledger.storage import open_storage
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import cipher, clock, sign
@@ -41,8 +41,8 @@ class Place:
     def forget(ledger: Ledger, owed: dict[str, list[tuple[str, int, UnitKey, int]]]) -> None:
         """Let the first of the parties find that history was lost, and all of them reconcile."""
         for site, items in owed.items():
-            ledger.register(site, b"m", b"signed", kept_head=LOST)
-            ledger.reconcile(site, [Owed(*item) for item in items])
+            ledger.write(parties.register, site, b"m", b"signed", kept_head=LOST)
+            ledger.write(reconcile.reconcile, site, [Owed(*item) for item in items])
 
     def close(self) -> None:
         for ledger in self.opened:

@@ -7,7 +7,20 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import Budget, Charge, Cipher, Ledger, LedgerReader, UnitKey
+from ostraka.guardian.ledger import (
+    Budget,
+    BudgetTerms,
+    Charge,
+    Cipher,
+    Ledger,
+    LedgerReader,
+    StoredSession,
+    UnitKey,
+    balances,
+    budgets,
+    releases,
+    session_opening,
+)
 from ostraka.protos.ostraka.v1 import common_pb2
 
 START = 1_900_000_000.0
@@ -35,28 +48,31 @@ def clock() -> ManualClock:
 def with_budgets(ledger: Ledger, enforce: str = "worst_case") -> Ledger:
     """`ledger` with one budget for each of two parties, and an open session "s"."""
     for unit in (ATHENS, CORINTH):
-        ledger.set_budget(*unit, BUDGET, DELTA, ORDER, enforce)
+        ledger.write(budgets.set_budget, unit, BudgetTerms(BUDGET, DELTA, ORDER, enforce))
     open_session(ledger, "s")
     return ledger
 
 
 def open_session(ledger: Ledger, session_id: str, queries: int = 1000) -> None:
-    ledger.open_session(
-        session_id,
-        "querier",
-        b"plan",
-        session_id.encode(),
-        b"grant of " + session_id.encode(),
-        queries=queries,
+    session_opening.open_session(
+        ledger,
+        StoredSession(
+            session_id,
+            "querier",
+            b"plan",
+            session_id.encode(),
+            b"grant of " + session_id.encode(),
+            queries=queries,
+        ),
     )
 
 
 def release(ledger: Ledger, batch_id: int, *charges: Charge, answers: bytes = b"answers") -> bytes:
-    return ledger.release("s", batch_id, DIGEST, answers, charges, answered=1)
+    return ledger.write_session("s", releases.release, batch_id, DIGEST, answers, charges, answered=1)
 
 
 def budget_of(ledger: LedgerReader, unit: UnitKey = ATHENS) -> Budget:
-    return ledger.budgets_of([unit])[0]
+    return ledger.read(balances.budgets_of, [unit])[0]
 
 
 def amounts(ledger: LedgerReader, unit: UnitKey = ATHENS) -> tuple[int, int]:

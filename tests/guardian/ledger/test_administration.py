@@ -7,7 +7,24 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, UnitEvent
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Ledger,
+    UnitEvent,
+    agreed_changes,
+    audit,
+    balances,
+    batches,
+    budgets,
+    export,
+    history,
+    parties,
+    policies,
+    recorded_charges,
+    session_close,
+    sessions,
+)
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -32,7 +49,9 @@ def ledger(place: Place) -> Ledger:
 
 
 def set_level(ledger: Ledger, epsilon: float, level: str | None) -> str | None:
-    return ledger.set_budget(*ATHENS, epsilon, DELTA, ORDER, "worst_case", level=level).level
+    return ledger.write(
+        budgets.set_budget, ATHENS, BudgetTerms(epsilon, DELTA, ORDER, "worst_case", level=level)
+    ).level
 
 
 def test_a_budget_remembers_whose_consent_level_its_epsilon_is(ledger: Ledger) -> None:
@@ -49,69 +68,74 @@ def test_a_refused_raise_says_who_can_raise_it(ledger: Ledger) -> None:
 
 
 def test_a_frozen_unit_takes_part_in_no_new_batch_until_it_is_thawed(ledger: Ledger) -> None:
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
-    assert ledger.freeze(ATHENS, frozen=True, reason="an audit").state == "frozen"
-    refused(ErrorCode.BATCH_DEAD, lambda: ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100}))
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
+    assert ledger.write(budgets.freeze, ATHENS, frozen=True, reason="an audit").state == "frozen"
+    refused(
+        ErrorCode.BATCH_DEAD, lambda: ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
+    )
     release(ledger, 1, Charge(ATHENS, 60, 3))
     assert amounts(ledger) == (60, 0)
-    assert ledger.freeze(ATHENS, frozen=False, reason="done").state == "active"
-    ledger.open_batch("s", 3, 5, b"t", {ATHENS: 100})
+    assert ledger.write(budgets.freeze, ATHENS, frozen=False, reason="done").state == "active"
+    ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100})
 
 
 def test_what_is_done_twice_is_recorded_once(ledger: Ledger) -> None:
     for act in (
-        lambda: ledger.freeze(ATHENS, frozen=True, reason="r"),
-        lambda: ledger.withdraw(ATHENS, reason="r"),
-        lambda: ledger.set_party("athens", "added", reason="r"),
-        lambda: ledger.apply_policy("delta = 1e-6", reason="r"),
-        lambda: ledger.cancel_session("s", reason="r"),
+        lambda: ledger.write(budgets.freeze, ATHENS, frozen=True, reason="r"),
+        lambda: ledger.write(budgets.withdraw, ATHENS, reason="r"),
+        lambda: ledger.write(parties.set_party, "athens", "added", reason="r"),
+        lambda: ledger.write(policies.apply, "delta = 1e-6", reason="r"),
+        lambda: ledger.write(session_close.cancel, "s", reason="r"),
     ):
-        before = ledger.head().sequence
+        before = ledger.read(audit.head).sequence
         assert act() == act()
-        assert ledger.head().sequence == before + 1
+        assert ledger.read(audit.head).sequence == before + 1
 
 
 def test_a_withdrawn_unit_stays_withdrawn_whatever_the_administrator_does(ledger: Ledger) -> None:
-    ledger.freeze(ATHENS, frozen=True, reason="r")
-    ledger.withdraw(ATHENS, reason="asked to")
+    ledger.write(budgets.freeze, ATHENS, frozen=True, reason="r")
+    ledger.write(budgets.withdraw, ATHENS, reason="asked to")
     for frozen in (False, True):
-        refused(ErrorCode.AGREEMENT_INVALID, lambda: ledger.freeze(ATHENS, frozen=frozen, reason="r"))  # noqa: B023
+        refused(
+            ErrorCode.AGREEMENT_INVALID,
+            lambda: ledger.write(budgets.freeze, ATHENS, frozen=frozen, reason="r"),  # noqa: B023
+        )
     assert budget_of(ledger).state == "withdrawn"
 
 
 def test_the_policy_applied_last_is_in_force(ledger: Ledger) -> None:
-    assert ledger.policy() is None
-    ledger.apply_policy("delta = 1e-6", reason="first")
-    ledger.apply_policy("delta = 1e-7", reason="stricter")
-    policy = ledger.policy()
+    assert ledger.read(policies.in_force) is None
+    ledger.write(policies.apply, "delta = 1e-6", reason="first")
+    ledger.write(policies.apply, "delta = 1e-7", reason="stricter")
+    policy = ledger.read(policies.in_force)
     assert policy is not None
     assert (policy.version, policy.toml, policy.reason) == (2, "delta = 1e-7", "stricter")
     assert policy.applied_unix_ms == AT
-    assert ledger.apply_policy("delta = 1e-6", reason="back").version == 3
+    assert ledger.write(policies.apply, "delta = 1e-6", reason="back").version == 3
 
 
 def test_a_cancelled_session_has_ended_and_holds_nothing(ledger: Ledger) -> None:
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
-    ledger.cancel_session("s", reason="a mistake")
-    assert ledger.session("s").state == "ended"
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
+    ledger.write(session_close.cancel, "s", reason="a mistake")
+    assert ledger.read(sessions.find_session, "s").state == "ended"
     assert amounts(ledger) == (0, 0)
     refused(ErrorCode.SESSION_ENDED, lambda: release(ledger, 1, Charge(ATHENS, 60, 3)))
-    assert json.loads(list(ledger.audit_rows())[-1].payload)["reason"] == "a mistake"
-    refused(ErrorCode.SESSION_UNKNOWN, lambda: ledger.cancel_session("x", reason="r"))
+    assert json.loads(list(export.audit_rows(ledger))[-1].payload)["reason"] == "a mistake"
+    refused(ErrorCode.SESSION_UNKNOWN, lambda: ledger.write(session_close.cancel, "x", reason="r"))
 
 
 def test_a_history_has_events_and_charges_in_order(ledger: Ledger, time: ManualClock) -> None:
     for batch_id, cost in ((1, 60), (2, 0), (3, 5)):
         time.advance(1.0)
-        ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100, CORINTH: 100})
         release(ledger, batch_id, Charge(ATHENS, cost, 0), Charge(CORINTH, 7, 0))
-    ledger.set_budget(*ATHENS, 2.0, DELTA, ORDER, "worst_case")
-    ledger.renew([ATHENS], period_ms=1000)
+    ledger.write(budgets.set_budget, ATHENS, BudgetTerms(2.0, DELTA, ORDER, "worst_case"))
+    ledger.write(budgets.renew, [ATHENS], period_ms=1000)
     time.advance(1.0)
-    ledger.open_batch("s", 4, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", batches.open_batch, 4, 5, b"t", {ATHENS: 100})
     release(ledger, 4, Charge(ATHENS, 9, 0))
-    ledger.withdraw(ATHENS, reason="asked to")
-    assert ledger.history(ATHENS) == [
+    ledger.write(budgets.withdraw, ATHENS, reason="asked to")
+    assert ledger.read(history.events_of, ATHENS) == [
         UnitEvent(AT, "set", BUDGET, 0),
         UnitEvent(AT + 1000, "charged", BUDGET, 60, "", "s", 1),
         UnitEvent(AT + 3000, "charged", BUDGET, 65, "", "s", 3),
@@ -120,35 +144,35 @@ def test_a_history_has_events_and_charges_in_order(ledger: Ledger, time: ManualC
         UnitEvent(AT + 4000, "charged", 2.0, 9, "", "s", 4),
         UnitEvent(AT + 4000, "withdrawn", 2.0, 9, "asked to"),
     ]
-    refused(ErrorCode.BUDGET_MISSING, lambda: ledger.history(ATHENS._replace(group="x")))
+    refused(ErrorCode.BUDGET_MISSING, lambda: ledger.read(history.events_of, ATHENS._replace(group="x")))
 
 
 def test_charges_of_a_party_and_a_time(ledger: Ledger, time: ManualClock) -> None:
     for batch_id in (1, 2, 3):
-        ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100, CORINTH: 100})
         release(ledger, batch_id, Charge(ATHENS, batch_id, 0), Charge(CORINTH, 7, 0))
         time.advance(1.0)
-    found = ledger.charges(party="athens", from_ms=AT + 1000, to_ms=AT + 2000)
+    found = ledger.read(recorded_charges.charges, party="athens", from_ms=AT + 1000, to_ms=AT + 2000)
     assert [(charge.unit, charge.worst_case) for charge in found] == [(ATHENS, 2)]
-    assert len(ledger.charges("s", from_ms=AT + 1)) == 4
+    assert len(ledger.read(recorded_charges.charges, "s", from_ms=AT + 1)) == 4
 
 
 def test_budgets_that_exist_and_those_used_up(place: Place) -> None:
     ledger = with_budgets(place.open(), "data_dependent")
     missing = ATHENS._replace(adjacency="label")
-    assert list(ledger.find_budgets([CORINTH, missing, ATHENS])) == [ATHENS, CORINTH]
+    assert list(ledger.read(balances.find_budgets, [CORINTH, missing, ATHENS])) == [ATHENS, CORINTH]
     budget = budget_of(ledger).budget
-    ledger.open_batch("s", 1, 5, b"t", {})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
     release(ledger, 1, Charge(ATHENS, 1, budget), Charge(CORINTH, 1, budget - 1))
-    assert ledger.exhausted([ATHENS, CORINTH, missing]) == {ATHENS}
+    assert ledger.read(balances.exhausted, [ATHENS, CORINTH, missing]) == {ATHENS}
 
 
 def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostraka.guardian.ledger.reader._AUDIT_ROWS_AT_ONCE", 2)
-    rows = list(ledger.audit_rows())
-    assert [row.sequence for row in rows] == list(range(1, ledger.head().sequence + 1))
-    assert list(ledger.audit_rows(3)) == rows[2:]
-    assert rows[-1].hash == ledger.head().hash
+    monkeypatch.setattr("ostraka.guardian.ledger.export._AT_ONCE", 2)
+    rows = list(export.audit_rows(ledger))
+    assert [row.sequence for row in rows] == list(range(1, ledger.read(audit.head).sequence + 1))
+    assert list(export.audit_rows(ledger, 3)) == rows[2:]
+    assert rows[-1].hash == ledger.read(audit.head).hash
 
 
 @pytest.mark.parametrize(
@@ -175,14 +199,20 @@ def test_the_log_is_read_from_any_row_on(ledger: Ledger, monkeypatch: pytest.Mon
 def test_a_changed_row_is_found_at_the_next_opening(tmp_path: Path, statement: str, named: str) -> None:
     place = Place(tmp_path / "ledger.db")
     ledger = with_budgets(place.open())
-    ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case", level="low")
-    ledger.raise_budget(
-        ATHENS, number=0, epsilon_before=BUDGET, epsilon=11.0, agreement=b"signed", reason="agreed"
+    ledger.write(budgets.set_budget, ATHENS, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case", level="low"))
+    ledger.write(
+        agreed_changes.raise_budget,
+        ATHENS,
+        number=0,
+        epsilon_before=BUDGET,
+        epsilon=11.0,
+        agreement=b"signed",
+        reason="agreed",
     )
-    ledger.register("athens", b"m", b"signed")
+    ledger.write(parties.register, "athens", b"m", b"signed")
     place.forget(ledger, {"athens": [("lost", 1, ATHENS, 5)]})
-    ledger.withdraw(ATHENS, reason="asked to")
-    ledger.apply_policy("delta = 1e-6", reason="first")
+    ledger.write(budgets.withdraw, ATHENS, reason="asked to")
+    ledger.write(policies.apply, "delta = 1e-6", reason="first")
     place.open()
     place.execute(statement)
     assert named in refused(ErrorCode.LEDGER_TAMPERED, place.open).message

@@ -9,7 +9,29 @@ from threading import Event, Thread
 import pytest
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader, Owed, UnitKey, backup, restore
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Cipher,
+    Ledger,
+    LedgerReader,
+    Owed,
+    UnitKey,
+    audit,
+    backup,
+    balances,
+    batches,
+    budgets,
+    dead_batches,
+    export,
+    parties,
+    policies,
+    reconcile,
+    recorded_charges,
+    releases,
+    restore,
+    sessions,
+)
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -31,12 +53,12 @@ def ledger(tmp_path: Path) -> Ledger:
     """Return a ledger to back up: batch 1 released, 2 dead, 3 open."""
     ledger = with_budgets(Place(tmp_path / "first.db").open())
     for site in ("athens", "corinth"):
-        ledger.register(site, b"m", b"signed")
+        ledger.write(parties.register, site, b"m", b"signed")
     for batch_id in (1, 2, 3):
-        ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
+        ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
     charge(ledger, 1, 60)
-    ledger.settle("s", 2)
-    ledger.apply_policy("delta = 1e-6", reason="r")
+    ledger.write_session("s", dead_batches.settle, 2)
+    ledger.write(policies.apply, "delta = 1e-6", reason="r")
     return ledger
 
 
@@ -49,7 +71,7 @@ def saved(ledger: Ledger, tmp_path: Path) -> Path:
 
 def charge(ledger: Ledger, batch_id: int, cost: int, session: str = "s") -> None:
     charges = [Charge(ATHENS, cost, 3), Charge(CORINTH, 2 * cost, 4)]
-    ledger.release(session, batch_id, b"digest", b"answers", charges, answered=1)
+    ledger.write_session(session, releases.release, batch_id, b"digest", b"answers", charges, answered=1)
 
 
 def receipts(unit: UnitKey, *batches: tuple[str, int, int]) -> list[Owed]:
@@ -60,17 +82,19 @@ def test_a_backup_has_everything_and_its_owner_alone_may_read_it(ledger: Ledger,
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
     assert [path for path in saved.parent.iterdir() if "backup" in path.name] == [saved]
     with LedgerReader.open_read_only(saved, cipher=Cipher(KEY)) as copy:
-        assert copy.budgets() == ledger.budgets()
-        assert copy.charges() == ledger.charges()
-        assert copy.sessions() == ledger.sessions()
-        assert copy.data_dependent_totals() == ledger.data_dependent_totals()
-        assert list(copy.audit_rows()) == list(ledger.audit_rows())
-        assert copy.policy() == ledger.policy()
+        assert copy.read(balances.all_budgets) == ledger.read(balances.all_budgets)
+        assert copy.read(recorded_charges.charges) == ledger.read(recorded_charges.charges)
+        assert copy.read(sessions.summaries) == ledger.read(sessions.summaries)
+        assert copy.read(balances.data_dependent_totals) == ledger.read(balances.data_dependent_totals)
+        assert list(export.audit_rows(copy)) == list(export.audit_rows(ledger))
+        assert copy.read(policies.in_force) == ledger.read(policies.in_force)
 
 
 def test_the_key_is_not_in_a_backup(saved: Path) -> None:
     assert KEY not in saved.read_bytes()
-    assert {charge.data_dependent for charge in LedgerReader.open_read_only(saved).charges()} == {None}
+    assert {
+        charge.data_dependent for charge in LedgerReader.open_read_only(saved).read(recorded_charges.charges)
+    } == {None}
 
 
 def test_a_backup_replaces_no_file(ledger: Ledger, saved: Path, tmp_path: Path) -> None:
@@ -89,7 +113,7 @@ def test_a_backup_of_a_ledger_in_use_is_of_one_moment(ledger: Ledger, tmp_path: 
         batch_id = 0
         while not done.is_set():
             batch_id += 1
-            ledger.open_batch("busy", batch_id, 1, b"t", {ATHENS: 5, CORINTH: 10})
+            ledger.write_session("busy", batches.open_batch, batch_id, 1, b"t", {ATHENS: 5, CORINTH: 10})
             charge(ledger, batch_id, 5, "busy")
 
     worker = Thread(target=work)
@@ -103,7 +127,7 @@ def test_a_backup_of_a_ledger_in_use_is_of_one_moment(ledger: Ledger, tmp_path: 
     for number in range(3):
         place = Place(tmp_path / f"restored-{number}.db")
         assert place.restore(tmp_path / f"{number}.db") == 1
-        athens, corinth = place.open().budgets()
+        athens, corinth = place.open().read(balances.all_budgets)
         assert corinth.spent == 2 * athens.spent > 0
         place.close()
 
@@ -113,45 +137,53 @@ def test_a_restored_ledger_is_in_a_new_epoch_and_holds_nothing(
 ) -> None:
     assert place.restore(saved) == 1
     restored = place.open()
-    assert restored.epoch() == 1
-    assert restored.session("s").state == "ended"
+    assert restored.read(parties.epoch) == 1
+    assert restored.read(sessions.find_session, "s").state == "ended"
     assert (amounts(restored), amounts(restored, CORINTH)) == ((60, 0), (120, 0))
-    assert [party.reconciled for party in restored.parties()] == [False, False]
-    assert restored.register("athens", b"m", b"signed", kept_head=ledger.head()).reconcile
-    assert restored.charges() == ledger.charges()
-    assert restored.settle("s", 1) == b"answers"
+    assert [party.reconciled for party in restored.read(parties.all_parties)] == [False, False]
+    assert restored.write(
+        parties.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head)
+    ).reconcile
+    assert restored.read(recorded_charges.charges) == ledger.read(recorded_charges.charges)
+    assert restored.write_session("s", dead_batches.settle, 1) == b"answers"
     refused(ErrorCode.SESSION_ENDED, lambda: release(restored, 3, Charge(ATHENS, 1, 1)))
 
 
 def test_a_restored_ledger_goes_on_after_the_rows_it_was_given(saved: Path, place: Place) -> None:
     place.restore(saved)
     restored = place.open()
-    restored.set_budget("sparta", "all", "record", 1.0, 1e-5, 8.0, "worst_case")
-    restored.register("sparta", b"m", b"signed")
+    restored.write(
+        budgets.set_budget, UnitKey("sparta", "all", "record"), BudgetTerms(1.0, 1e-5, 8.0, "worst_case")
+    )
+    restored.write(parties.register, "sparta", b"m", b"signed")
     open_session(restored, "after")
-    restored.open_batch("after", 1, 1, b"t", {ATHENS: 1})
-    assert [budget.key.party for budget in place.open().budgets()] == ["athens", "corinth", "sparta"]
+    restored.write_session("after", batches.open_batch, 1, 1, b"t", {ATHENS: 1})
+    assert [budget.key.party for budget in place.open().read(balances.all_budgets)] == [
+        "athens",
+        "corinth",
+        "sparta",
+    ]
 
 
 @pytest.mark.heavy
 def test_parties_make_good_what_a_restored_ledger_forgot(ledger: Ledger, saved: Path, place: Place) -> None:
     """The oracle is the ledger that was not lost; a batch that died unknown to the backup is charged too."""
     charge(ledger, 3, 700)
-    ledger.open_batch("s", 4, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
+    ledger.write_session("s", batches.open_batch, 4, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
     charge(ledger, 4, 900)
     open_session(ledger, "later")
-    ledger.open_batch("later", 1, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
+    ledger.write_session("later", batches.open_batch, 1, 5, b"t", {ATHENS: 1000, CORINTH: 2000})
     charge(ledger, 1, 30, "later")
     place.restore(saved)
     restored = place.open()
-    restored.settle("s", 4)
+    restored.write_session("s", dead_batches.settle, 4)
     charged = [("s", 1, 60), ("s", 2, 1000), ("s", 3, 700), ("s", 4, 900), ("later", 1, 30)]
-    assert restored.reconcile("athens", receipts(ATHENS, *charged)) == 3
+    assert restored.write(reconcile.reconcile, "athens", receipts(ATHENS, *charged)) == 3
     doubled = [(session, batch_id, 2 * amount) for session, batch_id, amount in charged]
-    assert restored.reconcile("corinth", receipts(CORINTH, *doubled)) == 3
+    assert restored.write(reconcile.reconcile, "corinth", receipts(CORINTH, *doubled)) == 3
     for unit in (ATHENS, CORINTH):
         assert budget_of(restored, unit).spent == budget_of(ledger, unit).spent
-    assert all(party.reconciled for party in restored.parties())
+    assert all(party.reconciled for party in restored.read(parties.all_parties))
     place.open()
 
 
@@ -164,24 +196,24 @@ def test_a_backup_restored_twice_is_reconciled_twice(
     second.restore(saved)
     between = second.open()
     for site in ("athens", "corinth"):
-        between.register(site, b"m", b"signed", kept_head=ledger.head())
-    between.reconcile("athens", receipts(ATHENS, ("s", 3, 700)))
+        between.write(parties.register, site, b"m", b"signed", kept_head=ledger.read(audit.head))
+    between.write(reconcile.reconcile, "athens", receipts(ATHENS, ("s", 3, 700)))
     backup(between, tmp_path / "again.db")
     second.close()
     assert place.restore(tmp_path / "again.db") == 2
     restored = place.open()
-    assert [party.reconciled for party in restored.parties()] == [False, False]
-    assert restored.reconcile("athens", receipts(ATHENS, ("s", 3, 700))) == 0
-    assert restored.reconcile("corinth", receipts(CORINTH, ("s", 3, 1400))) == 1
+    assert [party.reconciled for party in restored.read(parties.all_parties)] == [False, False]
+    assert restored.write(reconcile.reconcile, "athens", receipts(ATHENS, ("s", 3, 700))) == 0
+    assert restored.write(reconcile.reconcile, "corinth", receipts(CORINTH, ("s", 3, 1400))) == 1
     assert (amounts(restored), amounts(restored, CORINTH)) == ((760, 0), (1520, 0))
 
 
 def test_a_copied_file_is_found_by_a_kept_head(ledger: Ledger, saved: Path) -> None:
     charge(ledger, 3, 700)
     copied = Place(saved).open()
-    registered = copied.register("athens", b"m", b"signed", kept_head=ledger.head())
+    registered = copied.write(parties.register, "athens", b"m", b"signed", kept_head=ledger.read(audit.head))
     assert (registered.epoch, registered.reconcile) == (1, True)
-    copied.reconcile("athens", receipts(ATHENS, ("s", 3, 700)))
+    copied.write(reconcile.reconcile, "athens", receipts(ATHENS, ("s", 3, 700)))
     assert amounts(copied) == amounts(ledger)
     copied.close()
 
@@ -189,7 +221,7 @@ def test_a_copied_file_is_found_by_a_kept_head(ledger: Ledger, saved: Path) -> N
 def test_a_ledger_is_not_restored_over_another(saved: Path, place: Place) -> None:
     there = with_budgets(place.open())
     refused(ErrorCode.LEDGER_EXISTS, lambda: place.restore(saved))
-    assert there.epoch() == 0
+    assert there.read(parties.epoch) == 0
 
 
 def edited(statement: str) -> Callable[[Path], None]:
@@ -216,7 +248,7 @@ def test_a_backup_that_is_not_whole_is_not_restored(
 ) -> None:
     harm(saved)
     refused(code, lambda: place.restore(saved))
-    assert place.open().budgets() == []
+    assert place.open().read(balances.all_budgets) == []
 
 
 def test_a_backup_needs_the_key_that_belongs_to_it(saved: Path, place: Place) -> None:

@@ -6,7 +6,20 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, Owed, UnitKey
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Ledger,
+    Owed,
+    UnitKey,
+    audit,
+    balances,
+    batches,
+    budgets,
+    history,
+    parties,
+    reconcile,
+)
 from tests.guardian.ledger.places import LOST, Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DELTA, ORDER, amounts, budget_of, refused, release
 from tests.guardian.ledger.support import with_budgets as begun
@@ -32,25 +45,27 @@ def ledger(place: Place, enforce: str) -> Iterator[Ledger]:
 
 def register(ledger: Ledger, *entering: str) -> None:
     """Register a manifest in which these groups are new."""
-    ledger.register("athens", repr(entering).encode(), b"signed", entering=entering)
+    ledger.write(parties.register, "athens", repr(entering).encode(), b"signed", entering=entering)
 
 
 def charged(ledger: Ledger, batch_id: int, cost: int, unit: UnitKey = ATHENS) -> None:
-    ledger.open_batch("s", batch_id, 5, b"t", {unit: 100})
+    ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {unit: 100})
     release(ledger, batch_id, Charge(unit, cost, cost // 2))
 
 
 def made(ledger: Ledger, unit: UnitKey, epsilon: float = 5.0, order: float = ORDER) -> int:
     """Set a budget at the enforcement of the ledger's others; what is spent of it."""
-    budget = ledger.set_budget(*unit, epsilon, DELTA, order, budget_of(ledger).enforce)
+    budget = ledger.write(
+        budgets.set_budget, unit, BudgetTerms(epsilon, DELTA, order, budget_of(ledger).enforce)
+    )
     assert budget == budget_of(ledger, unit)
     return budget.spent
 
 
 def test_a_group_under_another_name_has_spent_what_its_records_have(ledger: Ledger) -> None:
     assert (made(ledger, LOW), made(ledger, HIGH, 20.0)) == (60, 60)
-    assert ledger.data_dependent_totals()[LOW] == 30
-    assert [event.kind for event in ledger.history(LOW)] == ["set", "inherited"]
+    assert ledger.read(balances.data_dependent_totals)[LOW] == 30
+    assert [event.kind for event in ledger.read(history.events_of, LOW)] == ["set", "inherited"]
     assert [budget_of(ledger, unit).broken_unix_ms is None for unit in (LOW, HIGH)] == [True, False]
     assert made(ledger, CORINTH._replace(group="low")) == 0
 
@@ -65,16 +80,16 @@ def test_a_group_whose_budget_was_made_before_takes_over_where_it_enters(ledger:
     charged(ledger, 3, 9, LOW)
     register(ledger, "all")
     assert amounts(ledger, ATHENS) == (109, 0)
-    assert ledger.data_dependent_totals()[ATHENS] == 54
+    assert ledger.read(balances.data_dependent_totals)[ATHENS] == 54
     assert amounts(ledger, other) == (0, 0)
-    before = ledger.head()
+    before = ledger.read(audit.head)
     register(ledger, "all")
-    assert ledger.head() == before
+    assert ledger.read(audit.head) == before
 
 
 def test_batches_under_way_are_taken_over_too(place: Place) -> None:
     ledger = begun(place.open())
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
     assert made(ledger, LOW) == 100
     release(ledger, 1, Charge(ATHENS, 60, 3))
     assert amounts(ledger, LOW) == (100, 0)
@@ -83,28 +98,31 @@ def test_batches_under_way_are_taken_over_too(place: Place) -> None:
 
 def test_more_than_a_budget_leaves_nothing_of_it(place: Place) -> None:
     ledger = begun(place.open())
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 10**12})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 10**12})
     release(ledger, 1, Charge(ATHENS, 10**12, 3))
     made(ledger, LOW, 1.5)
     assert budget_of(ledger, LOW).spent > budget_of(ledger, LOW).budget
-    refused(ErrorCode.BUDGET_TOO_SMALL, lambda: ledger.open_batch("s", 2, 1, b"t", {LOW: 1}))
+    refused(
+        ErrorCode.BUDGET_TOO_SMALL,
+        lambda: ledger.write_session("s", batches.open_batch, 2, 1, b"t", {LOW: 1}),
+    )
     place.open()
 
 
 def test_a_budget_that_votes_used_up_stays_so_and_the_log_does_not_tell(place: Place) -> None:
     ledger = begun(place.open(), "data_dependent")
-    ledger.open_batch("s", 1, 5, b"t", {})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
     too_much = Charge(ATHENS, 9, budget_of(ledger).budget + 1)
     refused(ErrorCode.SESSION_ENDED, lambda: release(ledger, 1, too_much))
     made(ledger, LOW)
-    assert ledger.exhausted([LOW]) == {LOW}
-    assert [event.kind for event in ledger.history(LOW)] == ["set"]
+    assert ledger.read(balances.exhausted, [LOW]) == {LOW}
+    assert [event.kind for event in ledger.read(history.events_of, LOW)] == ["set"]
     place.open()
 
 
 def test_earlier_periods_are_taken_over_as_such(ledger: Ledger, time: ManualClock) -> None:
     time.advance(1.0)
-    ledger.renew([ATHENS], period_ms=1000)
+    ledger.write(budgets.renew, [ATHENS], period_ms=1000)
     charged(ledger, 2, 7)
     made(ledger, LOW)
     low = budget_of(ledger, LOW)
@@ -114,7 +132,7 @@ def test_earlier_periods_are_taken_over_as_such(ledger: Ledger, time: ManualCloc
 
 def test_no_larger_order_than_one_that_was_spent_at(ledger: Ledger) -> None:
     refused(ErrorCode.MESSAGE_INVALID, lambda: made(ledger, LOW, order=ORDER + 0.5))
-    assert ledger.find_budgets([LOW]) == {}
+    assert ledger.read(balances.find_budgets, [LOW]) == {}
     assert made(ledger, LOW, order=ORDER - 0.5) == 60
     assert made(ledger, CORINTH._replace(group="low"), order=ORDER + 0.5) == 0
 
@@ -126,7 +144,7 @@ def test_where_orders_do_not_compare_nothing_is_left(place: Place, enforce: str)
     register(ledger, "low")
     low = budget_of(ledger, LOW)
     assert (low.available, low.broken_unix_ms is None) == (0, False)
-    assert ledger.data_dependent_totals()[LOW] == low.budget
+    assert ledger.read(balances.data_dependent_totals)[LOW] == low.budget
     place.open()
 
 
@@ -134,8 +152,8 @@ def test_a_receipt_charged_at_a_smaller_order_says_nothing_of_a_larger_one(place
     ledger = begun(place.open())
     register(ledger, "all")
     made(ledger, HIGH, order=ORDER + 1)
-    ledger.register("athens", b"split", b"signed", kept_head=LOST, entering=["high"])
-    ledger.reconcile("athens", [Owed("lost", 1, ATHENS, 70)], groups=["high"])
+    ledger.write(parties.register, "athens", b"split", b"signed", kept_head=LOST, entering=["high"])
+    ledger.write(reconcile.reconcile, "athens", [Owed("lost", 1, ATHENS, 70)], groups=["high"])
     high = budget_of(ledger, HIGH)
     assert (high.spent, high.available) == (high.budget, 0)
     refused(ErrorCode.MESSAGE_INVALID, lambda: made(ledger, LOW, order=ORDER + 0.5))
@@ -155,11 +173,11 @@ def test_a_label_budget_counts_what_its_records_have_spent(ledger: Ledger) -> No
 def test_what_a_restored_ledger_forgot_of_a_group_that_is_gone_is_taken_over(place: Place) -> None:
     ledger = begun(place.open())
     register(ledger, "all")
-    ledger.register("athens", b"split", b"signed", kept_head=LOST, entering=["low", "high"])
+    ledger.write(parties.register, "athens", b"split", b"signed", kept_head=LOST, entering=["low", "high"])
     for unit in (LOW, HIGH):
         made(ledger, unit)
-    ledger.reconcile("athens", [Owed("lost", 1, ATHENS, 70)], groups=["low"])
+    ledger.write(reconcile.reconcile, "athens", [Owed("lost", 1, ATHENS, 70)], groups=["low"])
     assert [amounts(ledger, unit)[0] for unit in (ATHENS, LOW, HIGH)] == [70, 70, 0]
-    ledger.reconcile("athens", [Owed("lost", 2, LOW, 5)], groups=["low", "high"])
+    ledger.write(reconcile.reconcile, "athens", [Owed("lost", 2, LOW, 5)], groups=["low", "high"])
     assert [amounts(ledger, unit)[0] for unit in (LOW, HIGH)] == [75, 0]
     place.open()

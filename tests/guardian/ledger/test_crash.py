@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import Charge, Ledger, audit, batches, dead_batches, releases
 from tests.guardian.ledger.support import (
     ATHENS,
     amounts,
@@ -58,7 +58,7 @@ def killed(path: Path, batch_id: int, arm: Callable[[], object], work: Work) -> 
 
     def child() -> None:
         ledger = opened(path)
-        ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
         arm()
         work(ledger)
 
@@ -81,7 +81,7 @@ def release_batch(batch_id: int) -> Work:
 
 
 def check_batch(batch_id: int, ledger: Ledger) -> None:
-    ledger.charge_check("s", batch_id, b"d" * 32, [COST])
+    ledger.write_session("s", releases.check, batch_id, b"d" * 32, [COST])
 
 
 @pytest.mark.heavy
@@ -89,7 +89,7 @@ def test_killed_before_any_statement_of_a_release(path: Path) -> None:
     for number in range(1, 100):
         dead = killed(path, number, partial(die_at_statement, number), release_batch(number))
         with opened(path) as ledger:
-            stored = ledger.settle("s", number)
+            stored = ledger.write_session("s", dead_batches.settle, number)
             assert amounts(ledger) == ((0, 0) if dead else (60, 0))
             assert stored == (None if dead else b"answers")
         if not dead:
@@ -104,7 +104,7 @@ def test_killed_before_any_statement_of_a_check(path: Path) -> None:
         check = partial(check_batch, number)
         dead = killed(path, number, partial(die_at_statement, number), check)
         with opened(path) as ledger:
-            assert ledger.settle("s", number) is None
+            assert ledger.write_session("s", dead_batches.settle, number) is None
             assert amounts(ledger) == ((0, 0) if dead else (60, 0))
         if not dead:
             assert number > 8
@@ -116,7 +116,7 @@ def test_killed_before_the_commit_of_a_release(path: Path) -> None:
     assert killed(path, 1, lambda: event.listen(Engine, "commit", die), release_batch(1))
     with opened(path) as ledger:
         assert amounts(ledger) == (0, 0)
-        assert ledger.settle("s", 1) is None
+        assert ledger.write_session("s", dead_batches.settle, 1) is None
 
 
 def test_killed_after_the_answer_is_stored_and_before_it_is_sent(path: Path) -> None:
@@ -138,7 +138,7 @@ def test_killed_while_the_ledger_is_made(tmp_path: Path) -> None:
         number += 1
     assert number > 8
     with opened(path) as ledger:
-        assert ledger.head().sequence == 3
+        assert ledger.read(audit.head).sequence == 3
 
 
 @pytest.mark.heavy
@@ -150,4 +150,4 @@ def test_killed_while_recovering(path: Path) -> None:
     assert number > 8
     with opened(path) as ledger:
         assert amounts(ledger) == (0, 0)
-        assert ledger.settle("s", 1) is None
+        assert ledger.write_session("s", dead_batches.settle, 1) is None

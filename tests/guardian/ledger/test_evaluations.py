@@ -7,7 +7,26 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, Owed, UnitKey, backup
+from ostraka.guardian.ledger import (
+    Charge,
+    Ledger,
+    Owed,
+    UnitKey,
+    audit,
+    backup,
+    balances,
+    batches,
+    dead_batches,
+    evaluations,
+    history,
+    limits,
+    parties,
+    reconcile,
+    recorded_charges,
+    releases,
+    session_close,
+    sessions,
+)
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -27,16 +46,16 @@ WORST = {ATHENS: 100}
 def ledger(place: Place) -> Ledger:
     """Return a ledger whose batch 1 reserved 100 of two units, and that Athens evaluated."""
     ledger = with_budgets(place.open())
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
-    ledger.record_evaluation("s", 1, "athens", WORST)
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+    ledger.write_session("s", evaluations.record, 1, "athens", WORST)
     return ledger
 
 
 ENDINGS: dict[str, Callable[[Ledger], object]] = {
-    "settled": lambda ledger: ledger.settle("s", 1),
-    "closed": lambda ledger: ledger.close_session("s"),
-    "ended": lambda ledger: ledger.end_session("s"),
-    "cancelled": lambda ledger: ledger.cancel_session("s", reason="a test"),
+    "settled": lambda ledger: ledger.write_session("s", dead_batches.settle, 1),
+    "closed": lambda ledger: ledger.write_session("s", session_close.close),
+    "ended": lambda ledger: ledger.write_session("s", session_close.end),
+    "cancelled": lambda ledger: ledger.write(session_close.cancel, "s", reason="a test"),
     "recovered": lambda ledger: None,
 }
 
@@ -49,12 +68,12 @@ def test_however_a_batch_dies_who_evaluated_it_is_charged_at_worst(
     ENDINGS[ending](ledger)
     ledger.close()
     reopened = place.open()
-    assert reopened.settle("s", 1) is None
+    assert reopened.write_session("s", dead_batches.settle, 1) is None
     assert (amounts(reopened, ATHENS), amounts(reopened, CORINTH)) == ((100, 0), (0, 0))
-    assert reopened.data_dependent_totals() == {ATHENS: 100, CORINTH: 0}
-    (charge,) = reopened.charges()
+    assert reopened.read(balances.data_dependent_totals) == {ATHENS: 100, CORINTH: 0}
+    (charge,) = reopened.read(recorded_charges.charges)
     assert (charge.unit, charge.batch_id, charge.worst_case) == (ATHENS, 1, 100)
-    told = [(event.kind, event.spent) for event in reopened.history(ATHENS)]
+    told = [(event.kind, event.spent) for event in reopened.read(history.events_of, ATHENS)]
     assert told == [("set", 0), ("charged", 100)]
     assert amounts(place.open(), ATHENS) == (100, 0)
 
@@ -62,26 +81,29 @@ def test_however_a_batch_dies_who_evaluated_it_is_charged_at_worst(
 def test_a_release_charges_what_was_answered(place: Place, ledger: Ledger) -> None:
     release(ledger, 1, Charge(ATHENS, 40, 30), Charge(CORINTH, 40, 30))
     assert (amounts(ledger, ATHENS), amounts(ledger, CORINTH)) == ((40, 0), (40, 0))
-    ledger.close_session("s")
+    ledger.write_session("s", session_close.close)
     assert amounts(place.open(), ATHENS) == (40, 0)
 
 
 def test_a_release_without_the_party_charges_it_at_worst(place: Place, ledger: Ledger) -> None:
     release(ledger, 1, Charge(CORINTH, 40, 30))
     assert (amounts(ledger, ATHENS), amounts(ledger, CORINTH)) == ((100, 0), (40, 0))
-    assert {charge.unit: charge.worst_case for charge in ledger.charges()} == {ATHENS: 100, CORINTH: 40}
-    ledger.close_session("s")
+    assert {charge.unit: charge.worst_case for charge in ledger.read(recorded_charges.charges)} == {
+        ATHENS: 100,
+        CORINTH: 40,
+    }
+    ledger.write_session("s", session_close.close)
     assert amounts(place.open(), ATHENS) == (100, 0)
 
 
 def test_an_evaluation_is_recorded_once(ledger: Ledger) -> None:
-    head = ledger.head()
-    ledger.record_evaluation("s", 1, "athens", {ATHENS: 7})
-    assert ledger.head() == head
+    head = ledger.read(audit.head)
+    ledger.write_session("s", evaluations.record, 1, "athens", {ATHENS: 7})
+    assert ledger.read(audit.head) == head
     release(ledger, 1, Charge(ATHENS, 40, 30))
-    ledger.record_evaluation("s", 1, "athens", WORST)
-    ledger.close_session("s")
-    ledger.record_evaluation("s", 1, "athens", WORST)
+    ledger.write_session("s", evaluations.record, 1, "athens", WORST)
+    ledger.write_session("s", session_close.close)
+    ledger.write_session("s", evaluations.record, 1, "athens", WORST)
     assert amounts(ledger, ATHENS) == (40, 0)
 
 
@@ -89,68 +111,68 @@ def test_what_comes_too_late_is_refused(ledger: Ledger) -> None:
     corinth = {CORINTH: 100}
 
     def record(batch_id: int = 1) -> None:
-        ledger.record_evaluation("s", batch_id, "corinth", corinth)
+        ledger.write_session("s", evaluations.record, batch_id, "corinth", corinth)
 
     refused(ErrorCode.TICKET_INVALID, lambda: record(2))
-    ledger.settle("s", 3)
+    ledger.write_session("s", dead_batches.settle, 3)
     refused(ErrorCode.BATCH_DEAD, lambda: record(3))
     release(ledger, 1, Charge(ATHENS, 40, 30))
     refused(ErrorCode.BATCH_FROZEN, record)
-    ledger.close_session("s")
+    ledger.write_session("s", session_close.close)
     refused(ErrorCode.SESSION_CLOSED, record)
     assert amounts(ledger, CORINTH) == (0, 0)
 
 
 def test_a_data_dependent_budget_pays_although_it_reserved_nothing(place: Place) -> None:
     ledger = with_budgets(place.open(), enforce="data_dependent")
-    ledger.open_batch("s", 1, 5, b"t", {})
-    ledger.record_evaluation("s", 1, "athens", {ATHENS: 70})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {})
+    ledger.write_session("s", evaluations.record, 1, "athens", {ATHENS: 70})
     assert amounts(ledger, ATHENS) == (0, 0)
-    ledger.settle("s", 1)
-    assert (amounts(ledger, ATHENS), ledger.data_dependent_totals()[ATHENS]) == ((70, 0), 70)
-    ledger.open_batch("s", 2, 5, b"t", {})
-    ledger.record_evaluation("s", 2, "athens", {ATHENS: 70})
+    ledger.write_session("s", dead_batches.settle, 1)
+    assert (amounts(ledger, ATHENS), ledger.read(balances.data_dependent_totals)[ATHENS]) == ((70, 0), 70)
+    ledger.write_session("s", batches.open_batch, 2, 5, b"t", {})
+    ledger.write_session("s", evaluations.record, 2, "athens", {ATHENS: 70})
     release(ledger, 2, Charge(ATHENS, 40, 30))
     assert (amounts(place.open(), ATHENS), budget_of(place.open(), ATHENS).reserved) == ((110, 0), 0)
 
 
 def test_a_checked_batch_pays_for_its_check_and_evaluation_once(place: Place, ledger: Ledger) -> None:
-    ledger.charge_check("s", 1, DIGEST, [Charge(ATHENS, 30, 30), Charge(CORINTH, 20, 20)])
-    ledger.settle("s", 1)
+    ledger.write_session("s", releases.check, 1, DIGEST, [Charge(ATHENS, 30, 30), Charge(CORINTH, 20, 20)])
+    ledger.write_session("s", dead_batches.settle, 1)
     assert (amounts(ledger, ATHENS), amounts(ledger, CORINTH)) == ((100, 0), (20, 0))
-    assert ledger.data_dependent_totals() == {ATHENS: 100, CORINTH: 20}
-    told = [(event.kind, event.spent) for event in ledger.history(ATHENS)]
+    assert ledger.read(balances.data_dependent_totals) == {ATHENS: 100, CORINTH: 20}
+    told = [(event.kind, event.spent) for event in ledger.read(history.events_of, ATHENS)]
     assert told == [("set", 0), ("charged", 30), ("charged", 100)]
     place.open()
 
 
 def test_queries_that_were_evaluated_count_for_the_day_although_their_batch_died(ledger: Ledger) -> None:
-    ledger.settle("s", 1)
-    ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
-    ledger.settle("s", 2)
-    querier = ledger.session("s").querier
-    assert ledger.asked_in_day(querier, int(1e15)) == 0
+    ledger.write_session("s", dead_batches.settle, 1)
+    ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", dead_batches.settle, 2)
+    querier = ledger.read(sessions.find_session, "s").querier
+    assert ledger.read(limits.asked_in_day, querier, int(1e15)) == 0
     refused(
         ErrorCode.POLICY_DAILY_LIMIT,
-        lambda: ledger.open_batch("s", 3, 5, b"t", {ATHENS: 100}, daily_limit=9),
+        lambda: ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100}, daily_limit=9),
     )
-    ledger.open_batch("s", 3, 5, b"t", {ATHENS: 100}, daily_limit=10)
+    ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100}, daily_limit=10)
 
 
 def test_a_charge_is_of_the_time_of_the_death(ledger: Ledger, time: ManualClock) -> None:
     time.advance(60)
     died = int(time.now() * 1000)
-    ledger.settle("s", 1)
-    assert [charge.released_unix_ms for charge in ledger.charges()] == [died]
+    ledger.write_session("s", dead_batches.settle, 1)
+    assert [charge.released_unix_ms for charge in ledger.read(recorded_charges.charges)] == [died]
 
 
 def test_a_restored_ledger_charges_an_evaluated_batch_once(tmp_path: Path, place: Place) -> None:
     original = Place(tmp_path / "original.db", place.time)
     ledger = with_budgets(original.open())
-    ledger.register("athens", b"m", b"signed")
+    ledger.write(parties.register, "athens", b"m", b"signed")
     for batch_id in (1, 2):
-        ledger.open_batch("s", batch_id, 5, b"t", {ATHENS: 100})
-    ledger.record_evaluation("s", 1, "athens", WORST)
+        ledger.write_session("s", batches.open_batch, batch_id, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", evaluations.record, 1, "athens", WORST)
     backup(ledger, tmp_path / "backup.db")
     release(ledger, 1, Charge(ATHENS, 90, 50))
     original.close()
@@ -158,7 +180,7 @@ def test_a_restored_ledger_charges_an_evaluated_batch_once(tmp_path: Path, place
     restored = place.open()
     assert amounts(restored) == (100, 0)
     receipts = [Owed("s", batch_id, ATHENS, 100) for batch_id in (1, 2)]
-    assert restored.reconcile("athens", receipts) == 1
+    assert restored.write(reconcile.reconcile, "athens", receipts) == 1
     assert amounts(restored) == (200, 0)
     place.open()
 
@@ -180,4 +202,7 @@ def test_a_changed_evaluation_is_found(place: Place, ledger: Ledger, statement: 
 
 def test_units_without_a_budget_are_named(ledger: Ledger) -> None:
     unknown = UnitKey("sparta", "all", "record")
-    refused(ErrorCode.BUDGET_MISSING, lambda: ledger.record_evaluation("s", 1, "sparta", {unknown: 1}))
+    refused(
+        ErrorCode.BUDGET_MISSING,
+        lambda: ledger.write_session("s", evaluations.record, 1, "sparta", {unknown: 1}),
+    )

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import make_url
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, restore
+from ostraka.guardian.ledger import Charge, Ledger, batches, releases, restore
 from tests.disk import fill, free, small_disk
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, amounts, cipher, clock, refused, sign, with_budgets
@@ -23,17 +23,17 @@ CHARGES = (Charge(ATHENS, 10, 10),)
 
 def release_twice(ledger: Ledger, disk: Path, found: str) -> None:
     """Release a batch that finds no room on the ledger's disk, then again; it is charged once."""
-    ledger.open_batch("s", 1, 1, b"ticket", {ATHENS: 10})
+    ledger.write_session("s", batches.open_batch, 1, 1, b"ticket", {ATHENS: 10})
     before = amounts(ledger)
 
     def release() -> bytes:
-        return ledger.release("s", 1, b"d" * 32, ANSWERS, CHARGES, answered=1)
+        return ledger.write_session("s", releases.release, 1, b"d" * 32, ANSWERS, CHARGES, answered=1)
 
     fill(disk)
     error = refused(ErrorCode.STORAGE_FULL, release)
     assert found in error.message
     assert amounts(ledger) == before
-    assert ledger.answers("s", 1, b"d" * 32) is None
+    assert ledger.read_session("s", batches.answers, 1, b"d" * 32) is None
     free(disk)
     assert release() == ANSWERS
     assert release() == ANSWERS

@@ -9,7 +9,23 @@ import pytest
 from sqlalchemy import event
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import (
+    Charge,
+    Ledger,
+    audit,
+    balances,
+    batches,
+    budgets,
+    dead_batches,
+    manifests,
+    parties,
+    policies,
+    recorded_charges,
+    releases,
+    session_close,
+    session_opening,
+    sessions,
+)
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, CORINTH, DIGEST, open_session, with_budgets
 
@@ -50,8 +66,8 @@ def plans(ledger: Ledger, call: Callable[[], object]) -> list[tuple[str, str]]:
 @pytest.fixture
 def ledger(place: Place) -> Ledger:
     made = with_budgets(place.open())
-    made.register("athens", b"manifest", b"signed")
-    made.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+    made.write(parties.register, "athens", b"manifest", b"signed")
+    made.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
     for name in ("t", "u"):
         open_session(made, name)
     return made
@@ -60,23 +76,29 @@ def ledger(place: Place) -> Ledger:
 CALLS: dict[str, Callable[[Ledger], object]] = {
     "open_session": lambda ledger: open_session(ledger, "v"),
     "open_session again": lambda ledger: open_session(ledger, "t"),
-    "find_session": lambda ledger: ledger.find_session("querier", b"t"),
-    "open_batch": lambda ledger: ledger.open_batch("s", 2, 5, b"t", {ATHENS: 1, CORINTH: 1}, daily_limit=99),
-    "batch": lambda ledger: ledger.batch("s", 1),
-    "session_with_batch": lambda ledger: ledger.session_with_batch("s", 1),
-    "answers": lambda ledger: ledger.answers("s", 1, DIGEST),
-    "release": lambda ledger: ledger.release("s", 1, DIGEST, b"a", [Charge(ATHENS, 9, 1)], answered=1),
-    "settle": lambda ledger: ledger.settle("s", 1),
-    "settle what never was": lambda ledger: ledger.settle("s", 9),
-    "close_session": lambda ledger: ledger.close_session("t"),
-    "cancel_session": lambda ledger: ledger.cancel_session("u", reason="r"),
+    "find_session": lambda ledger: session_opening.find_session(ledger, "querier", b"t"),
+    "open_batch": lambda ledger: ledger.write_session(
+        "s", batches.open_batch, 2, 5, b"t", {ATHENS: 1, CORINTH: 1}, daily_limit=99
+    ),
+    "batch": lambda ledger: ledger.read_session("s", batches.find_batch, 1),
+    "session_with_batch": lambda ledger: ledger.read_session("s", batches.with_session, 1),
+    "answers": lambda ledger: ledger.read_session("s", batches.answers, 1, DIGEST),
+    "release": lambda ledger: ledger.write_session(
+        "s", releases.release, 1, DIGEST, b"a", [Charge(ATHENS, 9, 1)], answered=1
+    ),
+    "settle": lambda ledger: ledger.write_session("s", dead_batches.settle, 1),
+    "settle what never was": lambda ledger: ledger.write_session("s", dead_batches.settle, 9),
+    "close_session": lambda ledger: ledger.write_session("t", session_close.close),
+    "cancel_session": lambda ledger: ledger.write(session_close.cancel, "u", reason="r"),
     "renew_lease": lambda ledger: ledger.renew_lease(),
-    "register": lambda ledger: ledger.register("athens", b"m", b"s", kept_head=ledger.head()),
-    "manifests": lambda ledger: ledger.manifests(["athens", "corinth"]),
-    "parties": lambda ledger: ledger.parties(),
-    "policy": lambda ledger: ledger.policy(),
-    "exhausted": lambda ledger: ledger.exhausted([ATHENS, CORINTH]),
-    "renew": lambda ledger: ledger.renew([ATHENS], period_ms=0),
+    "register": lambda ledger: ledger.write(
+        parties.register, "athens", b"m", b"s", kept_head=ledger.read(audit.head)
+    ),
+    "manifests": lambda ledger: ledger.read(manifests.latest, ["athens", "corinth"]),
+    "parties": lambda ledger: ledger.read(parties.all_parties),
+    "policy": lambda ledger: ledger.read(policies.in_force),
+    "exhausted": lambda ledger: ledger.read(balances.exhausted, [ATHENS, CORINTH]),
+    "renew": lambda ledger: ledger.write(budgets.renew, [ATHENS], period_ms=0),
 }
 
 
@@ -94,5 +116,5 @@ def test_no_call_reads_through_history(ledger: Ledger, name: str) -> None:
 
 
 def test_reports_do(ledger: Ledger) -> None:
-    assert reading_through(ledger, ledger.sessions)
-    assert reading_through(ledger, ledger.charges)
+    assert reading_through(ledger, lambda: ledger.read(sessions.summaries))
+    assert reading_through(ledger, lambda: ledger.read(recorded_charges.charges))

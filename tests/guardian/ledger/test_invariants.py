@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ostraka.common.errors import OstrakaError
-from ostraka.guardian.ledger import Charge, Ledger, UnitKey
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Ledger,
+    UnitKey,
+    balances,
+    batches,
+    budgets,
+    dead_batches,
+    releases,
+    session_close,
+)
 from tests.guardian.ledger.support import (
     ATHENS,
     CORINTH,
@@ -60,16 +71,19 @@ class Guardian(RuleBasedStateMachine):
     @rule(session=SESSIONS, batch=BATCHES, cost=COSTS, units=UNITS)
     def ticket(self, session: str, batch: int, cost: int, units: tuple[UnitKey, ...]) -> None:
         reservations = dict.fromkeys(units, cost)
-        if attempt(lambda: self.ledger.open_batch(session, batch, 5, b"t", reservations)):
+        if attempt(
+            lambda: self.ledger.write_session(session, batches.open_batch, batch, 5, b"t", reservations)
+        ):
             self.tickets.setdefault((session, batch), (units, cost))
 
     @precondition(lambda self: self.tickets)
     @rule(pick=st.integers(0, 99), digest=DIGESTS, cost=COSTS)
     def check(self, pick: int, digest: bytes, cost: int) -> None:
-        key = sorted(self.tickets)[pick % len(self.tickets)]
+        key = session, batch = sorted(self.tickets)[pick % len(self.tickets)]
         units, _ = self.tickets[key]
+        charges = [Charge(unit, cost, cost) for unit in units]
         before = self.spent()
-        attempt(lambda: self.ledger.charge_check(*key, digest, [Charge(unit, cost, cost) for unit in units]))
+        attempt(lambda: self.ledger.write_session(session, releases.check, batch, digest, charges))
         if self.spent() != before:
             assert key not in self.paid
             self.paid[key] = (cost * (ATHENS in units), cost * (CORINTH in units))
@@ -92,7 +106,11 @@ class Guardian(RuleBasedStateMachine):
         answers = b"%d" % self.number
         charges = [Charge(unit, cost, cost) for unit in units]
         before = self.spent()
-        sent = attempt(lambda: self.ledger.release(session, batch, digest, answers, charges, answered=3))
+        sent = attempt(
+            lambda: self.ledger.write_session(
+                session, releases.release, batch, digest, answers, charges, answered=3
+            )
+        )
         key = (session, batch)
         if sent == answers:
             assert key not in self.sent
@@ -104,11 +122,17 @@ class Guardian(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, batch=BATCHES)
     def settle(self, session: str, batch: int) -> None:
-        assert self.ledger.settle(session, batch) == self.sent.get((session, batch))
+        assert self.ledger.write_session(session, dead_batches.settle, batch) == self.sent.get(
+            (session, batch)
+        )
 
     @rule(epsilon=st.floats(1.0, 10.0))
     def lower(self, epsilon: float) -> None:
-        attempt(lambda: self.ledger.set_budget(*ATHENS, epsilon, DELTA, ORDER, "worst_case"))
+        attempt(
+            lambda: self.ledger.write(
+                budgets.set_budget, ATHENS, BudgetTerms(epsilon, DELTA, ORDER, "worst_case")
+            )
+        )
 
     @rule()
     def restart(self) -> None:
@@ -117,14 +141,14 @@ class Guardian(RuleBasedStateMachine):
 
     @rule()
     def close(self) -> None:
-        self.ledger.close_session("t")
+        self.ledger.write_session("t", session_close.close)
 
     @invariant()
     def nothing_is_overspent(self) -> None:
-        first = self.ledger.budgets()
+        first = self.ledger.read(balances.all_budgets)
         assert self.spent() == tuple(sum(cost[i] for cost in self.paid.values()) for i in (0, 1))
         assert first[1].spent + first[1].reserved <= first[1].budget
-        assert [self.ledger.data_dependent_totals()[b.key] for b in first] == list(self.spent())
+        assert [self.ledger.read(balances.data_dependent_totals)[b.key] for b in first] == list(self.spent())
 
     def spent(self) -> tuple[int, int]:
         return budget_of(self.ledger, ATHENS).spent, budget_of(self.ledger, CORINTH).spent

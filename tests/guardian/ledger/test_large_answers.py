@@ -6,31 +6,31 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import Charge, batches, recorded_charges
 from ostraka.guardian.ledger.repricing import spent_at
+from ostraka.guardian.ledger.view import View
 from tests.guardian.ledger.places import Place
 from tests.guardian.ledger.support import ATHENS, release
 from tests.guardian.ledger.support import with_budgets as begun
 
 
-def costed(ledger: Ledger) -> None:
-    with ledger.snapshot() as connection:
-        spent_at(connection, "athens", "record", 8.0)
+def costed(view: View) -> None:
+    spent_at(view.connection, "athens", "record", 8.0)
 
 
-@pytest.mark.parametrize("look", [Ledger.charges, costed])
-def test_listing_and_costing_batches_reads_no_answers(place: Place, look: Callable[[Ledger], object]) -> None:
+@pytest.mark.parametrize("look", [recorded_charges.charges, costed])
+def test_listing_and_costing_batches_reads_no_answers(place: Place, look: Callable[[View], object]) -> None:
     statements: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         statements.append(statement)
 
     ledger = begun(place.open())
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
     release(ledger, 1, Charge(ATHENS, 60, 30))
     event.listen(Engine, "before_cursor_execute", note)
     try:
-        look(ledger)
+        ledger.read(look)
     finally:
         event.remove(Engine, "before_cursor_execute", note)
     assert any("FROM batches" in statement for statement in statements)

@@ -10,14 +10,27 @@ from sqlalchemy import Connection, Inspector, inspect, select
 
 from ostraka.common.errors import ErrorCode
 from ostraka.guardian.ledger import (
+    BudgetTerms,
     Charge,
     Cipher,
     LedgerReader,
+    UnitKey,
+    audit,
+    balances,
+    batches,
+    budgets,
     creation,
+    dead_batches,
+    export,
+    history,
     integrity,
     migrate,
     migrations,
+    parties,
     schema,
+    schema_version,
+    session_close,
+    sessions,
 )
 from ostraka.guardian.ledger.storage import open_storage
 from tests.guardian.ledger import later_version
@@ -60,15 +73,15 @@ def write(place: Place) -> None:
     ledger = place.open()
     for unit, enforce in ((ATHENS, "worst_case"), (CORINTH, "data_dependent")):
         for epsilon in (BUDGET + 1, BUDGET):
-            ledger.set_budget(*unit, epsilon, DELTA, ORDER, enforce)
-    ledger.register("athens", b"m", b"s")
+            ledger.write(budgets.set_budget, unit, BudgetTerms(epsilon, DELTA, ORDER, enforce))
+    ledger.write(parties.register, "athens", b"m", b"s")
     for session in ("s", "t"):
         open_session(ledger, session)
-    ledger.close_session("t")
+    ledger.write_session("t", session_close.close)
     for batch, size in ((1, 5), (2, 7), (3, 6)):
-        ledger.open_batch("s", batch, size, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, batch, size, b"t", {ATHENS: 100})
     release(ledger, 1, Charge(ATHENS, 60, 1), Charge(CORINTH, 50, 2))
-    ledger.settle("s", 2)
+    ledger.write_session("s", dead_batches.settle, 2)
     ledger.close()
 
 
@@ -86,14 +99,14 @@ def test_an_older_ledger_is_not_migrated_by_opening_it(older: Place) -> None:
     assert "guardian ledger migrate" in refused(ErrorCode.LEDGER_OLDER, older.open).message
     refused(ErrorCode.LEDGER_OLDER, lambda: LedgerReader.open_read_only(older.where))
     assert migrated(older) == later_version.VERSION
-    assert older.open().head()
+    assert older.open().read(audit.head)
 
 
 def test_a_migration_is_in_the_log_and_raises_the_fence(older: Place) -> None:
     fence = fence_of(older)
     migrated(older)
     assert fence_of(older) == fence + 1
-    row = list(older.open().audit_rows())[-2]
+    row = list(export.audit_rows(older.open()))[-2]
     before, after = schema.SCHEMA_VERSION, later_version.VERSION
     assert row.payload == f'{{"after":{after},"before":{before},"fence":{fence + 1},"kind":"migrated"}}'
 
@@ -101,14 +114,14 @@ def test_a_migration_is_in_the_log_and_raises_the_fence(older: Place) -> None:
 def test_a_guardian_of_the_older_version_that_still_runs_is_fenced(place: Place, later: Install) -> None:
     write(place)
     running = place.open()
-    running.open_batch("s", 4, 6, b"t", {ATHENS: 100})
+    running.write_session("s", batches.open_batch, 4, 6, b"t", {ATHENS: 100})
     later()
     migrated(place)
     refused(ErrorCode.LEDGER_FENCED, running.renew_lease)
     refused(ErrorCode.LEDGER_FENCED, lambda: release(running, 4, Charge(ATHENS, 40, 3)))
     ledger = place.open()
     assert amounts(ledger, ATHENS) == (60, 0)
-    assert ledger.settle("s", 4) is None
+    assert ledger.write_session("s", dead_batches.settle, 4) is None
 
 
 def fence_of(place: Place) -> int:
@@ -125,32 +138,41 @@ def test_a_migrated_ledger_has_everything_and_goes_on(older: Place) -> None:
     migrated(older)
     ledger = older.open()
     assert amounts(ledger, ATHENS) == (60, 0)
-    assert ledger.data_dependent_totals() == {ATHENS: 1, CORINTH: 2}
-    assert ledger.settle("s", 1) == b"answers"
-    assert ledger.settle("s", 3) is None
-    assert [(s.session_id, s.state, s.asked, s.answered) for s in ledger.sessions()] == [
+    assert ledger.read(balances.data_dependent_totals) == {ATHENS: 1, CORINTH: 2}
+    assert ledger.write_session("s", dead_batches.settle, 1) == b"answers"
+    assert ledger.write_session("s", dead_batches.settle, 3) is None
+    assert [(s.session_id, s.state, s.asked, s.answered) for s in ledger.read(sessions.summaries)] == [
         ("s", "open", 5, 1),
         ("t", "closed", 0, 0),
     ]
-    assert [(p.site, p.state, p.reconciled) for p in ledger.parties()] == [("athens", "active", True)]
-    assert [(e.kind, e.epsilon, e.spent) for e in ledger.history(CORINTH)] == [
+    assert [(p.site, p.state, p.reconciled) for p in ledger.read(parties.all_parties)] == [
+        ("athens", "active", True)
+    ]
+    assert [(e.kind, e.epsilon, e.spent) for e in ledger.read(history.events_of, CORINTH)] == [
         ("set", BUDGET + 1, 0),
         ("lowered", BUDGET, 0),
         ("charged", BUDGET, 50),
     ]
-    ledger.open_batch("s", 4, 25, b"t", {ATHENS: 100})
+    ledger.write_session("s", batches.open_batch, 4, 25, b"t", {ATHENS: 100})
     release(ledger, 4, Charge(ATHENS, 40, 3), Charge(CORINTH, 1, 1))
     assert amounts(ledger, ATHENS) == (100, 0)
-    assert ledger.data_dependent_totals() == {ATHENS: 4, CORINTH: 3}
-    assert ledger.set_budget("thebes", "all", "record", 1.0, DELTA, ORDER, "worst_case").spent == 0
+    assert ledger.read(balances.data_dependent_totals) == {ATHENS: 4, CORINTH: 3}
+    assert (
+        ledger.write(
+            budgets.set_budget,
+            UnitKey("thebes", "all", "record"),
+            BudgetTerms(1.0, DELTA, ORDER, "worst_case"),
+        ).spent
+        == 0
+    )
     ledger.close()
     assert budget_of(older.open()).state == "active"
 
 
 def test_a_current_ledger_is_left_as_it_is(place: Place) -> None:
-    head = place.open().head()
+    head = place.open().read(audit.head)
     assert migrated(place) == schema.SCHEMA_VERSION
-    assert place.open().head().sequence == head.sequence + 1
+    assert place.open().read(audit.head).sequence == head.sequence + 1
 
 
 def test_an_older_ledger_with_another_key_or_edited_stays_as_it_is(older: Place) -> None:
@@ -160,7 +182,7 @@ def test_an_older_ledger_with_another_key_or_edited_stays_as_it_is(older: Place)
         connection.exec_driver_sql("UPDATE units SET spent = 59 WHERE party = 'athens'")
     assert "unit athens/all/record" in refused(ErrorCode.LEDGER_TAMPERED, lambda: migrated(older)).message
     with storage.read() as connection:
-        assert integrity.known_version(connection, "it") == schema.SCHEMA_VERSION
+        assert schema_version.known_version(connection, "it") == schema.SCHEMA_VERSION
         assert set(inspect(connection).get_table_names()) == set(schema.metadata.tables)
     storage.close()
 

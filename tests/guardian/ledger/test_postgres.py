@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import text
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger, LedgerReader
+from ostraka.guardian.ledger import Charge, Ledger, LedgerReader, batches, recorded_charges
 from ostraka.guardian.ledger.storage import ConflictError, open_storage
+from ostraka.guardian.ledger.transaction import Transaction
 from tests.guardian.ledger.suite import LedgerSuite
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -42,7 +43,7 @@ def opened(url: str) -> Ledger:
 @pytest.fixture
 def ledger(postgres_url: str) -> Iterator[Ledger]:
     with with_budgets(opened(postgres_url)) as made:
-        made.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        made.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
         release(made, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 60, 3))
         yield made
 
@@ -83,9 +84,12 @@ def test_a_database_that_may_forget_is_refused(raw: Raw, postgres_url: str) -> N
 def test_a_locked_row_is_waited_for_a_while(ledger: Ledger, raw: Raw) -> None:
     with raw.transaction():
         raw.execute("SELECT * FROM units FOR UPDATE")
-        refused(ErrorCode.LEDGER_LOCKED, lambda: ledger.open_batch("s", 2, 1, b"t", {ATHENS: 1}))
+        refused(
+            ErrorCode.LEDGER_LOCKED,
+            lambda: ledger.write_session("s", batches.open_batch, 2, 1, b"t", {ATHENS: 1}),
+        )
         assert amounts(ledger) == (60, 0)
-    ledger.open_batch("s", 2, 1, b"t", {ATHENS: 1})
+    ledger.write_session("s", batches.open_batch, 2, 1, b"t", {ATHENS: 1})
 
 
 def test_a_deadlock_is_a_conflict_that_one_side_survives(postgres_url: str, ledger: Ledger) -> None:
@@ -114,17 +118,16 @@ def test_connections_that_were_cut_are_made_again(ledger: Ledger, raw: Raw) -> N
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
-    ledger.open_batch("s", 2, 1, b"t", {ATHENS: 1})
+    ledger.write_session("s", batches.open_batch, 2, 1, b"t", {ATHENS: 1})
     assert amounts(ledger) == (60, 1)
 
 
 def test_a_connection_that_is_cut_in_a_transaction_undoes_it(ledger: Ledger, raw: Raw) -> None:
-    def cut() -> None:
-        with ledger._write() as tx:
-            tx.connection.exec_driver_sql("UPDATE units SET spent = 0")
-            tx.connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+    def cut(tx: Transaction) -> None:
+        tx.connection.exec_driver_sql("UPDATE units SET spent = 0")
+        tx.connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    refused(ErrorCode.LEDGER_UNREACHABLE, cut)
+    refused(ErrorCode.LEDGER_UNREACHABLE, lambda: ledger.write(cut))
     assert amounts(ledger) == (60, 0)
 
 
@@ -165,10 +168,10 @@ def test_a_newer_ledger(ledger: Ledger, raw: Raw, postgres_url: str) -> None:
 
 
 def test_a_reader_changes_nothing(ledger: Ledger, postgres_url: str) -> None:
-    ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
     with LedgerReader.open_read_only(postgres_url, cipher=cipher()) as reader:
         assert amounts(reader) == (60, 100)
-        assert [charge.data_dependent for charge in reader.charges()] == [3, 3]
+        assert [charge.data_dependent for charge in reader.read(recorded_charges.charges)] == [3, 3]
         refused(ErrorCode.LEDGER_READ_ONLY, lambda: write(reader))
 
 

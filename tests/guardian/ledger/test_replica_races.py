@@ -10,7 +10,19 @@ from sqlalchemy import event, text
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import (
+    Charge,
+    Ledger,
+    audit,
+    batches,
+    dead_batches,
+    manifests,
+    parties,
+    recorded_charges,
+    releases,
+    session_close,
+    sessions,
+)
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.storage import open_storage, postgres
 from tests.guardian.ledger.places import LOST
@@ -66,8 +78,10 @@ def within(ledger: Ledger, statement: str, act: Callable[[], object]) -> None:
 
 def serve(ledger: Ledger, session: str, batch: int, cost: int) -> None:
     """Ticket and release a batch."""
-    ledger.open_batch(session, batch, 1, b"t", {ATHENS: cost})
-    ledger.release(session, batch, DIGEST, b"answers", [Charge(ATHENS, cost, 1)], answered=1)
+    ledger.write_session(session, batches.open_batch, batch, 1, b"t", {ATHENS: cost})
+    ledger.write_session(
+        session, releases.release, batch, DIGEST, b"answers", [Charge(ATHENS, cost, 1)], answered=1
+    )
 
 
 def test_guardians_that_make_a_ledger_at_once_share_it(opener: Opener) -> None:
@@ -80,44 +94,49 @@ def test_guardians_that_make_a_ledger_at_once_share_it(opener: Opener) -> None:
     with ThreadPoolExecutor(8) as pool:
         ledgers = list(pool.map(start, range(8)))
     with_budgets(ledgers[0])
-    assert {ledger.head().hash for ledger in ledgers} == {ledgers[0].head().hash}
+    assert {ledger.read(audit.head).hash for ledger in ledgers} == {ledgers[0].read(audit.head).hash}
 
 
 def test_parties_that_register_at_once_leave_the_log_whole(opener: Opener, first: Ledger) -> None:
     second = opener("b:2")
-    within(first, "INSERT INTO manifests", lambda: second.register("corinth", b"m2", b"signed"))
-    first.register("athens", b"m1", b"signed")
-    assert set(opener("c:3").manifests()) == {"athens", "corinth"}
+    within(
+        first, "INSERT INTO manifests", lambda: second.write(parties.register, "corinth", b"m2", b"signed")
+    )
+    first.write(parties.register, "athens", b"m1", b"signed")
+    assert set(opener("c:3").read(manifests.latest)) == {"athens", "corinth"}
 
 
 def test_a_guardian_that_serves_while_it_is_superseded(opener: Opener, first: Ledger) -> None:
     """A session is opened after the others were locked, and its batch released as they are buried."""
-    first.open_batch("s", 1, 1, b"t", {ATHENS: 7})
+    first.write_session("s", batches.open_batch, 1, 1, b"t", {ATHENS: 7})
     second = opener("b:2")
 
     def serve_new() -> None:
         open_session(first, "t")
-        first.open_batch("t", 1, 1, b"t", {ATHENS: 100})
+        first.write_session("t", batches.open_batch, 1, 1, b"t", {ATHENS: 100})
 
     def release_new() -> None:
-        first.release("t", 1, DIGEST, b"answers", [Charge(ATHENS, 60, 1)], answered=1)
+        first.write_session("t", releases.release, 1, DIGEST, b"answers", [Charge(ATHENS, 60, 1)], answered=1)
 
     within(second, "SELECT sessions.session_id", serve_new)
     within(second, "SELECT units.party, units.group_name", release_new)
     second._clock.advance(LEASE_S + 1)  # type: ignore[attr-defined]
     second.renew_lease()
-    refused(ErrorCode.LEDGER_FENCED, lambda: first.settle("t", 1))
-    assert (second.settle("s", 1), second.settle("t", 1)) == (None, b"answers")
+    refused(ErrorCode.LEDGER_FENCED, lambda: first.write_session("t", dead_batches.settle, 1))
+    assert (
+        second.write_session("s", dead_batches.settle, 1),
+        second.write_session("t", dead_batches.settle, 1),
+    ) == (None, b"answers")
     assert amounts(second) == (60, 0)
     opener("c:3", ahead_s=LEASE_S + 1)
 
 
 def test_a_session_that_is_opened_while_lost_history_is_found_goes_on(opener: Opener, first: Ledger) -> None:
     second = opener("b:2")
-    first.register("athens", b"m", b"signed")
+    first.write(parties.register, "athens", b"m", b"signed")
     within(first, "SELECT sessions.session_id", lambda: open_session(second, "t"))
-    first.register("athens", b"m", b"signed", kept_head=LOST)
-    assert [second.session(name).state for name in ("s", "t")] == ["ended", "open"]
+    first.write(parties.register, "athens", b"m", b"signed", kept_head=LOST)
+    assert [second.read(sessions.find_session, name).state for name in ("s", "t")] == ["ended", "open"]
     opener("c:3")
 
 
@@ -147,10 +166,10 @@ def test_clocks_that_are_apart_cost_waiting_and_never_a_budget(opener: Opener, f
         spent = late.result() + early.result()
     last = opener("d:4", 2 * HOUR_S)
     for name in ("s0", "s1", "s2"):
-        last.close_session(name)
+        last.write_session(name, session_close.close)
     assert early.result() > 0
     assert amounts(last) == (spent, 0)
-    assert sum(charge.worst_case for charge in last.charges()) == spent
+    assert sum(charge.worst_case for charge in last.read(recorded_charges.charges)) == spent
     opener("e:5", 2 * HOUR_S)
 
 
@@ -182,9 +201,9 @@ def test_a_guardian_that_hangs_in_a_transaction_does_not_stop_the_others(
     def hang() -> None:
         with hanging.write() as connection:
             connection.execute(text("SELECT 1 FROM meta FOR UPDATE"))
-            assert first.settle("s", 1) is None
+            assert first.write_session("s", dead_batches.settle, 1) is None
             connection.execute(text("UPDATE meta SET epoch = 7"))
 
     refused(ErrorCode.LEDGER_UNREACHABLE, hang)
-    assert first.epoch() == 0
+    assert first.read(parties.epoch) == 0
     hanging.close()

@@ -6,7 +6,18 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Ledger
+from ostraka.guardian.ledger import (
+    Charge,
+    Ledger,
+    audit,
+    balances,
+    batches,
+    dead_batches,
+    releases,
+    session_close,
+    session_opening,
+    sessions,
+)
 from ostraka.guardian.ledger.ledger import LEASE_S
 from ostraka.guardian.ledger.storage import ConflictError
 from ostraka.guardian.ledger.transaction import ATTEMPTS, retried
@@ -58,7 +69,7 @@ def opener(postgres_url: str, time: ManualClock) -> Iterator[Opener]:
 def first(opener: Opener) -> Ledger:
     """Return the ledger of a guardian that holds session "s" with a ticketed batch."""
     ledger = with_budgets(opener("a:1", LEASE_S))
-    ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+    ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
     return ledger
 
 
@@ -71,36 +82,38 @@ def second(opener: Opener, first: Ledger) -> Ledger:
 def calls(ledger: Ledger, session: str = "s") -> list[Callable[[], object]]:
     """Everything that concerns one session alone."""
     return [
-        lambda: ledger.open_batch(session, 2, 5, b"t", {ATHENS: 100}),
-        lambda: ledger.release(session, 1, DIGEST, b"answers", [COST], answered=1),
-        lambda: ledger.settle(session, 1),
-        lambda: ledger.answers(session, 1, DIGEST),
-        lambda: ledger.batch(session, 1),
-        lambda: ledger.held_session(session),
-        lambda: ledger.session_with_batch(session, 1),
-        lambda: ledger.find_session("querier", session.encode()),
+        lambda: ledger.write_session(session, batches.open_batch, 2, 5, b"t", {ATHENS: 100}),
+        lambda: ledger.write_session(session, releases.release, 1, DIGEST, b"answers", [COST], answered=1),
+        lambda: ledger.write_session(session, dead_batches.settle, 1),
+        lambda: ledger.read_session(session, batches.answers, 1, DIGEST),
+        lambda: ledger.read_session(session, batches.find_batch, 1),
+        lambda: ledger.read_session(session, sessions.find_session),
+        lambda: ledger.read_session(session, batches.with_session, 1),
+        lambda: session_opening.find_session(ledger, "querier", session.encode()),
         lambda: open_session(ledger, session),
-        lambda: ledger.close_session(session),
+        lambda: ledger.write_session(session, session_close.close),
     ]
 
 
 def test_a_session_is_served_where_it_was_opened(first: Ledger, second: Ledger) -> None:
-    before = first.head()
+    before = first.read(audit.head)
     for call in calls(second):
         assert refused(ErrorCode.SESSION_ELSEWHERE, call).details == {"address": "a:1"}
-    assert second.head() == before
+    assert second.read(audit.head) == before
     release(first, 1, COST)
     assert amounts(second) == (60, 0)
     open_session(second, "t")
-    assert refused(ErrorCode.SESSION_ELSEWHERE, lambda: first.held_session("t")).details == {"address": "b:2"}
+    assert refused(
+        ErrorCode.SESSION_ELSEWHERE, lambda: first.read_session("t", sessions.find_session)
+    ).details == {"address": "b:2"}
 
 
 def test_a_closed_session_is_answered_for_by_all(first: Ledger, second: Ledger) -> None:
     release(first, 1, COST)
-    first.close_session("s")
-    assert second.answers("s", 1, DIGEST) == b"answers"
-    assert second.settle("s", 1) == b"answers"
-    assert second.settle("s", 7) is None
+    first.write_session("s", session_close.close)
+    assert second.read_session("s", batches.answers, 1, DIGEST) == b"answers"
+    assert second.write_session("s", dead_batches.settle, 1) == b"answers"
+    assert second.write_session("s", dead_batches.settle, 7) is None
 
 
 def test_a_renewed_lease_keeps_sessions(first: Ledger, second: Ledger, time: ManualClock) -> None:
@@ -108,7 +121,7 @@ def test_a_renewed_lease_keeps_sessions(first: Ledger, second: Ledger, time: Man
         time.advance(LEASE_S)
         first.renew_lease()
         second.renew_lease()
-    refused(ErrorCode.SESSION_ELSEWHERE, lambda: second.held_session("s"))
+    refused(ErrorCode.SESSION_ELSEWHERE, lambda: second.read_session("s", sessions.find_session))
 
 
 def test_a_guardian_that_wakes_up_after_its_session_was_adopted_writes_nothing(
@@ -116,14 +129,14 @@ def test_a_guardian_that_wakes_up_after_its_session_was_adopted_writes_nothing(
 ) -> None:
     time.advance(LEASE_S + 1)
     second.renew_lease()
-    before = second.head()
+    before = second.read(audit.head)
     with monkeypatch.context() as past_the_fence:
         past_the_fence.setattr("ostraka.guardian.ledger.replicas.require_current", lambda *_: None)
         for call in calls(first):
             refused(ErrorCode.SESSION_ELSEWHERE, call)
-    for again in [*calls(first), first.renew_lease, first.budgets]:
+    for again in [*calls(first), first.renew_lease, lambda: first.read(balances.all_budgets)]:
         refused(ErrorCode.LEDGER_FENCED, again)
-    assert second.head() == before
+    assert second.read(audit.head) == before
     assert amounts(second) == (0, 0)
 
 
@@ -134,7 +147,7 @@ def test_every_call_adopts_the_session_of_a_guardian_that_is_gone(
     names = [f"s{number}" for number, _ in enumerate(calls(first))]
     for name in names:
         open_session(first, name)
-        first.open_batch(name, 1, 5, b"t", {CORINTH: 1})
+        first.write_session(name, batches.open_batch, 1, 5, b"t", {CORINTH: 1})
     time.advance(LEASE_S + 1)
     for left, name in reversed(list(enumerate(names))):
         call = calls(second, name)[left]
@@ -150,30 +163,30 @@ def test_a_heartbeat_takes_over_what_nobody_asks_for(
     first: Ledger, second: Ledger, time: ManualClock
 ) -> None:
     release(first, 1, COST)
-    first.open_batch("s", 2, 5, b"t", {ATHENS: 100, CORINTH: 50})
+    first.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100, CORINTH: 50})
     time.advance(LEASE_S + 1)
     second.renew_lease()
     assert (amounts(second, ATHENS), amounts(second, CORINTH)) == ((60, 0), (0, 0))
     refused(ErrorCode.LEDGER_FENCED, first.renew_lease)
-    second.open_batch("s", 3, 5, b"t", {ATHENS: 100})
+    second.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100})
 
 
 def test_a_guardian_that_is_started_again_goes_on_at_once(opener: Opener, first: Ledger) -> None:
     again = opener("a:1", LEASE_S)
     refused(ErrorCode.LEDGER_FENCED, lambda: release(first, 1, COST))
     assert amounts(again) == (0, 0)
-    again.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+    again.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
 
 
 def test_a_guardian_that_stops_leaves_its_sessions(first: Ledger, second: Ledger) -> None:
     first.close()
-    assert second.settle("s", 1) is None
-    second.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+    assert second.write_session("s", dead_batches.settle, 1) is None
+    second.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
 
 
 @pytest.mark.heavy
 def test_replicas_race_for_the_last_of_all_budgets(first: Ledger, second: Ledger) -> None:
-    first.settle("s", 1)
+    first.write_session("s", dead_batches.settle, 1)
     budget = budget_of(first).budget
     assert race_of_sessions([first, second] * (SESSIONS // 2), budget // 10) == 10
     for unit in (ATHENS, CORINTH):
@@ -189,7 +202,7 @@ def test_sqlite_has_one_guardian_at_a_time(place: Place) -> None:
     ledger = with_budgets(place.open())
     later = place.open()
     if isinstance(place.where, str):
-        refused(ErrorCode.SESSION_ELSEWHERE, lambda: later.held_session("s"))
+        refused(ErrorCode.SESSION_ELSEWHERE, lambda: later.read_session("s", sessions.find_session))
     else:
         refused(ErrorCode.LEDGER_FENCED, ledger.renew_lease)
         later.renew_lease()
@@ -198,15 +211,14 @@ def test_sqlite_has_one_guardian_at_a_time(place: Place) -> None:
 def test_a_transaction_that_others_undo_runs_again_a_few_times() -> None:
     runs = []
 
-    @retried
     def run(conflicts: int) -> str:
         runs.append(1)
         if len(runs) <= conflicts:
             raise ConflictError("ledger")
         return "done"
 
-    assert run(ATTEMPTS - 1) == "done"
+    assert retried(lambda: run(ATTEMPTS - 1)) == "done"
     assert len(runs) == ATTEMPTS
     runs.clear()
-    refused(ErrorCode.LEDGER_LOCKED, lambda: run(ATTEMPTS))
+    refused(ErrorCode.LEDGER_LOCKED, lambda: retried(lambda: run(ATTEMPTS)))
     assert len(runs) == ATTEMPTS

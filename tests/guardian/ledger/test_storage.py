@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from ostraka.common.errors import ErrorCode
-from ostraka.guardian.ledger import Charge, Cipher, Ledger, LedgerReader
+from ostraka.guardian.ledger import (
+    Charge,
+    Cipher,
+    Ledger,
+    LedgerReader,
+    balances,
+    batches,
+    dead_batches,
+    recorded_charges,
+)
 from ostraka.guardian.ledger.storage import open_storage
 from tests.guardian.ledger.support import (
     ATHENS,
@@ -29,7 +38,7 @@ def opened(path: Path, key: Cipher | None = None) -> Ledger:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     with with_budgets(opened(tmp_path / "ledger.db")) as ledger:
-        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
+        ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100, CORINTH: 100})
         release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 60, 3))
     return tmp_path / "ledger.db"
 
@@ -88,11 +97,11 @@ def test_the_database_refuses_what_may_not_be(raw: sqlite3.Connection, statement
 def test_a_locked_ledger(path: Path, raw: sqlite3.Connection) -> None:
     with opened(path) as ledger:
         raw.execute("BEGIN IMMEDIATE")
-        refused(ErrorCode.LEDGER_LOCKED, lambda: ledger.settle("s", 2))
+        refused(ErrorCode.LEDGER_LOCKED, lambda: ledger.write_session("s", dead_batches.settle, 2))
         refused(ErrorCode.LEDGER_LOCKED, lambda: opened(path))
         assert amounts(ledger) == (60, 0)
         raw.execute("ROLLBACK")
-        ledger.settle("s", 2)
+        ledger.write_session("s", dead_batches.settle, 2)
 
 
 def test_a_read_only_ledger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +116,7 @@ def test_a_read_only_ledger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_full_disk_in_the_middle_of_a_release(path: Path) -> None:
     long = b"x" * 100_000
     with opened(path) as ledger:
-        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
 
         def limit(pages: int) -> None:
             with ledger._storage.read() as connection:
@@ -173,17 +182,21 @@ def test_a_ledger_does_not_open_with_another_key(path: Path) -> None:
 
 def test_reading_does_not_disturb_a_guardian(path: Path) -> None:
     with opened(path) as ledger, LedgerReader.open_read_only(path) as reader:
-        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
         assert amounts(reader) == (60, 100)
         release(ledger, 2, Charge(ATHENS, 60, 3))
-        assert [charge.data_dependent for charge in reader.charges()] == [None, None, None]
+        assert [charge.data_dependent for charge in reader.read(recorded_charges.charges)] == [
+            None,
+            None,
+            None,
+        ]
         with pytest.raises(ValueError, match="cipher"):
-            reader.data_dependent_totals()
+            reader.read(balances.data_dependent_totals)
 
 
 def test_reading_with_the_key_shows_data_dependent_amounts(path: Path) -> None:
     with LedgerReader.open_read_only(path, cipher=cipher()) as reader:
-        assert [charge.data_dependent for charge in reader.charges()] == [3, 3]
+        assert [charge.data_dependent for charge in reader.read(recorded_charges.charges)] == [3, 3]
 
 
 def test_encrypted_amounts_are_bound_to_their_rows(path: Path, raw: sqlite3.Connection) -> None:
@@ -195,16 +208,16 @@ def test_encrypted_amounts_are_bound_to_their_rows(path: Path, raw: sqlite3.Conn
         " WHERE unit = 1"
     )
     with opened(path) as ledger:
-        refused(ErrorCode.LEDGER_TAMPERED, ledger.data_dependent_totals)
-        refused(ErrorCode.LEDGER_TAMPERED, ledger.charges)
+        refused(ErrorCode.LEDGER_TAMPERED, lambda: ledger.read(balances.data_dependent_totals))
+        refused(ErrorCode.LEDGER_TAMPERED, lambda: ledger.read(recorded_charges.charges))
 
 
 def test_an_older_total_does_not_pass_for_a_newer(path: Path, raw: sqlite3.Connection) -> None:
     (before,) = raw.execute("SELECT data_dependent FROM units WHERE id = 1").fetchone()
     with opened(path) as ledger:
-        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
         release(ledger, 2, Charge(ATHENS, 60, 3))
         raw.execute("UPDATE units SET data_dependent = ? WHERE id = 1", (before,))
-        ledger.open_batch("s", 3, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100})
         refused(ErrorCode.LEDGER_TAMPERED, lambda: release(ledger, 3, Charge(ATHENS, 60, 3)))
         assert amounts(ledger) == (120, 100)

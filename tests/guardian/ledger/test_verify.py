@@ -11,7 +11,24 @@ import pytest
 from ostraka.common.clock import ManualClock
 from ostraka.common.errors import ErrorCode
 from ostraka.common.identity import CertificateAuthority, Credentials, Identity, Role
-from ostraka.guardian.ledger import Charge, Ledger, Owed, open_guardian_ledger, verify
+from ostraka.guardian.ledger import (
+    BudgetTerms,
+    Charge,
+    Ledger,
+    Owed,
+    StoredSession,
+    audit,
+    batches,
+    budgets,
+    dead_batches,
+    open_guardian_ledger,
+    parties,
+    policies,
+    reconcile,
+    session_close,
+    session_opening,
+    verify,
+)
 from ostraka.guardian.ledger.audit import GENESIS, row_hash
 from ostraka.protos.ostraka.v1 import common_pb2
 from tests.guardian.ledger.support import (
@@ -65,15 +82,19 @@ def provisioned(folder: Path, role: Role = Role.GUARDIAN) -> Site:
 def fill(site: Site) -> None:
     """Rows 1 and 2 make and open the ledger, 3 and 4 set budgets, 8 releases, 10 kills a batch."""
     with site.open() as ledger:
-        ledger.set_budget(*ATHENS, BUDGET, DELTA, ORDER, "worst_case", reason="a start")
-        ledger.set_budget(*CORINTH, BUDGET, DELTA, ORDER, "data_dependent")
-        ledger.register("athens", b"m", b"signed")
-        ledger.open_session("s", "q", b"plan", b"digest", b"grant", queries=99)
-        ledger.open_batch("s", 1, 5, b"t", {ATHENS: 100})
+        ledger.write(
+            budgets.set_budget, ATHENS, BudgetTerms(BUDGET, DELTA, ORDER, "worst_case"), reason="a start"
+        )
+        ledger.write(budgets.set_budget, CORINTH, BudgetTerms(BUDGET, DELTA, ORDER, "data_dependent"))
+        ledger.write(parties.register, "athens", b"m", b"signed")
+        session_opening.open_session(
+            ledger, StoredSession("s", "q", b"plan", b"digest", b"grant", queries=99)
+        )
+        ledger.write_session("s", batches.open_batch, 1, 5, b"t", {ATHENS: 100})
         release(ledger, 1, Charge(ATHENS, 60, 3), Charge(CORINTH, 50, 4))
-        ledger.open_batch("s", 2, 5, b"t", {ATHENS: 100})
-        ledger.settle("s", 2)
-        ledger.open_batch("s", 3, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", batches.open_batch, 2, 5, b"t", {ATHENS: 100})
+        ledger.write_session("s", dead_batches.settle, 2)
+        ledger.write_session("s", batches.open_batch, 3, 5, b"t", {ATHENS: 100})
 
 
 @pytest.fixture
@@ -85,9 +106,9 @@ def site(tmp_path: Path) -> Site:
 
 def test_an_untouched_ledger_verifies(site: Site) -> None:
     with site.open() as ledger:
-        ledger.settle("s", 7)
-        ledger.end_session("s")
-        kept = ledger.head()
+        ledger.write_session("s", dead_batches.settle, 7)
+        ledger.write_session("s", session_close.end)
+        kept = ledger.read(audit.head)
         assert site.verify(kept) == kept
     assert site.verify(kept) == kept
     assert kept.sequence == 14
@@ -99,7 +120,7 @@ def test_a_ledger_verifies_after_its_guardians_certificate_expired(site: Site) -
     later = ManualClock(START + YEAR)
     credentials = site.ca.issue(site.credentials.identity, renewed, later)
     with open_guardian_ledger(site.credentials.folder, credentials, later) as ledger:
-        assert site.verify() == ledger.head()
+        assert site.verify() == ledger.read(audit.head)
 
 
 def test_a_row_signed_after_the_certificate_expired_does_not_verify(site: Site) -> None:
@@ -151,10 +172,10 @@ def administrate(site: Site) -> None:
     """One row in every table that administrators and restores fill."""
     head = common_pb2.AuditHead(sequence=1000, hash=b"l" * 32)
     with site.open() as ledger:
-        ledger.apply_policy("quorum = 2", reason="first")
-        ledger.freeze(CORINTH, frozen=True, reason="asked to")
-        ledger.register("athens", b"m", b"signed", kept_head=head)
-        ledger.reconcile("athens", [Owed("lost", 7, ATHENS, 40)])
+        ledger.write(policies.apply, "quorum = 2", reason="first")
+        ledger.write(budgets.freeze, CORINTH, frozen=True, reason="asked to")
+        ledger.write(parties.register, "athens", b"m", b"signed", kept_head=head)
+        ledger.write(reconcile.reconcile, "athens", [Owed("lost", 7, ATHENS, 40)])
 
 
 @pytest.mark.parametrize(
@@ -230,7 +251,7 @@ def test_a_chain_recomputed_without_the_guardians_key_is_refused(site: Site) -> 
 @pytest.mark.parametrize("payload", ['{"kind":"party_registered"}', '{"kind":"surprise"}', "[]", "{"])
 def test_a_row_that_ostraka_does_not_write_is_named(site: Site, payload: str) -> None:
     with site.open() as ledger:
-        head = ledger.head()
+        head = ledger.read(audit.head)
     digest = row_hash(head.sequence + 1, 0, head.hash, payload)
     connection = sqlite3.connect(site.path)
     with connection:
@@ -246,8 +267,8 @@ def test_a_truncated_tail_is_found_by_a_kept_head(site: Site) -> None:
     backup = site.path.with_name("backup.db")
     shutil.copy(site.path, backup)
     with site.open() as ledger:
-        kept = ledger.head()
-        ledger.settle("s", 9)
+        kept = ledger.read(audit.head)
+        ledger.write_session("s", dead_batches.settle, 9)
     assert site.verify(kept).sequence == kept.sequence + 1
     shutil.copy(backup, site.path)
     assert site.verify().sequence == kept.sequence - 1
@@ -260,12 +281,12 @@ def test_a_rewritten_tail_is_found_by_a_kept_head(site: Site) -> None:
     shutil.copy(site.path, backup)
     site.open().close()
     with site.open() as ledger:
-        ledger.settle("s", 3)
-        kept = ledger.head()
+        ledger.write_session("s", dead_batches.settle, 3)
+        kept = ledger.read(audit.head)
     shutil.copy(backup, site.path)
     with site.open() as ledger:
         for batch_id in range(9, 15):
-            ledger.settle("s", batch_id)
+            ledger.write_session("s", dead_batches.settle, batch_id)
     error = refused(ErrorCode.LEDGER_TAMPERED, lambda: site.verify(kept))
     assert f"audit row {kept.sequence}, whose signed head a party kept, was rewritten" in error.message
 

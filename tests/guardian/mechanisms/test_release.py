@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     RandRes,
@@ -33,7 +33,7 @@ RINGS = pytest.mark.parametrize("ring", [Ring(32), Ring(64)], ids=["32", "64"])
 CHECK = Check(sigma=1.0, threshold=5.0)
 LABELS = 3
 TEACHERS = 10
-EVERY: list[AnyMechanism] = [
+EVERY: list[Mechanism] = [
     GnMax(sigma=7.0),
     NoiseCluster(sigma=7.0),
     RandRes(epsilon=1.0),
@@ -48,9 +48,7 @@ EVERY: list[AnyMechanism] = [
 MECHANISMS = pytest.mark.parametrize("mechanism", EVERY, ids=str)
 
 
-def released(
-    counts: Any, mechanism: AnyMechanism, noise: Scripted, ring: Ring, scores: Any = None
-) -> Answers:
+def released(counts: Any, mechanism: Mechanism, noise: Scripted, ring: Ring, scores: Any = None) -> Answers:
     sums = encode(np.array(counts), ring)
     given_scores = None if scores is None else np.array(scores, dtype=np.int64)
     totals = np.full(len(sums), TEACHERS << 16)
@@ -60,7 +58,7 @@ def released(
 @RINGS
 @MECHANISMS
 @pytest.mark.parametrize("queries", [0, 1, 4])
-def test_shapes(mechanism: AnyMechanism, queries: int, ring: Ring) -> None:
+def test_shapes(mechanism: Mechanism, queries: int, ring: Ring) -> None:
     counts = np.zeros((queries, mechanism.width(LABELS)), dtype=np.int64)
     scores = np.zeros((queries, LABELS), dtype=np.int64)
     answers = released(counts, mechanism, Scripted(0, 0, 0), ring, scores)
@@ -87,7 +85,7 @@ def test_shapes(mechanism: AnyMechanism, queries: int, ring: Ring) -> None:
     ids=str,
 )
 def test_one_draw_for_every_coordinate_whatever_the_checks_say(
-    mechanism: AnyMechanism, asked: list[tuple[float, tuple[int, ...]]]
+    mechanism: Mechanism, asked: list[tuple[float, tuple[int, ...]]]
 ) -> None:
     noise = Scripted(-100, 0)
     counts = np.zeros((2, mechanism.width(LABELS)), dtype=np.int64)
@@ -97,7 +95,7 @@ def test_one_draw_for_every_coordinate_whatever_the_checks_say(
 
 @RINGS
 @pytest.mark.parametrize("mechanism", EVERY[:6], ids=str)
-def test_without_noise_the_class_with_the_most_votes_wins(mechanism: AnyMechanism, ring: Ring) -> None:
+def test_without_noise_the_class_with_the_most_votes_wins(mechanism: Mechanism, ring: Ring) -> None:
     answers = released(
         [[3, 1, 6], [8, 1, 1], [1, 9, 0]], mechanism, Scripted(0, 0), ring, np.zeros((3, LABELS))
     )
@@ -106,7 +104,7 @@ def test_without_noise_the_class_with_the_most_votes_wins(mechanism: AnyMechanis
 
 @RINGS
 @pytest.mark.parametrize("mechanism", EVERY[6:12], ids=str)
-def test_without_noise_the_labels_of_the_majority_are_released(mechanism: AnyMechanism, ring: Ring) -> None:
+def test_without_noise_the_labels_of_the_majority_are_released(mechanism: Mechanism, ring: Ring) -> None:
     answers = released([[6, 4, 10], [0, 9, 3]], mechanism, Scripted(0, 0), ring)
     assert answers.answered.all()
     assert answers.labels.tolist() == [[1, 0, 1], [0, 1, 0]]
@@ -114,7 +112,7 @@ def test_without_noise_the_labels_of_the_majority_are_released(mechanism: AnyMec
 
 @RINGS
 @pytest.mark.parametrize("mechanism", EVERY[12:], ids=str)
-def test_without_noise_the_most_frequent_set_is_released(mechanism: AnyMechanism, ring: Ring) -> None:
+def test_without_noise_the_most_frequent_set_is_released(mechanism: Mechanism, ring: Ring) -> None:
     """In the order {}, {0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}."""
     counts = [[0, 1, 0, 0, 2, 7, 0], [8, 2, 0, 0, 0, 0, 0], [0, 0, 0, 6, 2, 2, 0]]
     answers = released(counts, mechanism, Scripted(0, 0, -1), ring)
@@ -125,7 +123,7 @@ def test_without_noise_the_most_frequent_set_is_released(mechanism: AnyMechanism
 @MECHANISMS
 @given(data=st.data())
 def test_a_random_sum_is_answered_like_any_other(
-    mechanism: AnyMechanism, ring: Ring, data: st.DataObject
+    mechanism: Mechanism, ring: Ring, data: st.DataObject
 ) -> None:
     width = mechanism.width(LABELS)
     values = data.draw(st.lists(st.integers(0, 2**ring.bits - 1), min_size=width, max_size=width))
@@ -193,9 +191,7 @@ def test_interactive_weighs_the_scores_by_the_querys_own_total_rounded_down_to_t
 
 @RINGS
 @MECHANISMS
-def test_queries_on_which_nobody_votes_are_answered_like_any_other(
-    mechanism: AnyMechanism, ring: Ring
-) -> None:
+def test_queries_on_which_nobody_votes_are_answered_like_any_other(mechanism: Mechanism, ring: Ring) -> None:
     sums = np.zeros((3, mechanism.width(LABELS)), dtype=ring.dtype)
     scores = np.full((3, LABELS), 2**15)
     answers = release(

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
-from ostraka.common.sharing.ballots import ballots
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.mechanisms import release, released_updates
 from ostraka.guardian.noise import OpenDpNoise
@@ -51,5 +50,5 @@ def test_updates_are_no_answers_and_no_votes(mechanism: Ttac | DpTtac) -> None:
     totals = np.zeros(1, dtype=np.int64)
     with pytest.raises(ValueError, match="releases no answers"):
         release(sums, mechanism, Given(), RING, classes=2, totals=totals)
-    with pytest.raises(ValueError, match="hold updates, not votes"):
-        ballots(np.zeros((1, 1), dtype=np.int64), mechanism, 2)
+    with pytest.raises(ValueError, match="count no votes"):
+        mechanism.ballot.count(np.zeros((1, 1), dtype=np.int64), 2)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ostraka.guardian.noise import Ahead, Draw, DrawnNoise, OpenDpNoise
+from ostraka.common.mechanism import Draw
+from ostraka.guardian.noise import Ahead, DrawnNoise, OpenDpNoise
 
 WAIT_S = 30
 

@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     Tau,
 )
 from ostraka.common.planning.candidate import Candidate, propose_order
-from ostraka.common.privacy import epsilon, worst_case
+from ostraka.common.privacy import epsilon
 from ostraka.guardian.noise import OpenDpNoise
 from ostraka.guardian.planning.plan import Planned, plan
 from ostraka.guardian.planning.votes_file import Votes
@@ -32,7 +32,7 @@ CHECK = Check(sigma=10.0, threshold=30.0)
 CONFIDENT = Confident(sigma1=10.0, sigma2=5.0, threshold=25.0)
 
 
-def planned(mechanism: AnyMechanism, votes: Votes | None = None, **more: Any) -> Planned:
+def planned(mechanism: Mechanism, votes: Votes | None = None, **more: Any) -> Planned:
     return plan(Candidate(mechanism, CLASSES), 5.0, DELTA, OpenDpNoise(), votes=votes, **more)
 
 
@@ -40,7 +40,7 @@ def test_the_worst_case_is_the_ledgers() -> None:
     figures = planned(CONFIDENT, queries=200).figures
     order = figures["budget"]["order"]
     assert order == figures["budget"]["proposed_order"] == propose_order(Candidate(CONFIDENT, 4), 5.0, DELTA)
-    worst, cost = figures["worst_case"], worst_case(CONFIDENT, order, classes=CLASSES)
+    worst, cost = figures["worst_case"], CONFIDENT.worst_case(order, classes=CLASSES)
     assert worst["rdp_of_a_check"] == cost.check
     assert worst["rdp_of_an_answer"] == pytest.approx(cost.answer)
     every = epsilon(200 * (cost.check + cost.answer), order, DELTA)
@@ -69,7 +69,7 @@ def histograms(rng: np.random.Generator, strength: float) -> NDArray[np.float64]
     return rng.multinomial(TEACHERS, weights, size=QUERIES).astype(np.float64)
 
 
-def ballots(mechanism: AnyMechanism) -> Votes:
+def ballots(mechanism: Mechanism) -> Votes:
     rng = np.random.default_rng(5)
     scores = np.full((QUERIES, CLASSES), 1 / CLASSES)
     counts: NDArray[np.float64]
@@ -104,7 +104,7 @@ def ballots(mechanism: AnyMechanism) -> Votes:
     ],
     ids=str,
 )
-def test_no_bound_expects_more_than_the_worst_case(mechanism: AnyMechanism) -> None:
+def test_no_bound_expects_more_than_the_worst_case(mechanism: Mechanism) -> None:
     result = planned(mechanism, ballots(mechanism))
     expected = result.figures["expected"]
     costs = {bound: figures["epsilon"] for bound, figures in expected["bounds"].items()}

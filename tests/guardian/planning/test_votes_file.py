@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import AnyMechanism, Binary, GnMax, Interactive, NoiseCluster, Tau
+from ostraka.common.mechanism import Binary, GnMax, Interactive, Mechanism, NoiseCluster, Tau
 from ostraka.common.planning.candidate import Candidate
 from ostraka.guardian.planning.votes_file import read_votes
 
@@ -26,7 +26,7 @@ def saved(folder: Path, array: object, **named: object) -> Path:
     return path
 
 
-def read(path: Path, mechanism: AnyMechanism, teachers: int | None = None) -> tuple[int, tuple[int, ...]]:
+def read(path: Path, mechanism: Mechanism, teachers: int | None = None) -> tuple[int, tuple[int, ...]]:
     votes = read_votes(path, Candidate(mechanism, 3), teachers)
     return votes.teachers, votes.counts.shape
 
@@ -74,7 +74,7 @@ def test_a_students_scores_come_along(tmp_path: Path) -> None:
     ],
 )
 def test_votes_that_do_not_fit_are_refused(
-    tmp_path: Path, array: object, mechanism: AnyMechanism, teachers: int | None, code: ErrorCode
+    tmp_path: Path, array: object, mechanism: Mechanism, teachers: int | None, code: ErrorCode
 ) -> None:
     with pytest.raises(OstrakaError) as refused:
         read(saved(tmp_path, array), mechanism, teachers)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, GnMax, Powerset, Tau
+from ostraka.common.mechanism import L1, Binary, GnMax, Mechanism, Powerset, Tau
 from ostraka.common.plan import Plan
 from ostraka.guardian.sessions.abstentions import check_abstains
 from ostraka.guardian.sessions.batch_voters import Attendance
@@ -24,7 +24,7 @@ COHORTS = (
 PRESENT = np.array([[1, 1, 1], [0, 1, 1], [1, 1, 0], [1, 1, 1]], dtype=np.bool_)
 
 
-def plan(mechanism: AnyMechanism, **changes: Any) -> Plan:
+def plan(mechanism: Mechanism, **changes: Any) -> Plan:
     return any_plan(mechanism=mechanism, multi_label=mechanism.multi_label, **changes)
 
 
@@ -47,7 +47,7 @@ def test_every_label_that_anybody_votes_on_counts_for_the_quorum() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [Binary(sigma=5), Tau(sigma=5, tau=1), L1(sigma=5, tau1=1)])
-def test_mechanisms_that_decide_each_label_do_without_some_votes(mechanism: AnyMechanism) -> None:
+def test_mechanisms_that_decide_each_label_do_without_some_votes(mechanism: Mechanism) -> None:
     for abstains in ([], [0], [3], [0, 1, 2]):
         check_abstains(plan(mechanism), common_pb2.Manifest(site="a", abstains=abstains))
     ciphered = plan(mechanism, encoding="ckks", ring_bits=32)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostraka.common.mechanism import AnyMechanism, GnMax, NoiseCluster, RandRes
+from ostraka.common.mechanism import GnMax, Mechanism, NoiseCluster, RandRes
 from ostraka.common.privacy import Influence
 from ostraka.guardian.ledger import UnitKey
 from ostraka.guardian.sessions.cohorts import ONE_VOTE_STEPS, cohorts_of, declared, weights
@@ -49,7 +49,7 @@ def test_mixed_teachers_are_one_cohort_and_copies_change_as_many_votes() -> None
 
 
 @pytest.mark.parametrize("mechanism", [NoiseCluster(sigma=1), RandRes(epsilon=1)], ids=lambda m: m.kind)
-def test_records_vote_once_each(mechanism: AnyMechanism) -> None:
+def test_records_vote_once_each(mechanism: Mechanism) -> None:
     mixed = manifest(("low", 40, 20, 1), ("high", 60, 20, 4), mixed=True)
     (cohort,) = found(mixed, mechanism)
     assert cohort.voters == 100

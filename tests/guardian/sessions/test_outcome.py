@@ -22,7 +22,8 @@ from ostraka.common.mechanism import (
     Powerset,
     Tau,
 )
-from ostraka.common.plan import ENFORCE, Plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import ENFORCE
 from ostraka.common.plan_limits import check_ring
 from ostraka.common.sharing.ring import Ring, RingArray
 from ostraka.guardian.ledger import Charge, UnitKey

@@ -9,7 +9,7 @@ import pytest
 from ostraka.common.identity import Role
 from ostraka.common.mechanism import Binary, Confident, GnMax, NoiseCluster
 from ostraka.common.plan import Plan
-from ostraka.common.privacy import AMOUNT_UNIT, epsilon, worst_case
+from ostraka.common.privacy import AMOUNT_UNIT, epsilon
 from ostraka.protos.ostraka.v1 import admin_pb2, guardian_pb2
 from tests.guardian.federation import (
     PARTIES,
@@ -48,7 +48,7 @@ def test_every_partys_cost_at_its_own_order(guardian: Calls) -> None:
     assert (reply.enforce, reply.bound) == ("worst_case", "worst_case")
     assert [party.site for party in reply.parties] == list(PARTIES)
     for party in reply.parties:
-        cost = worst_case(plan().mechanism, party.order, classes=4)
+        cost = plan().mechanism.worst_case(party.order, classes=4)
         rdp = cost.reservation(40, 1) * AMOUNT_UNIT
         assert party.epsilon == epsilon(rdp, party.order, 1e-5)
         assert (party.teachers, party.delta, party.budget_epsilon) == (TEACHERS, 1e-5, 50.0)
@@ -98,7 +98,7 @@ def test_the_unit_with_room_for_the_fewest_speaks_for_its_party(guardian: Calls)
 
 def test_multi_label_plans_and_clusters(guardian: Calls) -> None:
     labels = ask(guardian, plan(mechanism=Binary(sigma=2.0), multi_label=True)).parties[0]
-    cost = worst_case(Binary(sigma=2.0), labels.order, classes=4)
+    cost = Binary(sigma=2.0).worst_case(labels.order, classes=4)
     assert labels.epsilon == epsilon(cost.reservation(40, 4) * AMOUNT_UNIT, labels.order, 1e-5)
     assert labels.epsilon > ask(guardian, plan(mechanism=GnMax(sigma=2.0))).parties[0].epsilon
     clusters = plan(mechanism=NoiseCluster(sigma=2.0), queries=20, batch_size=20)
@@ -162,7 +162,7 @@ NOISY = GnMax(sigma=2.0)
 
 
 def cost_of(queries: int, sensitivity: float = 1.0) -> float:
-    cost = worst_case(NOISY, 8.0, sensitivity, classes=4).reservation(queries, 1)
+    cost = NOISY.worst_case(8.0, sensitivity, classes=4).reservation(queries, 1)
     return epsilon(cost * AMOUNT_UNIT, 8.0, 1e-5)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostraka.guardian.noise import Ahead, Draw, OpenDpNoise
+from ostraka.common.mechanism import Draw
+from ostraka.guardian.noise import Ahead, OpenDpNoise
 from ostraka.guardian.sessions.batch import Batch
 from ostraka.guardian.sessions.registry import OpenBatches
 from ostraka.protos.ostraka.v1 import common_pb2

@@ -9,7 +9,7 @@ import pytest
 
 from ostraka.common.clock import ManualClock
 from ostraka.common.identity import Role
-from ostraka.guardian.ledger import Ledger
+from ostraka.guardian.ledger import BudgetTerms, Ledger, UnitKey, budgets, parties
 from ostraka.guardian.policy import Policy
 from ostraka.guardian.sessions import Coordinator
 from ostraka.protos.ostraka.v1 import common_pb2
@@ -40,9 +40,13 @@ def replica(where: str, clock: ManualClock, address: str) -> Iterator[tuple[Ledg
 def begun(ledger: Ledger, coordinator: Coordinator) -> None:
     """Begin a session with a ticketed batch, of parties that registered and have budgets."""
     for site, signed in members().manifests.items():
-        ledger.register(site, signed.payload, signed.SerializeToString())
+        ledger.write(parties.register, site, signed.payload, signed.SerializeToString())
         for group in GROUPS[site]:
-            ledger.set_budget(site, group, "record", 100.0, DELTA, ORDER, "worst_case")
+            ledger.write(
+                budgets.set_budget,
+                UnitKey(site, group, "record"),
+                BudgetTerms(100.0, DELTA, ORDER, "worst_case"),
+            )
     asked = plan(random.Random(1), "none", 2, 4)  # noqa: S311
     signed = coordinator.open_session(QUERIER, asked.serialize())
     session = common_pb2.Grant.FromString(signed.payload).session_id

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ostraka.common.crypto.tally_circuits import check_of
 from ostraka.common.mechanism import (
     L1,
-    AnyMechanism,
     Binary,
     Check,
     Confident,
@@ -23,6 +22,7 @@ from ostraka.common.mechanism import (
     GnMax,
     Interactive,
     LnMax,
+    Mechanism,
     NoiseCluster,
     Powerset,
     RandRes,
@@ -30,7 +30,8 @@ from ostraka.common.mechanism import (
     Tau,
     Ttac,
 )
-from ostraka.common.plan import ENFORCE, Plan
+from ostraka.common.plan import Plan
+from ostraka.common.plan_fields import ENFORCE
 from ostraka.common.sharing.ring import Ring
 from ostraka.guardian.blind.blind_tally import BlindTally
 from ostraka.guardian.noise import OpenDpNoise
@@ -50,7 +51,7 @@ Sums = NDArray[np.int64]
 
 CHECK = Check(sigma=0.1, threshold=0.001)
 RECIPE = Recipe(model="mlp", parameters=7, steps=1, batch_size=1, learning_rate=0.1)
-MECHANISMS: list[AnyMechanism] = [
+MECHANISMS: list[Mechanism] = [
     GnMax(sigma=3),
     Confident(sigma1=0.1, sigma2=1, threshold=0.001),
     Interactive(sigma1=0.1, sigma2=1, threshold=0.001, confidence=0.9),
@@ -71,7 +72,7 @@ BLIND = [mechanism for mechanism in MECHANISMS if mechanism.kind in ("gnmax", "c
 AT_ONCE = 8
 
 
-def named(mechanism: AnyMechanism) -> str:
+def named(mechanism: Mechanism) -> str:
     return f"{mechanism.kind}{'-checked' if getattr(mechanism, 'check', None) else ''}"
 
 
@@ -88,7 +89,7 @@ def sums(width: int) -> dict[str, Sums]:
     return {"of one mind": one_mind, "spread": spread, "below zero": below, "random": random}
 
 
-def plan_of(mechanism: AnyMechanism) -> Plan:
+def plan_of(mechanism: Mechanism) -> Plan:
     queries = 1 if isinstance(mechanism, Ttac | DpTtac) else QUERIES
     return Plan(
         nonce=bytes(16),
@@ -105,7 +106,7 @@ def plan_of(mechanism: AnyMechanism) -> Plan:
     )
 
 
-def work_of(mechanism: AnyMechanism, released: Sums, enforce: ENFORCE = "worst_case") -> int:
+def work_of(mechanism: Mechanism, released: Sums, enforce: ENFORCE = "worst_case") -> int:
     """Count what `tally` does, and nothing that it leaves for later."""
     asked = plan_of(mechanism)
     attendance = everybody([cohort("a", "all", 20), cohort("b", "all", 10)], asked.queries)
@@ -120,7 +121,7 @@ def work_of(mechanism: AnyMechanism, released: Sums, enforce: ENFORCE = "worst_c
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=named)
-def test_the_same_is_done_whatever_the_sums_are(mechanism: AnyMechanism) -> None:
+def test_the_same_is_done_whatever_the_sums_are(mechanism: Mechanism) -> None:
     released = sums(mechanism.width(CLASSES))
     work_of(mechanism, released["spread"])
     assert len({work_of(mechanism, each) for each in released.values()}) == 1
@@ -128,7 +129,7 @@ def test_the_same_is_done_whatever_the_sums_are(mechanism: AnyMechanism) -> None
 
 @pytest.mark.parametrize("mechanism", [GnMax(sigma=3), Powerset(sigma=3), Binary(sigma=3)], ids=named)
 def test_the_clock_tells_sums_apart_where_budgets_are_held_to_data_dependent_costs(
-    mechanism: AnyMechanism,
+    mechanism: Mechanism,
 ) -> None:
     released = sums(mechanism.width(CLASSES))
     work_of(mechanism, released["spread"], "data_dependent")
@@ -136,7 +137,7 @@ def test_the_clock_tells_sums_apart_where_budgets_are_held_to_data_dependent_cos
     assert len(work) == 2
 
 
-def blind_work_of(mechanism: AnyMechanism, half: Sums) -> list[int]:
+def blind_work_of(mechanism: Mechanism, half: Sums) -> list[int]:
     """Count what beginning each stage of a blind tally does, every query having passed."""
     stages = [common_pb2.STAGE_CHECK] * (check_of(mechanism, CLASSES) is not None)
     tallied = BlindTally(
@@ -155,7 +156,7 @@ def blind_work_of(mechanism: AnyMechanism, half: Sums) -> list[int]:
 
 
 @pytest.mark.parametrize("mechanism", BLIND, ids=named)
-def test_a_blind_tally_does_the_same_whatever_its_half_is(mechanism: AnyMechanism) -> None:
+def test_a_blind_tally_does_the_same_whatever_its_half_is(mechanism: Mechanism) -> None:
     released = sums(mechanism.width(CLASSES))
     blind_work_of(mechanism, released["spread"])
     first, *others = [blind_work_of(mechanism, each) for each in released.values()]
@@ -180,7 +181,7 @@ _OPENED = iter(range(2**32))
 @pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", [GnMax(sigma=3), Powerset(sigma=3)], ids=named)
 def test_one_release_and_eight_at_once_do_the_same_for_any_sum(
-    served: tuple[Calls, WorkClock], mechanism: AnyMechanism
+    served: tuple[Calls, WorkClock], mechanism: Mechanism
 ) -> None:
     calls, clock = served
     released = sums(mechanism.width(CLASSES))
@@ -194,7 +195,7 @@ def test_one_release_and_eight_at_once_do_the_same_for_any_sum(
     assert len(set(clock.charged)) == 1
 
 
-def release_at_once(calls: Calls, mechanism: AnyMechanism, wanted: list[Sums]) -> None:
+def release_at_once(calls: Calls, mechanism: Mechanism, wanted: list[Sums]) -> None:
     """Batches that add up to what is wanted, sent at the same time, each in a session of its own."""
     width = mechanism.width(CLASSES)
     nothing = np.zeros((len(PARTIES), QUERIES, width), dtype=np.int64)

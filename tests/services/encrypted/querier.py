@@ -13,7 +13,7 @@ from ostraka.common.confidential import ballots_binding, framed_keys
 from ostraka.common.crypto.computation import Sizes
 from ostraka.common.crypto.inference import Scheme
 from ostraka.common.crypto.schemes import scheme_of
-from ostraka.common.crypto.two_party import Evaluation
+from ostraka.common.crypto.two_party import CircuitEvaluation
 from ostraka.common.rpc import call_error
 from ostraka.common.rpc.steps import StepId, read_reply, request_messages
 from ostraka.common.schedules import scheduled as scheduled_of
@@ -45,7 +45,7 @@ class Encrypted:
         self.schedule = scheduled(self.who, *self.bits)
         self.votes = BallotComputation.of(plan, self.who, scheduled_of(self.schedule, len(self.X)))
         binding = ballots_binding(self.session_id, self.batch_id, self.who.site)
-        self.evaluation = Evaluation(self.votes.computation, binding)
+        self.evaluation = CircuitEvaluation(self.votes.computation, binding)
         self.keys = self.scheme.keys()
         self.public = self.queries = b""
 
@@ -86,7 +86,7 @@ class Encrypted:
     def correction(self, logits: bytes) -> bytes:
         words = self.keys.decrypt(logits, len(self.X))
         by_teacher = words.reshape(self.votes.teachers, -1, len(self.X))
-        return self.evaluation.correction(self.votes.words(by_teacher.swapaxes(1, 2)))
+        return self.evaluation.correction(self.votes.select(by_teacher.swapaxes(1, 2)))
 
     def compare(self, correction: bytes) -> bytes:
         return self.call("Compare", correction, self.sizes.labels)

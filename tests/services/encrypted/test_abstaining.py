@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ostraka.common.crypto.logits import LOGIT_RANGE
-from ostraka.common.mechanism import AnyMechanism, Binary, Tau
-from ostraka.common.sharing.ballots import ballots
+from ostraka.common.mechanism import Binary, Mechanism, Tau
 from ostraka.services.encrypted.heads import encrypted_heads
 from ostraka.services.teachers import Ensemble
 from tests.services.conftest import symptoms
@@ -49,14 +48,14 @@ def test_heads_say_no_there_and_are_otherwise_the_same(linear_labels: Path) -> N
 
 
 @pytest.mark.parametrize("mechanism", [Binary(sigma=10), Tau(sigma=10, tau=1.0)], ids=lambda m: m.kind)
-def test_ballots_on_encrypted_queries_are_zero_there(clinics: Federation, mechanism: AnyMechanism) -> None:
+def test_ballots_on_encrypted_queries_are_zero_there(clinics: Federation, mechanism: Mechanism) -> None:
     clinics.replan(mechanism=mechanism)
     X = clinics.task.prepare(symptoms(30, seed=7).X)
     who = athens("linear")
     who.abstains.extend(LEFT_OUT)
     with clinics.serving() as caller:
         found = Encrypted(caller, X, who=who).run()
-    wanted = ballots(Ensemble.load(clinics.party / "teachers").predict(X), mechanism, 5)
+    wanted = mechanism.ballot.count(Ensemble.load(clinics.party / "teachers").predict(X), 5)
     assert (found != wanted).any(axis=1).mean() <= 0.04
     assert not found[:, LEFT_OUT].any()
     assert found.any()

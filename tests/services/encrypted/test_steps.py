@@ -15,7 +15,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.identity import Role
 from ostraka.common.rpc.steps import request_messages
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.encrypted.answering import KEPT
 from ostraka.services.journal import Journal
 from tests.services.encrypted.conftest import encrypted
@@ -54,7 +54,7 @@ def test_every_step_again_gets_the_same_bytes_and_one_share(attica: Federation) 
         assert (asked.garble(extension), asked.evaluate()) == (tables, logits)
     assert len(attica.guardian.submissions) == 1
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 5, 10).amount(8.0)
+        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 5, 10).amount(8.0)
 
 
 @pytest.mark.heavy

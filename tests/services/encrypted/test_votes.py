@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import digits
 from ostraka.common.encoders import load_encoder
-from ostraka.common.mechanism import L1, AnyMechanism, Binary, Confident, LnMax, Powerset, Tau
-from ostraka.common.sharing.ballots import VOTE, ballots
+from ostraka.common.mechanism import L1, Binary, Confident, LnMax, Mechanism, Powerset, Tau
+from ostraka.common.sharing.ballots import VOTE
 from ostraka.common.task import infer_task, write_task
 from ostraka.protos.ostraka.v1 import common_pb2
-from ostraka.services.charges import Charge
+from ostraka.services.charges import GroupCharge
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
 from tests.services.conftest import symptoms
@@ -32,7 +32,7 @@ def queries(made: Federation, count: int, start: int = 0) -> NDArray[np.float32]
 
 def expected(made: Federation, X: NDArray[np.float32], weight: int = VOTE) -> NDArray[np.float64]:
     votes = Ensemble.load(made.party / "teachers").predict(X)
-    return ballots(votes, made.plan.mechanism, made.plan.classes, weight)
+    return made.plan.mechanism.ballot.count(votes, made.plan.classes, weight)
 
 
 def moved(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
@@ -48,7 +48,7 @@ def test_linear_heads_vote_as_in_the_clear(attica: Federation) -> None:
     assert moved(found, expected(attica, X)) <= FEW
     assert (found.sum(axis=1) == TEACHERS).all()
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 300, 10).amount(8.0)
+        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 300, 10).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -75,7 +75,7 @@ def test_teachers_of_one_class_say_it_whatever_is_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mechanism", [LnMax(gamma=0.1), Confident(sigma1=20, sigma2=10, threshold=2)])
-def test_every_mechanism_of_classes_is_counted(attica: Federation, mechanism: AnyMechanism) -> None:
+def test_every_mechanism_of_classes_is_counted(attica: Federation, mechanism: Mechanism) -> None:
     attica.replan(mechanism=mechanism)
     X = queries(attica, 20)
     with attica.serving() as caller:
@@ -93,7 +93,7 @@ def test_every_mechanism_of_classes_is_counted(attica: Federation, mechanism: An
     ],
     ids=lambda mechanism: mechanism.kind,
 )
-def test_every_mechanism_of_labels_is_counted(clinics: Federation, mechanism: AnyMechanism) -> None:
+def test_every_mechanism_of_labels_is_counted(clinics: Federation, mechanism: Mechanism) -> None:
     clinics.replan(mechanism=mechanism)
     X = clinics.task.prepare(symptoms(30, seed=7).X)
     with clinics.serving() as caller:
@@ -109,7 +109,7 @@ def test_queries_that_are_not_scheduled_get_zero_ballots(attica: Federation) -> 
     assert np.array_equal(found.sum(axis=1), TEACHERS * votes)
     assert moved(found, expected(attica, X) * votes[:, None]) <= 1 / 33
     with Journal(attica.party / "journal.db") as journal:
-        assert journal.spent(8.0) == Charge(attica.plan.mechanism, 4, 10).amount(8.0)
+        assert journal.spent(8.0) == GroupCharge(attica.plan.mechanism, 4, 10).amount(8.0)
 
 
 @pytest.mark.heavy
@@ -143,7 +143,7 @@ def test_cohorts_vote_on_their_own_queries_with_their_own_weight(tmp_path: Path)
             found = Encrypted(caller, X, who=who, bits=(b"", np.packbits(second).tobytes())).run()
             alone = Encrypted(caller, X, 2, who=who, bits=(bytes(2), b"")).run()
     first_votes, second_votes = (
-        ballots(ensemble.predict(X, cohort.rows), made.plan.mechanism, 10) for cohort in ensemble.cohorts
+        made.plan.mechanism.ballot.count(ensemble.predict(X, cohort.rows), 10) for cohort in ensemble.cohorts
     )
     assert np.array_equal(found, 1.5 * first_votes + 0.5 * second_votes * second[:, None])
     assert np.array_equal(alone, 0.5 * second_votes)

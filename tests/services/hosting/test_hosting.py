@@ -16,7 +16,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.hosting.device import MICRO_BATCH, MICRO_BATCH_ON_GPU, Device, Predictor
 from ostraka.services.hosting.hosted import WARM_UP, Hosted, Loader
 from ostraka.services.hosting.hosting import Hosting, Orders
-from ostraka.services.policy import Policy
+from ostraka.services.policy import PartyPolicy
 from ostraka.services.teachers import TrainingConfig, train
 from tests.services.wire import TEACHERS, Stop
 
@@ -58,7 +58,7 @@ def device() -> Iterator[Recording]:
 
 @pytest.fixture
 def loader(trained: Path, device: Recording) -> Loader:
-    return Loader(trained, "athens", load_task(trained / "task.toml"), Policy(), 1, device)
+    return Loader(trained, "athens", load_task(trained / "task.toml"), PartyPolicy(), 1, device)
 
 
 def retrained(hosted: Hosted) -> Hosted:

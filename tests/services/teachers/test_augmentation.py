@@ -4,7 +4,7 @@ import torch
 
 from ostraka.common.learning.shape import image_axes
 from ostraka.services.teachers import TrainingConfig
-from ostraka.services.teachers.augmentation import Images, turned
+from ostraka.services.teachers.augmentation import TeacherImages, turned
 from ostraka.services.teachers.batches import Schedule, batches
 from ostraka.services.teachers.slices import Slice
 
@@ -45,7 +45,7 @@ def test_moves_repeat_the_edge_and_keep_the_records_shape(shape: tuple[int, ...]
     axes = image_axes(shape)
     assert axes is not None
     rows, moves = torch.tensor([[1], [3]]), torch.tensor([[[1, 1]], [[0, 2]]])
-    found = Images(X, axes, 1).cut(rows, moves, None)
+    found = TeacherImages(X, axes, 1).cut(rows, moves, None)
     assert found.shape == (2, 1, *shape)
     for teacher, (row, (down, across)) in enumerate([(1, (1, 1)), (3, (0, 2))]):
         image = channels_first(X[teacher, row], axes.channels_last)

@@ -15,7 +15,7 @@ from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, train
 from ostraka.services.teachers.fitting import compose
 from ostraka.services.teachers.forests import TREE
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.manifest import unreadable
 from ostraka.services.teachers.nets import FILE, Networks
 from ostraka.services.teachers.slices import slices
@@ -67,7 +67,7 @@ def test_saving_replaces_the_ensemble_before(records: Dataset, task: Task, tmp_p
 def test_stacked_networks_vote_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
     asked = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
-    cpu, guard = torch.device("cpu"), Guard(5)
+    cpu, guard = torch.device("cpu"), VoteGuard(5)
     together = Networks(nets, (8, 8), cpu, "stacked").predict(asked, guard)
     alone = Networks(nets, (8, 8), cpu, "loop").predict(asked, guard)
     assert together.shape == (7, 700)
@@ -84,8 +84,8 @@ def test_a_teacher_without_numbers_votes_for_the_fixed_class(
     nets = [compose("mlp", (4,), 3) for _ in range(3)]
     with torch.no_grad():
         next(nets[1].parameters()).fill_(float("nan"))
-    votes = Networks(nets, (4,), torch.device("cpu"), "products").predict(records.X, Guard(3))
-    alone = Networks([nets[0], nets[2]], (4,), torch.device("cpu"), "loop").predict(records.X, Guard(3))
+    votes = Networks(nets, (4,), torch.device("cpu"), "products").predict(records.X, VoteGuard(3))
+    alone = Networks([nets[0], nets[2]], (4,), torch.device("cpu"), "loop").predict(records.X, VoteGuard(3))
     assert (votes[1] == 0).all()
     assert np.array_equal(votes[[0, 2]], alone)
 
@@ -100,14 +100,14 @@ def test_a_teacher_without_numbers_votes_for_the_fixed_class(
     ],
 )
 def test_an_answer_that_is_no_class_is_the_fixed_class(answer: list[list[float]]) -> None:
-    assert Guard(3).votes(lambda part: np.array(answer)[:, part], 1, 3).tolist() == [[1, 0, 2]]
+    assert VoteGuard(3).votes(lambda part: np.array(answer)[:, part], 1, 3).tolist() == [[1, 0, 2]]
 
 
 def test_a_failing_model_votes_for_the_fixed_class_and_is_told_of_once_without_data() -> None:
     def fail(part: slice) -> np.ndarray:
         raise RuntimeError("secret record 17")
 
-    guard = Guard(3)
+    guard = VoteGuard(3)
     with capture_logs() as logs:
         first = guard.votes(fail, 2, 5)
         guard.votes(fail, 2, 5)
@@ -131,7 +131,7 @@ def test_a_query_that_a_model_cannot_take_costs_no_vote_on_another(
 
     expected = answers.copy()
     expected[:, poisoned] = 0
-    assert np.array_equal(Guard(3).votes(predict, 2, 7), expected)
+    assert np.array_equal(VoteGuard(3).votes(predict, 2, 7), expected)
 
 
 def test_a_query_beyond_numbers_costs_no_vote_of_an_estimator_on_another(records: Dataset) -> None:

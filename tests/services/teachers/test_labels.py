@@ -17,7 +17,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import Task, infer_task
 from ostraka.services.teachers import Ensemble, TrainingConfig, label_accuracy, train
 from ostraka.services.teachers.fitting import compose
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.labels import for_labels, label_scores
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.slices import slices
@@ -106,7 +106,7 @@ def test_one_changed_record_changes_one_teacher(records: Dataset, task: Task, mo
 def test_stacked_networks_score_as_each_would_alone(model: str) -> None:
     nets = [compose(model, (8, 8), 5) for _ in range(7)]
     asked = np.random.default_rng(0).normal(size=(300, 64)).astype(np.float32)
-    cpu, guard = torch.device("cpu"), Guard(5, multi_label=True)
+    cpu, guard = torch.device("cpu"), VoteGuard(5, multi_label=True)
     together = Networks(nets, (8, 8), cpu, "stacked").predict(asked, guard)
     alone = Networks(nets, (8, 8), cpu, "loop").predict(asked, guard)
     np.testing.assert_allclose(together, alone, atol=1e-5)
@@ -117,7 +117,7 @@ def test_a_network_without_numbers_votes_for_no_label() -> None:
     with torch.no_grad():
         next(nets[1].parameters()).fill_(float("nan"))
     asked = np.ones((5, 4), np.float32)
-    cpu, guard = torch.device("cpu"), Guard(3, multi_label=True)
+    cpu, guard = torch.device("cpu"), VoteGuard(3, multi_label=True)
     scores = Networks(nets, (4,), cpu, "stacked").predict(asked, guard)
     alone = Networks([nets[0], nets[2]], (4,), cpu, "loop").predict(asked, guard)
     assert not scores[1].any()
@@ -128,7 +128,7 @@ def test_a_network_without_numbers_votes_for_no_label() -> None:
 def test_a_vote_with_one_score_that_is_none_has_no_label(wrong: float) -> None:
     scores = np.full((2, 3, 4), 0.75)
     scores[1, 2, 3] = wrong
-    votes = Guard(4, multi_label=True).votes(lambda part: scores[:, part], 2, 3)
+    votes = VoteGuard(4, multi_label=True).votes(lambda part: scores[:, part], 2, 3)
     expected = np.full((2, 3, 4), 0.75, np.float32)
     expected[1, 2] = 0
     assert votes.dtype == np.float32
@@ -139,7 +139,7 @@ def test_a_failing_model_votes_for_no_label_and_is_told_of_once_without_data() -
     def fail(part: slice) -> np.ndarray:
         raise RuntimeError("secret record 17")
 
-    guard = Guard(3, multi_label=True)
+    guard = VoteGuard(3, multi_label=True)
     with capture_logs() as logs:
         first = guard.votes(fail, 2, 5)
         guard.votes(lambda part: np.ones((2, 5)), 2, 5)

@@ -27,7 +27,7 @@ def kill_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kill") / "once"
 
 
-def started(tries: int = 3) -> Any:
+def started(tries: int = 2) -> Any:
     """Return a cluster of one node; skip where a busy machine exceeds the 15 s that Ray allows its agents."""
     from ray._private import node
     from ray.cluster_utils import Cluster

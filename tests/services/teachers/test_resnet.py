@@ -9,7 +9,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.task import infer_task
 from ostraka.services.teachers import TrainingConfig, accuracy, train
 from ostraka.services.teachers.fitting import compose
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.layouts import Layout
 from ostraka.services.teachers.nets import Networks
 from tests.services.teachers.conftest import blobs
@@ -49,7 +49,7 @@ def test_records_that_are_no_images_are_refused() -> None:
 def test_every_layout_votes_as_each_network_alone(layout: Layout) -> None:
     nets = [compose("resnet", (8, 8), 5) for _ in range(3)]
     X = np.random.default_rng(0).normal(size=(200, 64)).astype(np.float32)
-    cpu, guard = torch.device("cpu"), Guard(5)
+    cpu, guard = torch.device("cpu"), VoteGuard(5)
     alone = Networks(nets, (8, 8), cpu, "loop").predict(X, guard)
     assert (Networks(nets, (8, 8), cpu, layout).predict(X, guard) == alone).mean() > 0.99
 

@@ -15,7 +15,7 @@ from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.datasets import Dataset, from_arrays
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, Powerset, Tau
-from ostraka.common.sharing.ballots import ballots, label_sets
+from ostraka.common.sharing.ballots import label_sets
 from ostraka.common.task import Task, infer_task
 from ostraka.services.encrypted.heads import encrypted_heads
 from ostraka.services.teachers import Ensemble, TrainingConfig, train
@@ -158,10 +158,10 @@ def test_every_ballot_counts_a_score_from_its_threshold_on(records: Dataset, tas
     yes = plain.predict(X) >= ensemble.thresholds.values[:, None]
     scores = ensemble.predict(X)
     assert not np.array_equal(yes, plain.predict(X) >= 0.5)
-    assert np.array_equal(ballots(scores, Binary(sigma=1.0), LABELS), yes.sum(axis=0))
+    assert np.array_equal(Binary(sigma=1.0).ballot.count(scores, LABELS), yes.sum(axis=0))
     for mechanism in (Tau(sigma=1.0, tau=1.2), Powerset(sigma=1.0)):
-        counted = ballots(scores, mechanism, LABELS)
-        assert np.array_equal(counted, ballots(yes.astype(np.float32), mechanism, LABELS))
+        counted = mechanism.ballot.count(scores, LABELS)
+        assert np.array_equal(counted, mechanism.ballot.count(yes.astype(np.float32), LABELS))
 
 
 def test_of_too_many_yeses_those_furthest_above_their_thresholds_are_kept() -> None:

@@ -12,7 +12,7 @@ from ostraka.protos.ostraka.v1 import common_pb2
 from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig, accuracy, train
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import Variant
-from ostraka.services.teachers.groups import Cohort, GroupRecord
+from ostraka.services.teachers.groups import GroupRecord, TeacherCohort
 
 VARIANTS: tuple[Variant, ...] = ("none", "upsampling", "vanishing", "weighting")
 
@@ -54,7 +54,7 @@ def test_teachers_learn_and_come_back_from_their_folder(
 
 @pytest.mark.heavy
 def test_groups_are_declared_as_trained(records: Dataset, task: Task) -> None:
-    def declared(variant: Variant) -> tuple[list[common_pb2.Group], bool, tuple[Cohort, ...]]:
+    def declared(variant: Variant) -> tuple[list[common_pb2.Group], bool, tuple[TeacherCohort, ...]]:
         ensemble = train(records, task, config(variant), seed=0)
         assert ensemble.manifest.variant == variant
         return ensemble.groups, ensemble.mixed, ensemble.cohorts
@@ -62,14 +62,14 @@ def test_groups_are_declared_as_trained(records: Dataset, task: Task) -> None:
     def group(name: str, count: int, teachers: int, copies: int) -> common_pb2.Group:
         return common_pb2.Group(name=name, records=count, teachers=teachers, copies=copies)
 
-    together = (Cohort(("high", "low"), slice(0, 6)),)
+    together = (TeacherCohort(("high", "low"), slice(0, 6)),)
     assert declared("none") == ([group("high", 200, 6, 1), group("low", 400, 6, 1)], True, together)
     assert declared("upsampling") == (
         [group("high", 200, 8, 2), group("low", 400, 8, 1)],
         True,
-        (Cohort(("high", "low"), slice(0, 8)),),
+        (TeacherCohort(("high", "low"), slice(0, 8)),),
     )
-    apart = (Cohort(("high",), slice(0, 2)), Cohort(("low",), slice(2, 6)))
+    apart = (TeacherCohort(("high",), slice(0, 2)), TeacherCohort(("low",), slice(2, 6)))
     for variant in ("vanishing", "weighting"):
         assert declared(variant) == ([group("high", 200, 2, 1), group("low", 400, 4, 1)], False, apart)
 
@@ -110,7 +110,7 @@ def test_a_manifest_without_groups_has_one() -> None:
     manifest = TeachersManifest.model_validate(stored())
     assert manifest.groups == (GroupRecord(name="all", records=20, teachers=4),)
     assert (manifest.mixed, manifest.variant) == (True, "none")
-    assert manifest.cohorts == (Cohort(("all",), slice(0, 4)),)
+    assert manifest.cohorts == (TeacherCohort(("all",), slice(0, 4)),)
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ from ostraka.common.sharing.expansion import expand
 from ostraka.common.sharing.shares import add
 from ostraka.common.task import infer_task, load_task, write_task
 from ostraka.deploy.simulation.process_start import Start
-from ostraka.deploy.simulation.processes import Child, Job, Supervisor
+from ostraka.deploy.simulation.processes import Child, ChildCommand, Supervisor
 from ostraka.protos.ostraka.v1 import common_pb2, party_pb2, training_pb2, training_pb2_grpc
 from ostraka.services.journal import Journal
 from ostraka.services.teachers import Ensemble
 from ostraka.services.teachers.assignment import assign
 from ostraka.services.teachers.config import TrainingSection
-from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.manifest import Together
 from ostraka.services.teachers.nets import Networks
 from ostraka.services.teachers.preparation import Prepared, prepare
@@ -83,8 +83,8 @@ class Sent:
         yield from (training_pb2.TrainRequest(chunk=chunk) for chunk in split(sent))
 
     @property
-    def as_round(self) -> Round:
-        return Round(self.theta, self.c, self.round)
+    def as_round(self) -> RoundInput:
+        return RoundInput(self.theta, self.c, self.round)
 
 
 def average(seed: int) -> NDArray[np.float32]:
@@ -223,9 +223,9 @@ class Training:
     def networks(self, nets: Sequence[nn.Module]) -> Networks:
         return Networks.of("logistic", (FEATURES,), nets)
 
-    def algorithm(self) -> TogetherTeachers:
+    def algorithm(self) -> JointTeachers:
         prepared = self.prepared()
-        return TogetherTeachers(prepared.slices, "logistic", CLASSES, prepared.config, RECIPE)
+        return JointTeachers(prepared.slices, "logistic", CLASSES, prepared.config, RECIPE)
 
     def untrained(self) -> NDArray[np.float32]:
         return untrained("logistic", (FEATURES,), CLASSES, 5)
@@ -264,7 +264,7 @@ class Training:
         command = ["party", "train", *self.data]
         command += [str(word) for name, value in options.items() for word in (f"--{name}", value)]
         with Supervisor(self.made.root / "logs", start=start) as processes:
-            child = processes.start(Job("party", command))
+            child = processes.start(ChildCommand("party", command))
             with self.made.calling(processes.wait_ready(child, ready, READY_S)) as caller:
                 yield child, Lead(caller, self.together)
 

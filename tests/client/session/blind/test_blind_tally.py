@@ -8,7 +8,7 @@ from scipy import stats
 
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import as_json
-from ostraka.client.session.meter import Progress
+from ostraka.client.session.meter import StepProgress
 from ostraka.client.session.run_state import load_state
 from ostraka.common.crypto.computation import Computation
 from ostraka.common.errors import ErrorCode, OstrakaError
@@ -107,9 +107,9 @@ def test_the_report_names_the_tally_and_costs_as_an_aggregate_one(federation: Fe
 
 @pytest.mark.heavy
 def test_steps_are_counted_and_shown(federation: Federation) -> None:
-    seen: list[Progress] = []
+    seen: list[StepProgress] = []
     result = run(federation, blind(), on_step=seen.append)
-    assert seen == [Progress("tally", done, 2) for _ in range(3) for done in range(3)]
+    assert seen == [StepProgress("tally", done, 2) for _ in range(3) for done in range(3)]
     steps = {(step["peer"], step["name"]): step for step in as_json(result)["steps"]}
     garbled = steps["guardian", "garble"]
     sizes = [

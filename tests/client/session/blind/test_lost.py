@@ -12,7 +12,7 @@ from ostraka.client.session.answers import answered_mask, read_answers
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Binary, GnMax
-from ostraka.common.privacy import ORDERS, epsilon, worst_case
+from ostraka.common.privacy import ORDERS, epsilon
 from ostraka.guardian.sessions.outcome import encode_answered
 from ostraka.protos.ostraka.v1 import guardian_pb2
 from tests.client.driving import right, rows, run, run_of
@@ -39,7 +39,7 @@ def statuses(federation: Federation) -> list[tuple[int, str]]:
 
 
 def cost(mechanism: Any, answered: list[Any]) -> float:
-    rdp = {order: worst_case(mechanism, order, classes=3) for order in ORDERS}
+    rdp = {order: mechanism.worst_case(order, classes=3) for order in ORDERS}
     return min(epsilon(sum(map(cost.rdp, answered)), order, 1e-5) for order, cost in rdp.items())
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from ostraka.client.report.run_report import report
 from ostraka.client.run.labelling import as_json
-from ostraka.client.session.meter import Progress
+from ostraka.client.session.meter import StepProgress
 from ostraka.client.session.run_state import load_state
 from ostraka.common.confidential import read_encrypted_queries
 from ostraka.common.encoders import load_encoder
@@ -38,7 +38,7 @@ def histograms(federation: Federation, chosen: Any) -> Any:
 
 @pytest.mark.heavy
 def test_every_query_gets_its_label_from_parties_that_get_the_same_queries(federation: Federation) -> None:
-    seen: list[Progress] = []
+    seen: list[StepProgress] = []
     result = run(federation, encrypted(batch_size=5), on_step=seen.append)
     assert (result.encoding, result.tally, result.answered) == ("ckks", "aggregate", 10)
     assert rows(federation) == right(10)

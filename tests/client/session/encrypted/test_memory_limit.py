@@ -5,15 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ostraka.client.session.encrypted.memory_limit import Room
+from ostraka.client.session.encrypted.memory_limit import MemoryLimit
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10, 11, 99])
 def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
-    room, lock, held, most = Room(10), threading.Lock(), [0], [0]
+    memory, lock, held, most = MemoryLimit(10), threading.Lock(), [0], [0]
 
     def hold(_: int) -> None:
-        with room.taken(size):
+        with memory.taken(size):
             with lock:
                 held[0] += size
                 most[0] = max(most[0], held[0])
@@ -26,10 +26,10 @@ def test_no_more_is_held_than_there_is_room_for(size: int) -> None:
 
 
 def test_what_fits_together_is_held_together() -> None:
-    room, met = Room(10), threading.Barrier(3)
+    memory, met = MemoryLimit(10), threading.Barrier(3)
 
     def hold(_: int) -> int:
-        with room.taken(3):
+        with memory.taken(3):
             return met.wait(timeout=30)
 
     with ThreadPoolExecutor(3) as pool:
@@ -37,7 +37,7 @@ def test_what_fits_together_is_held_together() -> None:
 
 
 def test_room_is_given_back_where_a_party_fails() -> None:
-    room = Room(10)
+    memory = MemoryLimit(10)
     for _ in range(3):
-        with pytest.raises(ValueError, match="failed"), room.taken(10):
+        with pytest.raises(ValueError, match="failed"), memory.taken(10):
             raise ValueError("failed")

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from ostraka.client.students.label_dp.mixing_loss import Descent, refined
-from ostraka.common.learning.objective import Step
+from ostraka.common.learning.objective import TrainingStep
 
 CLASSES = 3
 
@@ -22,7 +22,7 @@ class Still:
 
 def loss(net: nn.Module, targets: list[list[float]], unlabeled: int, **fields: Any) -> Tensor:
     given: dict[str, Any] = {"other": net, "weight": 0.0, "prior": (1 / 3, 1 / 3, 1 / 3)} | fields
-    step = Step(0, 1, torch.Generator().manual_seed(0))
+    step = TrainingStep(0, 1, torch.Generator().manual_seed(0))
     x = torch.eye(CLASSES)[: len(targets)]
     return Descent(Still(), **given).loss(
         net, (x, torch.tensor(targets, dtype=torch.float32)), torch.eye(CLASSES)[:unlabeled], step

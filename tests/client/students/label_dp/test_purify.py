@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from ostraka.client.students.label_dp.purify import label_counts, pseudo_labels, purified_accuracy
+from ostraka.client.students.label_dp.purify import label_counts, pseudo_labels
 from ostraka.common.mechanism import RandRes
 from ostraka.services.randomized_response import randomize
 
 RECORDS = 40_000
 LEAST = 1e-9
 """Probability below which an outcome is no accident."""
+
+
+def purified_accuracy(epsilon: float, pseudo: float) -> float:
+    """001, Equation 8: the accuracy of RandRes labels that agree with pseudo labels of accuracy `pseudo`."""
+    return 1 / (1 + (1 - pseudo) / pseudo * float(np.exp(-epsilon)))
 
 
 def test_label_counts_are_of_every_cluster_and_class() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from ostraka.common.crypto.ckks.embedding import slots_of
 from ostraka.common.crypto.ckks.parameters import SQUARES
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.seal import SealContext
 
 
 @pytest.mark.parametrize("degree", [4, 8, 64])
@@ -17,7 +17,7 @@ def test_slots_are_values_at_roots(degree: int) -> None:
 
 def test_seal_encodes_the_same_polynomial() -> None:
     parameters = SQUARES
-    seal = Seal(parameters)
+    seal = SealContext(parameters)
     slots = slots_of(np.random.default_rng(0).integers(-(2**20), 2**20, parameters.degree).astype(float))
     plain = seal.encode(slots, parameters.primes, 1.0)
     assert np.allclose(np.array(seal.encoder.decode_complex(plain)), slots, rtol=0, atol=1e-5)

@@ -13,7 +13,7 @@ from ostraka.common.crypto.ckks.ckks_evaluation import CkksEvaluator
 from ostraka.common.crypto.ckks.ckks_keys import CkksKeys
 from ostraka.common.crypto.ckks.masking import Mask
 from ostraka.common.crypto.ckks.parameters import SQUARES
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.ckks.wire import Residues, ciphertexts, unpack
 from ostraka.common.crypto.heads import EncryptedHead
 from tests.common.crypto.models import CONTEXT, affine
@@ -25,7 +25,7 @@ SEEDS = (bytes(32), bytes([1]) * 32)
 
 def halves(keys: CkksKeys, data: bytes) -> list[Residues]:
     """Ciphertexts as they arrived, (2, primes, degree) each."""
-    parameters, moduli = keys.parameters, Seal(keys.parameters).moduli
+    parameters, moduli = keys.parameters, SealContext(keys.parameters).moduli
     packed = ciphertexts(parameters, data, (len(data) // keys.reply_bytes(1), 2), parameters.result_primes)
     primes = range(parameters.result_primes)
     return [np.stack([unpack(parameters, one, i, moduli[i]) for i in primes], axis=1) for one in packed]
@@ -47,7 +47,7 @@ def complex_queries(keys: CkksKeys, values: NDArray[np.complex128], monkeypatch:
     return keys.encrypt(values)  # type: ignore[arg-type]
 
 
-def unmasked(_seal: Seal, _encryptor: Any, ciphertext: Any, _mask: Mask) -> Any:
+def unmasked(_seal: SealContext, _encryptor: Any, ciphertext: Any, _mask: Mask) -> Any:
     return ciphertext
 
 

@@ -10,8 +10,8 @@ from scipy.stats import chisquare, kstest
 
 from ostraka.common.crypto.ckks.embedding import slots_of
 from ostraka.common.crypto.ckks.masking import add_mask, draw_mask, logit_share
-from ostraka.common.crypto.ckks.parameters import MASK_HEADROOM_BITS, SQUARES, Parameters
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.parameters import MASK_HEADROOM_BITS, SQUARES, CkksParameters
+from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION
 from ostraka.common.crypto.stream import Stream
 from tests.common.crypto.models import SEED, signed
@@ -20,8 +20,8 @@ from tests.common.crypto.models import SEED, signed
 class Keys:
     """SEAL's own objects, and what they decrypt to, coefficient by coefficient."""
 
-    def __init__(self, parameters: Parameters) -> None:
-        self.seal = Seal(parameters)
+    def __init__(self, parameters: CkksParameters) -> None:
+        self.seal = SealContext(parameters)
         generator = sealapi.KeyGenerator(self.seal.context)
         public = sealapi.PublicKey()
         generator.create_public_key(public)
@@ -54,7 +54,7 @@ def keys() -> Keys:
     return Keys(SQUARES)
 
 
-def drawn_coefficients(parameters: Parameters) -> list[int]:
+def drawn_coefficients(parameters: CkksParameters) -> list[int]:
     """Return the coefficients of the first mask of a stream, from the definition."""
     stream = Stream(SEED, "test")
     bits = parameters.limb_bits

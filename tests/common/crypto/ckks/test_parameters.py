@@ -2,14 +2,14 @@
 
 import pytest
 
-from ostraka.common.crypto.ckks.parameters import SQUARES, Parameters
-from ostraka.common.crypto.ckks.seal import TENSEAL_VERSION, Seal, require_version
+from ostraka.common.crypto.ckks.parameters import SQUARES, CkksParameters
+from ostraka.common.crypto.ckks.seal import TENSEAL_VERSION, SealContext, require_version
 from ostraka.common.crypto.logits import LOGIT_BITS, LOGIT_FRACTION, LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
 def test_parameters_are_128_bit_secure() -> None:
-    assert len(Seal(SQUARES).moduli) == SQUARES.primes
+    assert len(SealContext(SQUARES).moduli) == SQUARES.primes
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_parameters_are_128_bit_secure() -> None:
 )
 def test_weaker_parameters_are_refused(degree: int, prime_bits: tuple[int, ...]) -> None:
     with pytest.raises(OstrakaError, match="not 128-bit secure") as refused:
-        Seal(Parameters(degree, prime_bits, scale_bits=20))
+        SealContext(CkksParameters(degree, prime_bits, scale_bits=20))
     assert refused.value.code == ErrorCode.CRYPTO_REFUSED
 
 

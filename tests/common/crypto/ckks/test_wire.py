@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ostraka.common.crypto.ckks.parameters import SQUARES, Parameters
-from ostraka.common.crypto.ckks.seal import Seal
+from ostraka.common.crypto.ckks.parameters import SQUARES, CkksParameters
+from ostraka.common.crypto.ckks.seal import SealContext
 from ostraka.common.crypto.ckks.wire import ciphertexts, pack, polynomial_bytes, unpack, without_digest
 from ostraka.common.errors import ErrorCode, OstrakaError
 
 
-def random_polynomials(parameters: Parameters, moduli: tuple[int, ...]) -> np.ndarray:
+def random_polynomials(parameters: CkksParameters, moduli: tuple[int, ...]) -> np.ndarray:
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, modulus, (3, parameters.degree)) for modulus in moduli]
     return np.stack(columns, axis=1).astype(np.uint64)
@@ -17,7 +17,7 @@ def random_polynomials(parameters: Parameters, moduli: tuple[int, ...]) -> np.nd
 
 def test_packed_residues_come_back() -> None:
     parameters = SQUARES
-    moduli = Seal(parameters).moduli
+    moduli = SealContext(parameters).moduli
     polynomials = random_polynomials(parameters, moduli)
     packed = pack(parameters, polynomials)
     assert len(packed) == 3 * polynomial_bytes(parameters, parameters.primes)
@@ -46,7 +46,7 @@ def test_other_sizes_are_refused(surplus: int) -> None:
 
 
 def test_foreign_parameters_are_refused() -> None:
-    other = Parameters(8192, (40, 40, 40, 40), scale_bits=40)
+    other = CkksParameters(8192, (40, 40, 40, 40), scale_bits=40)
     assert bytes(without_digest(SQUARES, SQUARES.digest + b"rest")) == b"rest"
     for data in (other.digest + b"rest", b""):
         with pytest.raises(OstrakaError, match="other encryption parameters") as refused:

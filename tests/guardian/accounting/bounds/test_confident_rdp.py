@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostraka.common.mechanism import Confident
-from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence, worst_case
+from ostraka.common.privacy import ONE_VOTE, ORDERS, Influence
 from ostraka.guardian.accounting import confident_rdp, gnmax_rdp, threshold_rdp
 from ostraka.guardian.accounting.bounds.check_caps import reserved
 from ostraka.guardian.noise import LATTICE
@@ -157,7 +157,7 @@ def test_no_charge_exceeds_what_was_reserved_for_its_outcome(
     assert (exact <= worst * (1 + 1e-12)).all()
     plan = Confident(sigma1=sigma1, sigma2=sigma2, threshold=1)
     for order, charge in zip(AT[::16], exact.max(axis=0), strict=True):
-        most = worst_case(plan, order, influence.sensitivity, classes=len(votes))
+        most = plan.worst_case(order, influence.sensitivity, classes=len(votes))
         assert charge <= (most.check + most.answer) * (1 + 1e-12)
 
 

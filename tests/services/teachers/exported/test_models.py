@@ -20,7 +20,7 @@ from ostraka.services.teachers import Ensemble, TeachersManifest, TrainingConfig
 from ostraka.services.teachers.exported.import_folder import host
 from ostraka.services.teachers.exported.models import Exported
 from ostraka.services.teachers.exported.programs import MODEL
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.networks import mlp, resnet
 from tests.services.conftest import symptoms
 from tests.services.teachers.conftest import blobs
@@ -198,7 +198,7 @@ def test_architectures_of_others_vote_as_they_do(
     with torch.no_grad():
         expected = net(torch.from_numpy(X).reshape(-1, *SHAPE)).argmax(dim=1).numpy()
     model = Exported([write(net, tmp_path / "one.pt2", kind)], SHAPE, CLASSES)
-    assert np.array_equal(model.predict(X, Guard(CLASSES))[0], expected)
+    assert np.array_equal(model.predict(X, VoteGuard(CLASSES))[0], expected)
 
 
 @pytest.mark.parametrize("kind", ["export", "script"])
@@ -207,7 +207,7 @@ def test_logits_that_are_no_numbers_vote_for_the_fixed_class(kind: str, tmp_path
     X = np.zeros((4, 64), np.float32)
     X[:, 1] = 1
     X[2, 0] = -1
-    assert model.predict(X, Guard(CLASSES)).tolist() == [[1, 1, 0, 1]]
+    assert model.predict(X, VoteGuard(CLASSES)).tolist() == [[1, 1, 0, 1]]
 
 
 def test_one_size_of_batch_is_not_enough(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_text_to_execute_and_pickles_of_samples_are_left_out(tmp_path: Path) -> 
 
     path = altered(write(mlp(SHAPE, CLASSES), tmp_path / "one.pt2"), alter, **{"data/weights/model.pt": evil})
     model = Exported([path], SHAPE, CLASSES)
-    assert model.predict(np.zeros((2, 64), np.float32), Guard(CLASSES)).shape == (1, 2)
+    assert model.predict(np.zeros((2, 64), np.float32), VoteGuard(CLASSES)).shape == (1, 2)
     assert not mark.exists()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

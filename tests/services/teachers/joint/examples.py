@@ -8,7 +8,7 @@ from torch import nn
 
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.slices import Slice
 
 FEATURES, CLASSES, TEACHERS = 5, 3, 2
@@ -46,16 +46,16 @@ def dp_ttac(clip: str = "record", radius: float = 0.5, **settings: Any) -> DpTta
     return DpTtac.model_validate({"recipe": recipe(**settings), "clip": clip, "radius": radius, "sigma": 1.0})
 
 
-def teachers(slices: list[Slice], mechanism: Ttac | DpTtac) -> TogetherTeachers:
-    return TogetherTeachers(slices, mechanism.recipe.model, CLASSES, CONFIG, mechanism.recipe)
+def teachers(slices: list[Slice], mechanism: Ttac | DpTtac) -> JointTeachers:
+    return JointTeachers(slices, mechanism.recipe.model, CLASSES, CONFIG, mechanism.recipe)
 
 
-def start(number: int = 0, seed: int = 3) -> tuple[Round, np.ndarray]:
+def start(number: int = 0, seed: int = 3) -> tuple[RoundInput, np.ndarray]:
     """Return a round in the middle of a training, and variates of both teachers."""
     random = np.random.default_rng(seed)
     d = len(first())
     theta, c = (0.1 * random.standard_normal((2, d))).astype(np.float32)
-    return Round(theta, c, number), (0.1 * random.standard_normal((TEACHERS, d))).astype(np.float32)
+    return RoundInput(theta, c, number), (0.1 * random.standard_normal((TEACHERS, d))).astype(np.float32)
 
 
 def with_buffers(shape: tuple[int, ...], classes: int) -> nn.Module:

@@ -6,13 +6,13 @@ import structlog
 import torch
 from numpy.typing import NDArray
 
-from ostraka.common.averaging import Average
+from ostraka.common.averaging import AveragedModel
 from ostraka.common.crypto.logits import LOGIT_RANGE
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Ttac
-from ostraka.common.mechanism.joint_training import UPDATE_UNITS
+from ostraka.common.mechanism.ttac import UPDATE_UNITS
 from ostraka.services.teachers.config import TrainingConfig
-from ostraka.services.teachers.joint.algorithm import Round, TogetherTeachers, untrained
+from ostraka.services.teachers.joint.algorithm import JointTeachers, RoundInput, untrained
 from ostraka.services.teachers.joint.failures import _tell as _failures
 from ostraka.services.teachers.joint.joint_networks import vector
 from ostraka.services.teachers.joint.local_steps import drawn
@@ -52,7 +52,7 @@ def shorter(each: Floats, radius: float) -> Floats:
     return clipped
 
 
-def local(part: Slice, round: Round, c_i: Floats, mechanism: Ttac | DpTtac) -> Floats:
+def local(part: Slice, round: RoundInput, c_i: Floats, mechanism: Ttac | DpTtac) -> Floats:
     """Lines 5 to 9."""
     theta, rule = round.theta.astype(np.float64), mechanism.recipe
     rate = rule.learning_rate * rule.decay**round.number
@@ -85,17 +85,17 @@ def test_a_whole_training_is_algorithm_1() -> None:
     mechanism = ttac(average_rate=0.8)
     parties = [parts(seed=seed) for seed in range(3)]
     together = [teachers(slices, mechanism) for slices in parties]
-    average = Average.starting_at(first())
+    average = AveragedModel.starting_at(first())
     held = [np.zeros((TEACHERS, len(first())), np.float32) for _ in parties]
     theta, c = first().astype(np.float64), np.zeros(len(first()))
     own = np.zeros((6, len(theta)))
     for number in range(4):
-        round = Round(average.theta.astype(np.float32), average.c.astype(np.float32), number)
+        round = RoundInput(average.theta.astype(np.float32), average.c.astype(np.float32), number)
         told = [one.update(mechanism, round, c_i) for one, c_i in zip(together, held, strict=True)]
         held = [after for _, after in told]
         total = np.sum([steps for steps, _ in told], axis=0)
         average = average.after(mechanism, total, teachers_in=6, teachers=6, records=99)
-        state = Round(theta.astype(np.float32), c.astype(np.float32), number)
+        state = RoundInput(theta.astype(np.float32), c.astype(np.float32), number)
         slices = [part for party in parties for part in party]
         moved = np.stack(
             [local(part, state, c_i, mechanism) - theta for part, c_i in zip(slices, own, strict=True)]
@@ -203,9 +203,9 @@ def test_first_parameters_depend_on_the_seed_alone() -> None:
 def test_heads_for_encrypted_queries_stay_in_range() -> None:
     mechanism = ttac(model="square-mlp")
     d = len(first("square-mlp"))
-    round = Round(first("square-mlp"), np.zeros(d, np.float32), 0)
+    round = RoundInput(first("square-mlp"), np.zeros(d, np.float32), 0)
     config = CONFIG.model_copy(update={"head": "square-mlp"})
-    learning = TogetherTeachers(parts(), "square-mlp", CLASSES, config, mechanism.recipe)
+    learning = JointTeachers(parts(), "square-mlp", CLASSES, config, mechanism.recipe)
     nets = learning.finish(mechanism, round, np.zeros((TEACHERS, d), np.float32))
     for net, part in zip(nets, parts(), strict=True):
         assert float(net(torch.from_numpy(part.X)).detach().abs().max()) < LOGIT_RANGE + 1e-5
@@ -221,7 +221,7 @@ def test_a_network_with_more_state_than_parameters_is_refused() -> None:
 @pytest.mark.parametrize("settings", [{"epochs": 3}, {"held_out": 0.1}, {"balanced": True}])
 def test_settings_of_teachers_that_learn_apart_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(OstrakaError, match=next(iter(settings))) as error:
-        TogetherTeachers(parts(), "logistic", CLASSES, TrainingConfig(teachers=2, **settings), recipe())
+        JointTeachers(parts(), "logistic", CLASSES, TrainingConfig(teachers=2, **settings), recipe())
     assert error.value.code == ErrorCode.CONFIG_INVALID
 
 

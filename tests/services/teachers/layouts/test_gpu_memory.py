@@ -11,7 +11,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.services.teachers import fitting
 from ostraka.services.teachers.config import TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts.gpu_memory import MicroBatches, is_out_of_memory
 from ostraka.services.teachers.layouts.layouts import Layout, stacked
 from ostraka.services.teachers.layouts.stack import Stack
@@ -43,9 +43,9 @@ def test_prediction_goes_on_with_half_as_many_and_says_so_once() -> None:
     small = Small(net, room=40)
     models = Networks([small], SHAPE, CPU, "loop")
     with capture_logs() as logs:
-        votes = models.predict(X, Guard(3))
-        again = models.predict(X, Guard(3))
-    expected = Networks([net], SHAPE, CPU, "loop").predict(X, Guard(3))
+        votes = models.predict(X, VoteGuard(3))
+        again = models.predict(X, VoteGuard(3))
+    expected = Networks([net], SHAPE, CPU, "loop").predict(X, VoteGuard(3))
     assert np.array_equal(votes, expected)
     assert np.array_equal(again, expected)
     assert small.asked[:3] == [128, 64, 32]
@@ -59,7 +59,7 @@ def test_a_network_too_large_for_one_record_votes_for_the_fallback() -> None:
     X = noise_around_centres(SHAPE, 0, 10).X
     models = Networks([Small(compose("mlp", SHAPE, 3), room=0)], SHAPE, CPU, "loop")
     with capture_logs() as logs:
-        assert (models.predict(X, Guard(3)) == 0).all()
+        assert (models.predict(X, VoteGuard(3)) == 0).all()
     assert [log["event"] for log in logs] == ["device.memory_full", "teacher.failed"]
     assert "secret" not in str(logs)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ostraka.services.teachers.config import MODEL_OF_HEAD, TrainingConfig
 from ostraka.services.teachers.fitting import compose, fit_networks
-from ostraka.services.teachers.guard import Guard
+from ostraka.services.teachers.guard import VoteGuard
 from ostraka.services.teachers.layouts import workers
 from ostraka.services.teachers.layouts.batched_products import Products, are_products
 from ostraka.services.teachers.layouts.grouped_convolutions import Grouped, are_grouped
@@ -72,15 +72,17 @@ def test_votes_are_the_same_in_every_layout(model: str, shape: tuple[int, ...]) 
         alone = np.stack([net(torch.from_numpy(X)).argmax(dim=1).numpy() for net in nets])
     for layout in LAYOUTS:
         models = Networks(nets, shape, CPU, layout)
-        assert np.array_equal(models.predict(X.reshape(300, -1), Guard(3)), alone)
-        assert np.array_equal(models.predict(X.reshape(300, -1), Guard(3), slice(1, 4)), alone[1:4])
+        assert np.array_equal(models.predict(X.reshape(300, -1), VoteGuard(3)), alone)
+        assert np.array_equal(models.predict(X.reshape(300, -1), VoteGuard(3), slice(1, 4)), alone[1:4])
 
 
 @pytest.mark.parametrize(("model", "shape"), CASES)
 def test_scores_are_the_same_in_every_layout(model: str, shape: tuple[int, ...]) -> None:
     nets = fit(model, shape, "loop")
     X = noise_around_centres(shape, 77, 40).X.reshape(40, -1)
-    scores = [Networks(nets, shape, CPU, layout).predict(X, Guard(3, multi_label=True)) for layout in LAYOUTS]
+    scores = [
+        Networks(nets, shape, CPU, layout).predict(X, VoteGuard(3, multi_label=True)) for layout in LAYOUTS
+    ]
     for other in scores[1:]:
         np.testing.assert_allclose(other, scores[0], rtol=1e-4, atol=1e-5)
 
@@ -115,10 +117,10 @@ def test_a_changed_record_moves_its_own_network_alone(
 def test_a_network_that_is_no_number_breaks_no_other(layout: Layout) -> None:
     nets = fit("mlp", (4,), "loop")
     X = noise_around_centres((4,), 77, 40).X
-    whole = Networks(nets, (4,), CPU, layout).predict(X, Guard(3))
+    whole = Networks(nets, (4,), CPU, layout).predict(X, VoteGuard(3))
     with torch.no_grad():
         next(nets[1].parameters()).fill_(torch.nan)
-    broken = Networks(nets, (4,), CPU, layout).predict(X, Guard(3))
+    broken = Networks(nets, (4,), CPU, layout).predict(X, VoteGuard(3))
     assert (broken[1] == 0).all()
     assert np.array_equal(np.delete(broken, 1, axis=0), np.delete(whole, 1, axis=0))
 

@@ -1,0 +1,48 @@
+"""Confident GNMax (002, Algorithm 1)."""
+
+from typing import ClassVar, Literal
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.error_rates import lost
+from ostraka.common.mechanism.mechanism import Check, Mechanism, Votes
+from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp, check_rdp
+from ostraka.common.sharing.ballots import ClassCounts
+
+
+class CheckedArgmax(Mechanism):
+    """An argmax with noise of `sigma2` where a check with noise of `sigma1` reaches `threshold` votes."""
+
+    sigma1: Votes
+    sigma2: Votes
+    threshold: Votes
+
+    @property
+    def ballot(self) -> ClassCounts:
+        """Votes for each class."""
+        return ClassCounts()
+
+    @property
+    def noisy_check(self) -> Check:
+        """The check of every query."""
+        return Check(sigma=self.sigma1, threshold=self.threshold)
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise of the checks and of every count."""
+        return [Draw.gaussian(self.sigma1, rows), Draw.gaussian(self.sigma2, rows, classes)]
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of a check for every query and of an argmax for every answer."""
+        check = check_rdp(order, sensitivity, self.sigma1)
+        return WorstCase(check=check, answer=argmax_rdp(order, sensitivity, self.sigma2))
+
+    def known_error(self, teachers: int, classes: int) -> float:
+        """Bound the probability that noise beats as many votes as the check asks for."""
+        return lost(self.threshold, teachers, classes, self.sigma2)
+
+
+class Confident(CheckedArgmax):
+    """Release GNMax with `sigma2` where the largest count and noise of `sigma1` reach `threshold` votes."""
+
+    blind: ClassVar[bool] = True
+
+    kind: Literal["confident"] = "confident"

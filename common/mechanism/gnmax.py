@@ -1,0 +1,35 @@
+"""GNMax (002, section 3.1)."""
+
+from typing import ClassVar, Literal
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.error_rates import lost
+from ostraka.common.mechanism.mechanism import Mechanism, Votes
+from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp
+from ostraka.common.sharing.ballots import ClassCounts
+
+
+class GnMax(Mechanism):
+    """Release the class with the most votes after noise of standard deviation `sigma` votes."""
+
+    blind: ClassVar[bool] = True
+
+    kind: Literal["gnmax"] = "gnmax"
+    sigma: Votes
+
+    @property
+    def ballot(self) -> ClassCounts:
+        """Votes for each class."""
+        return ClassCounts()
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise of every count."""
+        return [Draw.gaussian(self.sigma, rows, classes)]
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of an argmax for every query."""
+        return WorstCase(answer=argmax_rdp(order, sensitivity, self.sigma))
+
+    def known_error(self, teachers: int, classes: int) -> float:
+        """Bound the probability that noise beats the votes of all teachers."""
+        return lost(teachers, teachers, classes, self.sigma)

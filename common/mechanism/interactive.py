@@ -1,0 +1,20 @@
+"""Interactive GNMax (002, Algorithm 2)."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from ostraka.common.mechanism.confident import CheckedArgmax
+
+
+class Interactive(CheckedArgmax):
+    """Release GNMax with `sigma2` where the votes differ from what a student believes.
+
+    The check is on max_j (n_j - n p_j) and noise of `sigma1`, p being the student's probabilities. Where it
+    fails, the querying party takes its student's own label if its largest p exceeds `confidence`.
+    """
+
+    takes_scores: ClassVar[bool] = True
+
+    kind: Literal["interactive"] = "interactive"
+    confidence: Annotated[float, Field(ge=0, le=1)]

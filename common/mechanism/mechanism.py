@@ -1,0 +1,200 @@
+"""What every mechanism tells about itself: its ballots, noise, worst case, and what it combines with."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.value import Positive, Value, invalid_plan
+from ostraka.common.privacy.inputs import InputError
+from ostraka.common.privacy.worst_case import WorstCase
+from ostraka.common.sharing.ballots import BallotFormat
+
+V = TypeVar("V", bound=Value)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a parameter is measured in: `exponent` 1 for votes, -1 for one over votes."""
+
+    exponent: int
+
+
+Votes = Annotated[Positive, Unit(1)]
+"""A parameter in votes, which grows with the number of teachers."""
+PerVote = Annotated[Positive, Unit(-1)]
+"""A parameter in one over votes."""
+
+
+class Check(Value):
+    """Answer only where the votes, with noise of `sigma`, reach `threshold` votes for one side."""
+
+    sigma: Votes
+    threshold: Votes
+
+
+MECHANISMS: dict[str, type["Mechanism"]] = {}
+"""Every mechanism by the name that plans give it."""
+
+
+def _registered(data: Any) -> "Mechanism":
+    """Return the mechanism that a field's value is, or describes with its `kind`."""
+    if isinstance(data, Mechanism):
+        return data
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind not in MECHANISMS:
+        raise ValueError(f"kind: choose one of {', '.join(MECHANISMS)}")
+    return MECHANISMS[kind].model_validate(data)
+
+
+class Mechanism(Value, ABC):
+    """The parameters of a mechanism, and everything public about it; what it releases is the guardian's.
+
+    As the type of a pydantic field it takes any registered mechanism, told by its `kind`.
+    """
+
+    kind: str
+    """Name in plans, policies and on command lines."""
+
+    multi_label: ClassVar[bool] = False
+    """Whether an answer has one bit for each label, instead of a class."""
+    by_record: ClassVar[bool] = False
+    """Whether labelled records answer, each at most once in a batch that asks all queries, not teachers."""
+    party_setting: ClassVar[Literal["label_counts", "randomized_labels"] | None] = None
+    """The setting by which a party's policy must allow it, where its own labels answer."""
+    adjacencies: ClassVar[tuple[Literal["record", "label"], ...]] = ("record", "label")
+    """What neighbours may differ in."""
+    guaranteed: ClassVar[bool] = True
+    """Whether what it releases has a formal guarantee."""
+    takes_scores: ClassVar[bool] = False
+    """Whether a release takes the probabilities of a student."""
+    blind: ClassVar[bool] = False
+    """Whether a garbled circuit can release it, so that nobody sees the histogram."""
+    labels_queries: ClassVar[bool] = True
+    """Whether it answers queries with labels, from votes; others release sums of what teachers learned."""
+
+    @property
+    @abstractmethod
+    def ballot(self) -> BallotFormat:
+        """How votes are counted."""
+
+    @abstractmethod
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise that a release of `rows` queries draws, in its order: that of a check first."""
+
+    @abstractmethod
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the worst case as `worst_case` does, of arguments that were checked."""
+
+    @property
+    def noisy_check(self) -> Check | None:
+        """The check that decides whether a query, or a label, is answered; none: each is."""
+        return None
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """Standard deviations of all noise, in votes."""
+        return tuple(draw.sigma for draw in self.draws(1, 2))
+
+    @property
+    def reach(self) -> float:
+        """How far noise may carry a count, or the difference of two, in votes: twelve deviations."""
+        return 12 * math.sqrt(2) * max(self.sigmas, default=0.0)
+
+    def width(self, classes: int) -> int:
+        """Ring values of a ballot for one query."""
+        return self.ballot.width(classes)
+
+    def answers(self, classes: int) -> int:
+        """Answers to one query: a class, or one bit for each label."""
+        return classes if self.multi_label else 1
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` where the parameters make no sense for this many classes or labels."""
+
+    def worst_case(self, order: float, sensitivity: float = 1.0, *, classes: int) -> WorstCase:
+        """Return the rdp at `order` that holds for every histogram (DESIGN.md section 5; docs/accounting.md).
+
+        Args:
+            order: Renyi order.
+            sensitivity: what a unit can change in one query, in votes.
+            classes: number of classes or labels.
+
+        Raises:
+            InputError: for an order of 1 or less, or a sensitivity that is not positive.
+        """
+        if not 1 < order < math.inf:
+            raise InputError("order", f"must be a finite number above 1, is {order}")
+        if not 0 < sensitivity < math.inf:
+            raise InputError("sensitivity", f"must be a finite number above 0, is {sensitivity}")
+        return self.cost(order, sensitivity, classes)
+
+    def known_error(self, teachers: int, classes: int) -> float:
+        """Return the probability of a wrong label that the plan alone tells, of each label or of the class.
+
+        That is how often noise turns the teachers' decision into another where as many agree as the plan
+        asks for: `threshold` where there is a check, else all of them. It bounds the noise's part in the
+        error from above for queries with so many votes, and says nothing of teachers that are wrong, nor of
+        a query that passed its check by noise with fewer votes. 0 where nothing is known.
+
+        Args:
+            teachers: votes scheduled for a query, n.
+            classes: classes k, or labels.
+
+        Own derivation; docs/students.md proves it.
+        """
+        return 0.0
+
+    def narrowed(self, labels: int) -> Self:
+        """Fit the mechanism to so many of its labels: lower a radius, or a number, that clips nothing there.
+
+        Ballots of `labels` labels are counted alike by both: their norm is never above the lower radius.
+        """
+        return self
+
+    def scaled(self, factor: float) -> Self:
+        """Return the mechanism with noise and thresholds `factor` times as large (003, Appendix B).
+
+        Only parameters in votes change: not what bounds one ballot (tau, tau1, max_positives), nor what a
+        student must believe, nor what counts records or sums updates. Raises `plan.invalid` for a factor
+        that is no number above 0.
+        """
+        if not 0 < factor < math.inf:
+            raise invalid_plan(f"its noise cannot be scaled by {factor:g}; scale it by a number above 0")
+        return _scaled(self, factor)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take any registered mechanism where a field has this class itself as its type."""
+        if ABC not in cls.__bases__:
+            return handler(source)
+        return core_schema.no_info_plain_validator_function(
+            _registered, serialization=core_schema.simple_ser_schema("any")
+        )
+
+
+def _scaled(value: V, factor: float) -> V:
+    changed: dict[str, Any] = {}
+    for name, field in type(value).model_fields.items():
+        given = getattr(value, name)
+        units = [unit for unit in field.metadata if isinstance(unit, Unit)]
+        if isinstance(given, Value):
+            given = _scaled(given, factor)
+        elif units:
+            given = given * factor if units[0].exponent > 0 else given / factor
+        changed[name] = given
+    return type(value).model_validate(changed)
+
+
+def register(*known: type[Mechanism]) -> None:
+    """Add mechanisms to those that plans may name; the guardian's release of each is registered there."""
+    MECHANISMS.update({one.model_fields["kind"].default: one for one in known})
+
+
+def labelling() -> dict[str, type[Mechanism]]:
+    """Return the mechanisms that answer queries with labels."""
+    return {kind: known for kind, known in MECHANISMS.items() if known.labels_queries}

@@ -1,0 +1,36 @@
+"""NoiseCluster: labels of clusters of records (001, section 4.1)."""
+
+from typing import ClassVar, Literal
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.mechanism import Mechanism
+from ostraka.common.mechanism.value import Positive
+from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp
+from ostraka.common.sharing.ballots import RecordCounts
+
+
+class NoiseCluster(Mechanism):
+    """Release each cluster's most frequent label after noise of `sigma` records.
+
+    A query is a cluster: parties count their labelled records in it by class. Either it is told by its centre
+    and has the records that are nearest to it, or by its members, whose features all sites know.
+    """
+
+    by_record: ClassVar[bool] = True
+    party_setting = "label_counts"
+
+    kind: Literal["noise_cluster"] = "noise_cluster"
+    sigma: Positive
+
+    @property
+    def ballot(self) -> RecordCounts:
+        """Labelled records of each class."""
+        return RecordCounts()
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise of every count."""
+        return [Draw.gaussian(self.sigma, rows, classes)]
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of one argmax: a record is in one cluster."""
+        return WorstCase(batch=argmax_rdp(order, sensitivity, self.sigma))

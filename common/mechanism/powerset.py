@@ -1,0 +1,56 @@
+"""Powerset voting on whole label sets (000, appendix I.2)."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.error_rates import lost
+from ostraka.common.mechanism.multi_label import LabelSetMechanism
+from ostraka.common.mechanism.value import invalid_plan
+from ostraka.common.privacy.worst_case import WorstCase, argmax_rdp, check_rdp
+from ostraka.common.sharing.ballots import LabelSetCounts
+from ostraka.common.sharing.label_sets import MOST_SETS
+
+
+class Powerset(LabelSetMechanism):
+    """Release the label set with the most noisy votes, of at most `max_positives` labels."""
+
+    kind: Literal["powerset"] = "powerset"
+    max_positives: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def ballot(self) -> LabelSetCounts:
+        """Votes for each label set."""
+        return LabelSetCounts(self.max_positives)
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return the noise of the checks and of every set's count."""
+        return [*self.check_draws(rows), Draw.gaussian(self.sigma, rows, self.width(classes))]
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of a check for every query, and of an argmax over sets for every answer."""
+        whole = argmax_rdp(order, sensitivity, self.sigma)
+        check = 0.0 if self.check is None else check_rdp(order, sensitivity, self.check.sigma)
+        return WorstCase(check=check, answer=whole, most=whole)
+
+    def known_error(self, teachers: int, classes: int) -> float:
+        """Bound the probability that noise turns one label, by that of another set winning."""
+        return min(lost(self.votes_asked(teachers), teachers, self.width(classes), self.sigma), 0.5)
+
+    def narrowed(self, labels: int) -> Self:
+        """Lower the number of positives to that of the labels."""
+        most = None if self.max_positives is None else min(self.max_positives, labels)
+        return self.model_copy(update={"max_positives": most})
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` for more positives than labels, or more sets than a ballot can hold."""
+        if self.max_positives is not None and self.max_positives > classes:
+            raise invalid_plan(
+                f"max_positives is {self.max_positives} and the task has {classes} labels; ask for fewer"
+            )
+        if self.width(classes) > MOST_SETS:
+            raise invalid_plan(
+                f"{classes} labels make more than the {MOST_SETS} label sets of a ballot; "
+                "lower max_positives, or choose mechanism tau"
+            )

@@ -1,0 +1,70 @@
+"""Randomised response: noise that is drawn where the label is (001, section 4.2.1)."""
+
+from decimal import Context, Decimal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.mechanism import Mechanism
+from ostraka.common.mechanism.value import invalid_plan
+from ostraka.common.privacy.randomized import randomized_rdp
+from ostraka.common.privacy.worst_case import WorstCase
+from ostraka.common.sharing.ballots import RandomizedLabels
+
+TRUTH_BITS = 64
+"""Probabilities of randomised labels are multiples of 2^-64."""
+MOST_EPSILON = 2.0**20
+"""Far above any at which labels are randomised; what it costs is a number still."""
+
+_EXACT = Context(prec=80)
+_DOWN = _EXACT.subtract(Decimal(1), Decimal("1e-60"))
+
+
+class RandRes(Mechanism):
+    """Release labels that their parties randomised, each `epsilon`-label-DP.
+
+    A query is a record that all sites know the features of. Whoever holds its label answers with one that
+    was drawn anew: the true one with probability `truth`, else any other.
+    """
+
+    by_record: ClassVar[bool] = True
+    party_setting = "randomized_labels"
+    adjacencies = ("label",)
+
+    kind: Literal["rand_res"] = "rand_res"
+    epsilon: Annotated[float, Field(gt=0, le=MOST_EPSILON, allow_inf_nan=False)]
+
+    @property
+    def ballot(self) -> RandomizedLabels:
+        """Labels that were drawn anew."""
+        return RandomizedLabels(self.epsilon)
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return none: the guardian draws nothing."""
+        return []
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Return the cost of `sensitivity` labels of a unit, each at most once in a batch."""
+        return WorstCase(batch=sensitivity * randomized_rdp(self.epsilon, classes, order))
+
+    def known_error(self, teachers: int, classes: int) -> float:
+        """Return exactly the probability of another class, for a label that one party holds."""
+        return 1 - self.truth(classes)
+
+    def truth(self, classes: int) -> float:
+        """Probability of the true label, e^epsilon / (e^epsilon + classes - 1) (001, Equation 6)."""
+        return float(self._truth(classes))
+
+    def truth_steps(self, classes: int) -> int:
+        """Return `truth` in steps of 2^-64, rounded down: never above Equation 6, never 1."""
+        return int(_EXACT.multiply(Decimal(2**TRUTH_BITS), _EXACT.multiply(self._truth(classes), _DOWN)))
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` for an epsilon at which the true label would not be the likeliest."""
+        if self.truth_steps(classes) * classes <= 2**TRUTH_BITS:
+            raise invalid_plan(f"labels of epsilon {self.epsilon:g} say nothing; ask for a larger epsilon")
+
+    def _truth(self, classes: int) -> Decimal:
+        others = _EXACT.multiply(Decimal(classes - 1), _EXACT.exp(Decimal(-self.epsilon)))
+        return _EXACT.divide(Decimal(1), _EXACT.add(Decimal(1), others))

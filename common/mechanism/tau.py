@@ -1,0 +1,28 @@
+"""Tau voting: binary voting on ballots clipped to an L2 norm (000, section 3.2)."""
+
+import math
+from typing import Literal, Self
+
+from ostraka.common.mechanism.binary import PerLabel, check_radius
+from ostraka.common.mechanism.value import Positive
+from ostraka.common.sharing.ballots import LabelCounts
+
+
+class Tau(PerLabel):
+    """Binary on ballots scaled down to an L2 norm of at most `tau`."""
+
+    kind: Literal["tau"] = "tau"
+    tau: Positive
+
+    @property
+    def ballot(self) -> LabelCounts:
+        """Votes for each label, each ballot scaled down."""
+        return LabelCounts(self.tau, norm=2)
+
+    def check_classes(self, classes: int) -> None:
+        """Raise `plan.invalid` for a radius that clips no ballot of so many labels."""
+        check_radius("tau", self.tau, math.sqrt(classes), classes)
+
+    def narrowed(self, labels: int) -> Self:
+        """Lower the radius to the largest norm of a ballot of so many labels."""
+        return self.model_copy(update={"tau": min(self.tau, math.sqrt(labels))})

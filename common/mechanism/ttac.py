@@ -1,0 +1,40 @@
+"""TTAC without noise (004)."""
+
+from typing import ClassVar, Literal
+
+from ostraka.common.mechanism.draw import Draw
+from ostraka.common.mechanism.joint_training import JointTraining
+from ostraka.common.privacy.worst_case import WorstCase
+
+UPDATE_UNITS = 2.0**8
+"""How many units, of 2^16 steps each, one step of a parameter is in a sum of `Ttac`."""
+
+
+class Ttac(JointTraining):
+    """Release the sum of all teachers' updates, in `UPDATE_UNITS`, as it is: no formal guarantee."""
+
+    together: ClassVar[str] = "ttac"
+    guaranteed: ClassVar[bool] = False
+
+    kind: Literal["ttac"] = "ttac"
+
+    @property
+    def unit(self) -> float:
+        """What 1 in a sum stands for, in parameters."""
+        return 1 / UPDATE_UNITS
+
+    @property
+    def update_radius(self) -> None:
+        """None: updates are not clipped."""
+
+    @property
+    def gradient_radius(self) -> None:
+        """None: gradients are not clipped."""
+
+    def draws(self, rows: int, classes: int) -> list[Draw]:
+        """Return none: nothing is drawn."""
+        return []
+
+    def cost(self, order: float, sensitivity: float, classes: int) -> WorstCase:
+        """Count nothing: there is no cost that could be told."""
+        return WorstCase()

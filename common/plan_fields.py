@@ -1,0 +1,78 @@
+"""Fields of a plan, each checked by itself."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, field_validator
+
+from ostraka.common.mechanism import JointTraining, Mechanism, Value
+from ostraka.common.sharing.ballots import LabelCounts
+
+ENFORCE = Literal["worst_case", "data_dependent"]
+TALLY = Literal["aggregate", "blind"]
+ENCODING = Literal["plain", "ckks"]
+VARIANT = Literal["none", "vanishing", "weighting"]
+
+NONCE_BYTES = 16
+DIGEST_BYTES = 32
+_UINT32 = 2**32 - 1
+MOST_CLASSES = 65_536
+"""Classes, or labels, of a task at most, and so of a plan: sites look at each of them."""
+
+Count = Annotated[int, Field(gt=0, le=_UINT32)]
+Site = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+class PlanFields(Value):
+    """What a querying party asks for; mirrors `ostraka.v1.Plan`."""
+
+    nonce: Annotated[bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
+    task_digest: Annotated[bytes, Field(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
+    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)]
+    mechanism: Mechanism
+    parties: Annotated[tuple[Site, ...], Field(min_length=1, strict=False)]
+    quorum: Count
+    queries: Count
+    batch_size: Count
+    multi_label: bool = False
+    tally: TALLY = "aggregate"
+    encoding: ENCODING = "plain"
+    ring_bits: Literal[32, 64] = 64
+    fraction_bits: Literal[16] = 16
+    adjacency: Literal["record", "label"] = "record"
+    variant: VARIANT = "none"
+    encoder: Annotated[str, StringConstraints(pattern=r"^([\w.]+:\w+)?$")] = ""
+    encoder_sha256: Annotated[bytes, Field(max_length=DIGEST_BYTES)] = b""
+    labels: Annotated[tuple[Annotated[int, Field(ge=0, le=_UINT32)], ...], Field(strict=False)] = ()
+
+    @field_validator("parties")
+    @classmethod
+    def _sorted_and_unique(cls, parties: tuple[str, ...]) -> tuple[str, ...]:
+        if list(parties) != sorted(set(parties)):
+            raise ValueError("name every party once, in sorted order")
+        return parties
+
+    @field_validator("labels")
+    @classmethod
+    def _rising(cls, labels: tuple[int, ...]) -> tuple[int, ...]:
+        if list(labels) != sorted(set(labels)):
+            raise ValueError("name every label once, in rising order")
+        return labels
+
+    @property
+    def is_training(self) -> bool:
+        """Whether its queries are rounds of a training."""
+        return isinstance(self.mechanism, JointTraining)
+
+    @property
+    def counts_by_label(self) -> bool:
+        """Whether each label has votes of its own number: ballots of one count a label."""
+        return isinstance(self.mechanism.ballot, LabelCounts)
+
+    def columns_of(self, labels: Iterable[int]) -> tuple[int, ...]:
+        """Return the columns of ballots and answers that stand for these labels of the task, in rising order.
+
+        Labels that are not asked for have none.
+        """
+        column = {label: at for at, label in enumerate(self.labels or range(self.classes))}
+        return tuple(sorted(column[label] for label in labels if label in column))

@@ -1,0 +1,59 @@
+"""Loading of a simulation's settings from a file and options."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.toml_files import TomlError, read_toml
+from ostraka.deploy.simulation.defaults import BY_ENCODING, BY_TASK, task_kind
+from ostraka.deploy.simulation.settings import Settings
+from ostraka.deploy.simulation.student_settings import suiting
+
+
+def load_settings(config: Path | None, given: dict[str, Any]) -> Settings:
+    """Load the settings of a TOML file, overridden by the options that were ``given`` (not None).
+
+    What neither says is as the task and the encoding need it; the task's kind is read off the data where it
+    is not said either.
+    Raises ``config.invalid`` naming the option or key that is off, or an option that would change nothing.
+    """
+    try:
+        values = read_toml(config) if config else {}
+    except OSError as error:
+        raise _invalid(f"Cannot read {config}: {error.strerror}; give --config an existing file.") from error
+    except TomlError as error:
+        raise _invalid(f"{config} {error}; correct it.") from error
+    options = {name: value for name, value in given.items() if value is not None}
+    values |= options
+    kind = values.get("task") or task_kind(str(values.get("data", "")))
+    try:
+        by_encoding = BY_ENCODING.get(str(values.get("encoding")), {})
+        settings = Settings.model_validate(
+            {**BY_TASK.get(kind, {}), **by_encoding, **suiting(values.get("label_dp")), **values}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "options"
+        raise _invalid(
+            f"Setting {name}: {first['msg'].removeprefix('Value error, ')}; correct it and simulate again."
+        ) from error
+    if unused := _unused(settings, options):
+        raise _invalid(unused)
+    return settings
+
+
+def _unused(settings: Settings, given: Collection[str]) -> str | None:
+    """Which of the settings that were given would change nothing, in a sentence; None where all do."""
+    clustered = settings.mechanism == "noise_cluster" or settings.learner == "denoise-ssl"
+    if "clusters" in given and not clustered:
+        return "--clusters is for mechanism noise_cluster and label_dp denoise-ssl; leave it out."
+    if "label_epsilon" in given and settings.mechanism != "rand_res":
+        return "--label-epsilon is for labels that are randomised; give label_dp, such as denoise-ssl."
+    return None
+
+
+def _invalid(problem: str) -> OstrakaError:
+    return OstrakaError(ErrorCode.CONFIG_INVALID, problem)

@@ -1,0 +1,42 @@
+"""Commands made of the table of operations."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from ostraka.common.cli_options import model_options
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.guardian.admin.client import admin_call
+from ostraka.guardian.commands.options import Json, Site
+from ostraka.guardian.operations.operation import Operation
+from ostraka.guardian.operations.table import OPERATIONS
+
+Yes = Annotated[bool, typer.Option("--yes", help="You know that this is final.")]
+
+
+def add_operations(app: typer.Typer, group: str, show: Callable[[Any, str | None], None]) -> None:
+    """Add a command for every operation of a group; "" has those without one.
+
+    `show` gets the guardian's reply and where to write it as JSON, if anywhere.
+    """
+    for operation in OPERATIONS:
+        of, _, verb = operation.command.rpartition(" ")
+        if of == group:
+            app.command(verb)(_command(operation, show))
+
+
+def _command(operation: type[Operation], show: Callable[[Any, str | None], None]) -> Callable[..., None]:
+    def command(site: Site, given: Operation, json: Json = None) -> None:
+        show(admin_call(site, given.send), json)
+
+    def final(site: Site, given: Operation, yes: Yes = False, json: Json = None) -> None:
+        if not yes:
+            problem = given.final.format_map(dict(given))
+            raise OstrakaError(ErrorCode.CONFIG_INVALID, f"{problem}; add --yes if that is what you want.")
+        command(site, given, json)
+
+    made: Callable[..., None] = final if operation.final else command
+    made.__annotations__["given"] = operation
+    made.__doc__ = operation.__doc__
+    return model_options(made)

@@ -1,0 +1,25 @@
+"""RandRes: the most frequent of labels that parties randomised (001, section 4.2.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostraka.common.mechanism import RandRes
+from ostraka.guardian.mechanisms.answers import Answers
+from ostraka.guardian.mechanisms.argmax import noisy_argmax
+from ostraka.guardian.mechanisms.rule import Rule, Sums
+from ostraka.guardian.noise.source import NoiseSource
+
+
+class RandResRule(Rule[RandRes]):
+    """RandRes: nothing is left to protect, so no noise is drawn, and no votes change the cost."""
+
+    def release(self, mechanism: RandRes, sums: Sums, noise: NoiseSource) -> Answers:
+        """Answer the queries on which any record voted; ties broken uniformly.
+
+        Whatever offset a sum carries, it is a function of labels that were randomised before.
+        """
+        values, ring = sums.values, sums.ring
+        voted = ring.lift(values).max(axis=1) > 0
+        labels = noisy_argmax(values, np.zeros(values.shape, dtype=np.int64), noise, ring)
+        return Answers.where(voted[:, None], labels)

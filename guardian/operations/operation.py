@@ -1,0 +1,82 @@
+"""Description of administrative operations."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+from google.protobuf.message import Message
+from pydantic import BaseModel, Field
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+
+if TYPE_CHECKING:
+    from ostraka.protos.ostraka.v1.admin_pb2_grpc import AdminStub
+
+Stub: TypeAlias = "AdminStub"
+Reason = Annotated[str, Field(description="Why; kept in the audit log for good.")]
+MaybeReason = Annotated[str, Field(description="Why, if you like; kept in the audit log for good.")]
+
+
+class Operation(BaseModel):
+    """A change by an administrator: a subclass is a kind of change, an instance one that is asked for.
+
+    The docstring of a subclass is its command's help. Each field is an option or argument of the command and,
+    by its name or serialization alias, a field of the request.
+
+    Attributes:
+        command: the words after `ostraka guardian`: a group and a verb, or a verb alone.
+        request: the message that is sent, with values of the fields that nobody is asked for. Its type names
+            the RPC.
+        final: what can never be undone, with fields in braces; the command then insists on `--yes`.
+    """
+
+    command: ClassVar[str]
+    request: ClassVar[Message]
+    final: ClassVar[str] = ""
+
+    def send(self, stub: Stub) -> Any:
+        """Carry the operation out and return the guardian's reply; raises `grpc.RpcError`."""
+        request = type(self.request)(**self.model_dump(by_alias=True))
+        request.MergeFrom(self.request)
+        return getattr(stub, request.DESCRIPTOR.name.removesuffix("Request"))(request)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the console offers an operation: its name in URLs, its title, and a sentence for afterwards."""
+
+    name: str
+    title: str
+    done: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What would change.
+
+    Attributes:
+        about: what it happens to.
+        steps: what is altered, before and after.
+        warning: what to think of before.
+        back: the page that shows it.
+    """
+
+    about: str
+    steps: tuple[tuple[str, str, str], ...]
+    warning: str
+    back: str
+
+
+class ConsoleOperation(Operation):
+    """An operation that the console offers as well, in a form with every field that has a title."""
+
+    form: ClassVar[Form]
+
+    @abstractmethod
+    def preview(self, stub: Stub) -> Preview:
+        """Return what would change; raises OstrakaError for what the guardian would refuse."""
+
+
+def invalid(problem: str) -> OstrakaError:
+    """Return the error for a form that cannot be acted on."""
+    return OstrakaError(ErrorCode.MESSAGE_INVALID, f"{problem}; correct the form.")

@@ -1,0 +1,1 @@
+"""A mechanism that Ostraka does not have, written as CONTRIBUTING.md says."""
