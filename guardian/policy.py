@@ -107,9 +107,9 @@ class Policy(BaseModel):
 
     def allows(self, mechanism: Mechanism) -> bool:
         """Whether plans may ask for a mechanism of this kind."""
-        if not mechanism.guaranteed:
-            return self.allows_unguaranteed
-        return self.mechanisms is None or mechanism.kind in self.mechanisms
+        if self.mechanisms is None:
+            return mechanism.guaranteed
+        return mechanism.kind in self.mechanisms
 
     def bound_of(self, plan: Plan) -> BOUND:
         """How costs of a plan are computed: at worst where nobody sees a histogram, or there is none."""

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -6,6 +7,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import DpTtac, Recipe, Ttac
 from ostraka.guardian.ledger.values import StoredPolicy
 from ostraka.guardian.policy import Policy, PolicyInForce, load_policy, parse_policy
+from tests.toy_mechanism.noisy_max import NoisyMax
 
 SITE = 'federation = "f"\nsite = "g"\nrole = "guardian"\nlisten = "127.0.0.1:0"\n'
 
@@ -145,3 +147,8 @@ def test_what_has_no_formal_guarantee_is_allowed_by_name_alone() -> None:
         assert not policy.allows_unguaranteed
     named = Policy(mechanisms=("ttac", "gnmax"))
     assert (named.allows(ttac), named.allows(dp_ttac), named.allows_unguaranteed) == (True, False, True)
+    assert not named.allows(Unguaranteed(scale=2.0))
+
+
+class Unguaranteed(NoisyMax):
+    guaranteed: ClassVar[bool] = False

@@ -15,8 +15,11 @@ from ostraka.common.mechanism.message import mechanism_message, mechanism_of
 from ostraka.common.privacy import epsilon
 from ostraka.guardian.admin.client import admin_call
 from ostraka.guardian.mechanisms import RULES
+from ostraka.guardian.policy import Policy
+from ostraka.guardian.sessions.policy_checks import check_policy
 from ostraka.protos.ostraka.v1 import admin_pb2, common_pb2
 from tests.deploy.whole import PARTIES, QUERIES, build
+from tests.guardian.federation import plan
 from tests.toy_mechanism.noisy_max import NoisyMax
 from tests.toy_mechanism.noisy_max_rule import NoisyMaxRule
 
@@ -74,6 +77,19 @@ def test_a_plan_with_a_malformed_one_is_refused(kind: str, parameters: str, told
     with pytest.raises(OstrakaError, match=told) as refused:
         mechanism_of(message)
     assert refused.value.code is ErrorCode.PLAN_INVALID
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_guardian_without_its_rule_refuses_the_plan() -> None:
+    asked = plan(mechanism=NoisyMax(scale=2.0))
+    check_policy(asked, Policy())
+    del RULES[NoisyMax]
+    try:
+        with pytest.raises(OstrakaError, match="cannot release the mechanism noisy_max") as refused:
+            check_policy(asked, Policy())
+    finally:
+        ostraka.guardian.mechanisms.register(NoisyMax, NoisyMaxRule())
+    assert refused.value.code is ErrorCode.POLICY_REFUSED
 
 
 def test_a_site_without_the_package_says_so() -> None:
