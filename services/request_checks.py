@@ -86,11 +86,11 @@ class RequestTerms:
             raise _other_call("encoding is ckks", "ask for votes with Begin")
         if permission.plan.is_training:
             raise _other_call("queries are rounds of a training", "ask for updates with Train")
-        if header.columns != len(self.task.columns):
+        if header.columns != len(self.task.features):
             raise OstrakaError(
                 ErrorCode.DATA_SHAPE,
                 f"The batch has {header.columns} features and the task '{self.task.name}' has "
-                f"{len(self.task.columns)}: send records of the task's columns.",
+                f"{len(self.task.features)}: send records of the task's columns.",
             )
         if header.members:
             _check_members(permission.plan, header)

@@ -76,7 +76,7 @@ class _Batch:
     @classmethod
     def read(cls, permission: Permission, content: Content, task: Task) -> Self:
         X, size = content.rows(permission.size), permission.size
-        require_finite(X, task.columns, "The batch")
+        require_finite(X, task.features, "The batch")
         if task.input.preprocessing == "range" and (X.min() < 0 or X.max() > 1):
             raise OstrakaError(
                 ErrorCode.TASK_MISMATCH,

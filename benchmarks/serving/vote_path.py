@@ -134,7 +134,7 @@ def _concurrent(party: Party, case: Case) -> tuple[float, float, float]:
 
 def queries(party: Party, count: int) -> NDArray[np.float32]:
     """As many queries as are asked for, drawn at random."""
-    columns = len(party.task.columns)
+    columns = len(party.task.features)
     return party.task.prepare(np.random.default_rng(1).uniform(0, 255, (count, columns)))
 
 

@@ -14,6 +14,7 @@ from ostraka.client.peers.retry import Retry
 from ostraka.client.run import labelling
 from ostraka.client.run.encoding import site_encoder
 from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.labels_file import PoolIds
 from ostraka.client.run.options import PlanOptions
 from ostraka.client.run.run_folder import held
 from ostraka.client.run.run_planner import RunPlanner
@@ -68,7 +69,8 @@ def label_by_dependencies(
     site, rules = load_query_site(site_folder), load_dependencies(dependencies)
     task = load_site_task(site_folder, task_file)
     rules.check(task)
-    features = task.prepare(task.load(pool).X)
+    records = task.load(pool)
+    features, ids = task.prepare(records.X), PoolIds.of(task, records)
     clock, retry = clock or SystemClock(), retry or Retry()
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})
@@ -81,7 +83,7 @@ def label_by_dependencies(
             with connect(site, asking.plan.parties, clock, retry) as peers:
                 asking.run(peers, lambda: on_progress(asking.result()))
         finally:
-            write_combined(folder, asking.combined())
+            write_combined(folder, asking.combined(), ids)
         return asking.result()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ostraka.client.dependencies.combined import Combined
-from ostraka.client.run.run_folder import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED
+from ostraka.client.run.labels_file import ABSTAINED, ANSWERED, LABELS_FILE, UNASKED, PoolIds
 from ostraka.client.session.answers import label_matrix
 from ostraka.common.files import write_atomic
 
@@ -14,7 +14,7 @@ IMPLIED, PARTLY = "implied", "partly"
 SEPARATOR = ";"
 
 
-def write_combined(folder: Path, combined: Combined) -> None:
+def write_combined(folder: Path, combined: Combined, ids: PoolIds) -> None:
     """Write labels.csv: for every row of the pool its id, its labels, its status, and which were implied.
 
     A label is 1, 0, or empty where there is no answer. The status is "implied" where some are 0 because
@@ -22,8 +22,8 @@ def write_combined(folder: Path, combined: Combined) -> None:
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(("id", *combined.classes, "status", IMPLIED))
-    table.writerows(_rows(combined))
+    table.writerow((ids.name, *combined.classes, "status", IMPLIED))
+    table.writerows((name, *row) for name, row in zip(ids.values, _rows(combined), strict=True))
     write_atomic(folder / LABELS_FILE, text.getvalue())
 
 
@@ -43,4 +43,4 @@ def _rows(combined: Combined) -> Iterator[tuple[object, ...]]:
     labels = label_matrix([combined.answers.get(row) for row in rows], len(combined.classes))
     for row, bits in zip(rows, labels.tolist(), strict=True):
         implied = SEPARATOR.join(combined.classes[label] for label in combined.implied.get(row, ()))
-        yield row, *("" if bit < 0 else bit for bit in bits), status(combined, row), implied
+        yield *("" if bit < 0 else bit for bit in bits), status(combined, row), implied

@@ -10,7 +10,7 @@ from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.files import write_atomic
 from ostraka.common.frozen_model import FrozenModel
 from ostraka.common.task import Task
-from ostraka.common.task_input import Name
+from ostraka.common.task.named_column import Name
 from ostraka.common.toml_files import TomlError, read_toml
 
 Share = Annotated[float, Field(ge=0, le=1)]

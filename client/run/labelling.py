@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ostraka.client.dependencies.combined import is_combined
 from ostraka.client.peers.retry import Retry
 from ostraka.client.run.encoding import site_encoder
+from ostraka.client.run.labels_file import PoolIds, write_labels
 from ostraka.client.run.options import PlanOptions
-from ostraka.client.run.run_folder import held, open_run, write_labels
+from ostraka.client.run.run_folder import held, open_run
 from ostraka.client.run.run_planner import RunPlanner
 from ostraka.client.run.site import connect, load_query_site, load_site_task
 from ostraka.client.session.batch import Peers, Queries
@@ -107,7 +108,8 @@ def label(
     goes on.
     """
     site, task = load_query_site(site_folder), load_site_task(site_folder, task_file)
-    features = task.prepare(task.load(pool).X)
+    records = task.load(pool)
+    features, ids = task.prepare(records.X), PoolIds.of(task, records)
     clock, retry = clock or SystemClock(), retry or Retry()
     encoder = site_encoder(site, options)
     options = options.model_copy(update={"encoder": encoder.name})
@@ -129,7 +131,7 @@ def label(
         try:
             left_out = _run_session(connected, store, queries, progressed, switches)
         finally:
-            write_labels(run_folder, store.state)
+            write_labels(run_folder, store.state, ids)
         return _result(run_folder, store.state, left_out, switches.meter.steps)
 
 

@@ -1,9 +1,7 @@
 """The folder of one labelling run: made once, held by one process at a time, never mixed with another."""
 
-import csv
 import fcntl
 import hashlib
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,19 +10,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostraka.client.session.answers import label_matrix
 from ostraka.client.session.run_state import STATE_FILE, RunState, RunStore, Student, load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.files import write_atomic
-from ostraka.common.guarantees import NO_GUARANTEE
 from ostraka.common.plan import Plan
 from ostraka.common.storage import room_in
 from ostraka.common.task import Task
 
-LABELS_FILE = "labels.csv"
 LOCK_FILE = "session.lock"
-GUARANTEE = "guarantee"
-ANSWERED, ABSTAINED, BY_STUDENT, UNASKED = "answered", "abstained", "student", "unasked"
 
 
 class Planner(Protocol):
@@ -113,43 +105,6 @@ def open_run(
 def pool_digest(features: NDArray[np.float32]) -> str:
     """SHA-256, in hex, of a pool's prepared features in their order."""
     return hashlib.sha256(features.tobytes()).hexdigest()
-
-
-def write_labels(folder: Path, state: RunState) -> None:
-    """Write labels.csv: for every row of the pool its id, its label and status.
-
-    A multi-label task has a column for every label: 1, 0, or empty where that label got no answer. One more
-    column says that no formal guarantee goes with the labels, where teachers of ttac voted.
-    """
-    multi_label = state.parsed_plan().multi_label
-    more = (NO_GUARANTEE,) if state.unguaranteed else ()
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    labels = state.classes if multi_label else ("label",)
-    table.writerow(("id", *labels, "status", *(GUARANTEE for _ in more)))
-    table.writerows((*row, *more) for row in (_label_rows(state) if multi_label else _class_rows(state)))
-    write_atomic(folder / LABELS_FILE, text.getvalue())
-
-
-def _class_rows(state: RunState) -> Iterator[tuple[object, ...]]:
-    answers, own = state.answers(), state.by_student()
-    for query in range(state.pool_size):
-        label = answers.get(query)
-        if isinstance(label, int):
-            yield query, state.classes[label], ANSWERED
-        elif query in own:
-            yield query, state.classes[own[query]], BY_STUDENT
-        else:
-            yield query, "", ABSTAINED if query in answers else UNASKED
-
-
-def _label_rows(state: RunState) -> Iterator[tuple[object, ...]]:
-    answers = state.answers()
-    queries = range(state.pool_size)
-    labels = label_matrix([answers.get(query) for query in queries], len(state.classes))
-    for query, bits in zip(queries, labels.tolist(), strict=True):
-        status = ANSWERED if max(bits) >= 0 else ABSTAINED if query in answers else UNASKED
-        yield query, *("" if bit < 0 else bit for bit in bits), status
 
 
 def _mismatch(folder: Path, what: str) -> OstrakaError:

@@ -23,6 +23,7 @@ def load(
     *,
     consent: bool = False,
     ignored: Collection[str] = (),
+    incomplete: bool = False,
 ) -> Dataset:
     """Load the records of one .npz (X, y), .csv or .parquet file; unlabelled without a y or label column.
 
@@ -37,6 +38,7 @@ def load(
         consent: whether a table's column `consent`, where there is one, holds consent levels; otherwise it
             is a feature.
         ignored: labels of multi-label records that are 0 whatever the file holds, also where it lacks them.
+        incomplete: whether NaN in an .npz stands for a missing value, instead of being refused.
 
     Raises:
         OstrakaError: `data.missing`, `data.unreadable`, `data.shape`, `data.nan`, `data.not_numeric` or
@@ -45,10 +47,13 @@ def load(
     file = _existing(path)
     if file.suffix == ".npz":
         labels = None if isinstance(label, str) else label
-        return npz.dataset_of(npz.read_arrays(file), "", classes, str(file), labels=labels, ignored=ignored)
-    from ostraka.common.datasets import table_files
+        arrays = npz.read_arrays(file)
+        return npz.dataset_of(
+            arrays, "", classes, str(file), labels=labels, ignored=ignored, incomplete=incomplete
+        )
+    from ostraka.common.datasets import numeric_table, table_files
 
-    return table_files.dataset_of(
+    return numeric_table.dataset_of(
         table_files.read_table(file), label, classes, str(file), consent=consent, ignored=ignored
     )
 

@@ -1,6 +1,7 @@
 """A site's records in memory."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,12 +19,13 @@ class Dataset:
 
     Attributes:
         columns: feature names in order, F of them.
-        X: float32, shape (N, F), finite; images are flat.
+        X: float32, shape (N, F); images are flat. Finite, but for NaN where a value is missing that may be.
         y: int64 class indices, shape (N,); of multi-label records 0 or 1 for every label, shape (N, k); or
             None for an unlabelled pool.
         classes: names of the classes by index, or of the k labels; None where the file has none.
         shape: shape of one record before it was flattened, or None for a table.
         consent: the consent level of each record, N of them, or None where the file says none.
+        ids: what tells the records apart for whoever brought them, N of them, or None.
     """
 
     columns: tuple[str, ...]
@@ -32,6 +34,7 @@ class Dataset:
     classes: tuple[str, ...] | None = None
     shape: tuple[int, ...] | None = None
     consent: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -45,8 +48,24 @@ class Dataset:
     def take(self, rows: NDArray[np.integer[Any]] | slice) -> Self:
         """Return the records at these rows, in that order."""
         y = None if self.y is None else self.y[rows]
-        consent = None if self.consent is None else tuple(np.array(self.consent)[rows].tolist())
-        return type(self)(self.columns, self.X[rows], y, self.classes, self.shape, consent)
+        consent, ids = (
+            None if words is None else tuple(np.array(words)[rows].tolist())
+            for words in (self.consent, self.ids)
+        )
+        return type(self)(self.columns, self.X[rows], y, self.classes, self.shape, consent, ids)
+
+    def with_codes(self, X: NDArray[np.float32]) -> Self:
+        """Return the records with other values (N, F)."""
+        return replace(self, X=X)
+
+    def with_ids(self, ids: Sequence[str]) -> Self:
+        """Return the records with these ids; raises `data.shape` unless there is one for each."""
+        if len(ids) != len(self):
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"The data have {len(ids)} ids for {len(self)} records: give one id per record.",
+            )
+        return replace(self, ids=tuple(ids))
 
     def labels(self) -> NDArray[np.int64]:
         """Class indices (N,), or 0 and 1 (N, k); raises `data.missing` where the records have none."""
@@ -66,12 +85,14 @@ def from_arrays(
     classes: tuple[str, ...] | None = None,
     consent: NDArray[Any] | None = None,
     source: str = "the data",
+    incomplete: bool = False,
 ) -> Dataset:
     """Make a dataset from arrays as they come; records of several axes are flattened and keep their shape.
 
-    Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. Raises
-    `data.shape`, `data.nan`, `data.label_range`, `data.not_numeric`, and for consent `data.missing` and
-    `data.unreadable`, naming `source`, the column and the row.
+    Columns without names are called x0, x1, ... `consent` is an array (N,) of level names. Where records may
+    be `incomplete`, NaN stands for a missing value. Raises `data.shape`, `data.nan`, `data.label_range`,
+    `data.not_numeric`, and for consent `data.missing` and `data.unreadable`, naming `source`, the column and
+    the row.
     """
     features, shape = _features(X, source)
     names = columns or tuple(f"x{i}" for i in range(features.shape[1]))
@@ -80,15 +101,26 @@ def from_arrays(
             ErrorCode.DATA_SHAPE,
             f"{source} names {len(names)} columns but X has {features.shape[1]}: give every column one name.",
         )
-    require_finite(features, names, source)
+    require_finite(features, names, source, incomplete=np.full(len(names), incomplete))
     labels = None if y is None else _labels(y, len(features), classes, source)
     levels = None if consent is None else consent_levels(consent, len(features), source)
     return Dataset(names, features, labels, classes, shape, levels)
 
 
-def require_finite(X: NDArray[np.float32], columns: tuple[str, ...], source: str) -> None:
-    """Raise `data.nan` naming the first row and column of X (N, F) that is not a finite number."""
+def require_finite(
+    X: NDArray[np.float32],
+    columns: tuple[str, ...],
+    source: str,
+    *,
+    incomplete: NDArray[np.bool_] | None = None,
+) -> None:
+    """Raise `data.nan` naming the first row and column of X (N, F) that is not a finite number.
+
+    In columns that are `incomplete` (F,) NaN stands for a missing value.
+    """
     finite = np.isfinite(X)
+    if incomplete is not None and incomplete.any():
+        finite |= incomplete & np.isnan(X)
     if finite.all():
         return
     row, column = np.unravel_index(int(np.argmin(finite)), X.shape)

@@ -1,9 +1,9 @@
-"""Records in NumPy's .npz files: X, optionally y, consent, columns (or feature_names) and classes."""
+"""Records in NumPy's .npz files: X, optionally y, ids, consent, columns (or feature_names) and classes."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from ostraka.common.datasets.label_columns import in_order, with_zeros
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.storage import room_in
 
+IDS = "ids"
+"""Name of the array that holds the records' ids."""
 Arrays = Mapping[str, NDArray[Any]]
 _DAMAGE = (
     *(ValueError, OSError, EOFError, BadZipFile, AttributeError, TypeError),
@@ -43,6 +45,15 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from exc
 
 
+def names(path: Path) -> set[str]:
+    """Return the names of the arrays in an .npz; none where it is none."""
+    try:
+        with ZipFile(path) as stored:
+            return {name.removesuffix(".npy") for name in stored.namelist()}
+    except (BadZipFile, OSError):
+        return set()
+
+
 def dataset_of(
     arrays: Arrays,
     suffix: str,
@@ -51,26 +62,30 @@ def dataset_of(
     *,
     labels: tuple[str, ...] | None = None,
     ignored: Collection[str] = (),
+    incomplete: bool = False,
 ) -> Dataset:
     """Return the dataset in arrays X<suffix>, y<suffix> and consent<suffix>; the last two may be missing.
 
     A y of two axes is multi-label: its columns are the `labels`, as the `classes` are those of a y of one.
-    The `ignored` ones of them are 0.
+    The `ignored` ones of them are 0. Where X may be `incomplete`, NaN stands for a missing value.
     """
+    ids = _strings(arrays, f"{IDS}{suffix}")
     columns = _strings(arrays, "columns") or _strings(arrays, "feature_names")
     y, names = arrays.get(f"y{suffix}"), _strings(arrays, "classes")
     if y is not None and y.ndim == 2:
         y, names = in_order(*with_zeros(y, names, labels, ignored), labels)
     elif y is not None:
         y, names = _indices(y, names, classes, source)
-    return from_arrays(
+    data = from_arrays(
         _required(arrays, f"X{suffix}", source),
         y,
         columns=columns,
         classes=names,
         consent=arrays.get(f"{COLUMN}{suffix}"),
         source=source,
+        incomplete=incomplete,
     )
+    return data if ids is None else data.with_ids(ids)
 
 
 def write(dataset: Dataset, path: Path) -> None:
@@ -83,6 +98,8 @@ def write(dataset: Dataset, path: Path) -> None:
         arrays["classes"] = np.array(dataset.classes)
     if dataset.consent is not None:
         arrays[COLUMN] = np.array(dataset.consent)
+    if dataset.ids is not None:
+        arrays[IDS] = np.array(dataset.ids)
     with room_in(path.parent), path.open("wb") as file:
         np.savez(file, **arrays)
 

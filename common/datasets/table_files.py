@@ -1,76 +1,83 @@
-"""Records in .csv and .parquet files: one column per feature, and one for the class or one per label."""
+"""Tables in .csv, .parquet and .npz files and in memory, as Arrow holds them."""
 
-from collections.abc import Collection
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostraka.common.archives import UnpackingError, check_unpacked
-from ostraka.common.datasets.classes import index_labels
-from ostraka.common.datasets.consent import COLUMN
-from ostraka.common.datasets.dataset import Dataset, from_arrays
-from ostraka.common.datasets.label_columns import zeros_and_ones
+from ostraka.common.datasets import npz
+from ostraka.common.datasets.csv_format import detect_format
 from ostraka.common.errors import ErrorCode, OstrakaError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FLOAT_BYTES = 4
 """What a value takes at least, once it is read."""
+_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
-def read_table(path: Path) -> pa.Table:
-    """Read the file's table; raise `data.unreadable` where it cannot be parsed."""
-    import pyarrow.csv
-    import pyarrow.parquet
+class Frame(Protocol):
+    """A table in memory that speaks Arrow's stream interface: of pyarrow, pandas or polars."""
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the table as a stream of Arrow's C interface."""
+
+
+def is_table(path: Path | str) -> bool:
+    """Whether a file that is there holds a table: .csv, .parquet, or .npz with an array for each column."""
+    file = Path(path)
+    if file.suffix != ".npz":
+        return file.suffix in (".csv", ".parquet") and file.is_file()
+    return file.is_file() and "X" not in npz.names(file)
+
+
+def read_table(path: Path | str, text: Collection[str] = ()) -> pa.Table:
+    """Read a file's table; the columns `text` of a .csv are text whatever they look like.
+
+    Raises:
+        OstrakaError: `data.unreadable` where it cannot be parsed, `data.shape` for two columns of one name.
+    """
+    import pyarrow as pa
+
+    file = Path(path)
     try:
-        if path.suffix == ".csv":
-            return pyarrow.csv.read_csv(path)
-        claimed = pyarrow.parquet.read_metadata(path)
-        check_unpacked(claimed.num_rows * claimed.num_columns * FLOAT_BYTES, path.stat().st_size)
-        return pyarrow.parquet.read_table(path)
+        table = _READERS[file.suffix](file, text)
     except UnpackingError as exc:
         raise OstrakaError(
-            ErrorCode.DATA_UNREADABLE, f"{path} is not read, {exc}: write it as .csv or .npz."
+            ErrorCode.DATA_UNREADABLE, f"{file} is not read, {exc}: write it as .csv or .npz."
         ) from exc
     except (pa.ArrowException, OSError) as exc:
         raise OstrakaError(
             ErrorCode.DATA_UNREADABLE,
-            f"{path} cannot be read as {path.suffix[1:]}: check its rows and header.",
+            f"{file} cannot be read as {file.suffix[1:]}: {_problem(exc)}.",
         ) from exc
+    require_distinct(table.column_names, str(file))
+    return table
 
 
-def dataset_of(
-    table: pa.Table,
-    label: str | tuple[str, ...],
-    classes: tuple[str, ...] | None,
-    source: str,
-    *,
-    consent: bool = False,
-    ignored: Collection[str] = (),
-) -> Dataset:
-    """Return the dataset in a table, without labels where it has no column `label`, or none of several.
+def arrow_table(frame: Frame | Mapping[str, NDArray[Any]], source: str) -> pa.Table:
+    """Return a table in memory as Arrow has it; raise `data.unreadable` and `data.shape`."""
+    import pyarrow as pa
 
-    A column `consent` holds consent levels where `consent` is asked for, else it is one like any other.
-    Labels that are `ignored` are 0, and need no column.
-    """
-    _require_distinct(table.column_names, source)
-    labels = (label,) if isinstance(label, str) else label
-    levels = _levels(table) if consent and COLUMN in table.column_names else None
-    no_features = labels if levels is None else (*labels, COLUMN)
-    columns = tuple(name for name in table.column_names if name not in no_features)
-    features = [_numbers(table, name, source) for name in columns]
-    y = None
-    if not isinstance(label, str):
-        y, classes = _label_columns(table, label, source, ignored), label
-    elif label in table.column_names:
-        y, classes = index_labels(_values(table, label, source), classes, source)
-    X = np.stack(features, axis=1) if features else np.empty((table.num_rows, 0), np.float32)
-    return from_arrays(X, y, columns=columns, classes=classes, consent=levels, source=source)
+    try:
+        table = pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as exc:
+        raise OstrakaError(
+            ErrorCode.DATA_UNREADABLE,
+            f"{source} is no table ({exc}): give one of pyarrow, pandas or polars.",
+        ) from exc
+    require_distinct(table.column_names, source)
+    return table
 
 
-def _require_distinct(names: list[str], source: str) -> None:
+def require_distinct(names: list[str], source: str) -> None:
+    """Raise `data.shape` naming the first column that occurs twice."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise OstrakaError(
@@ -79,61 +86,39 @@ def _require_distinct(names: list[str], source: str) -> None:
         )
 
 
-def _label_columns(
-    table: pa.Table, labels: tuple[str, ...], source: str, ignored: Collection[str]
-) -> NDArray[np.int64] | None:
-    """0 and 1 by label, (N, k), or None where the table has a column for none of them."""
-    needed = [name for name in labels if name not in ignored]
-    missing = [name for name in needed if name not in table.column_names]
-    if len(missing) == len(needed):
-        return None
-    if missing:
-        raise OstrakaError(
-            ErrorCode.DATA_SHAPE,
-            f"{source} has columns for {len(needed) - len(missing)} of {len(needed)} labels, and none for "
-            f"'{missing[0]}': give one column per label, or drop them all.",
-            label=missing[0],
-        )
-    nothing = np.zeros(table.num_rows, np.int64)
-    columns = {name: zeros_and_ones(_values(table, name, source), name, source) for name in needed}
-    return np.stack([columns.get(name, nothing) for name in labels], axis=1)
+def _read_csv(file: Path, text: Collection[str]) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    written = detect_format(file)
+    return csv.read_csv(
+        file,
+        read_options=csv.ReadOptions(encoding=written.encoding),
+        parse_options=csv.ParseOptions(delimiter=written.delimiter),
+        convert_options=csv.ConvertOptions(
+            decimal_point=written.decimal, column_types=dict.fromkeys(text, pa.string())
+        ),
+    )
 
 
-def _levels(table: pa.Table) -> NDArray[Any]:
-    """Consent levels as the table has them; empty where one is missing."""
-    return np.array(["" if level is None else level for level in table[COLUMN].to_pylist()])
+def _read_parquet(file: Path, text: Collection[str]) -> pa.Table:
+    import pyarrow.parquet
+
+    claimed = pyarrow.parquet.read_metadata(file)
+    check_unpacked(claimed.num_rows * claimed.num_columns * FLOAT_BYTES, file.stat().st_size)
+    return pyarrow.parquet.read_table(file)
 
 
-def _numbers(table: pa.Table, name: str, source: str) -> NDArray[np.float32]:
-    """One column as float32, missing values as NaN so that they are reported like any other."""
-    column = table[name]
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        if column.null_count == len(column):
-            return np.full(len(column), np.nan, np.float32)
-        raise OstrakaError(
-            ErrorCode.DATA_NOT_NUMERIC,
-            f"{source} has {kind} in column '{name}': turn it into numbers, or drop the column.",
-            column=name,
-        )
-    with np.errstate(over="ignore"):
-        numbers: NDArray[np.float32] = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
-    return numbers
+def _read_npz(file: Path, text: Collection[str]) -> pa.Table:
+    return arrow_table(npz.read_arrays(file), str(file))
 
 
-def _values(table: pa.Table, label: str, source: str) -> NDArray[Any]:
-    column = table[label]
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
-        raise OstrakaError(
-            ErrorCode.DATA_NAN,
-            f"{source} has no label in row {row}, column '{label}': fill it in or drop the row.",
-            column=label,
-            row=str(row),
-        )
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    values: NDArray[Any] = column.to_numpy()
-    return values
+_READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz}
+
+
+def _problem(exc: Exception) -> str:
+    ragged = _RAGGED.search(str(exc))
+    if ragged:
+        row, expected, found = ragged.groups()
+        return f"its row {row} has {found} columns and its header {expected}; quote text with delimiters"
+    return "check its rows and header"

@@ -96,7 +96,7 @@ class Loader:
     def _warm_up(self, ensemble: "Ensemble") -> None:
         for cohort in ensemble.cohorts:
             for queries in WARM_UP:
-                blank = np.zeros((queries, len(self.task.columns)), np.float32)
+                blank = np.zeros((queries, len(self.task.features)), np.float32)
                 self.device.predict(ensemble, blank, cohort.rows)
 
 

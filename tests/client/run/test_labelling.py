@@ -1,15 +1,19 @@
 """A run that meets no trouble, and what its files hold."""
 
+import csv
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
-from ostraka.client.run.labelling import LabelResult
+from ostraka.client.run.labelling import LabelResult, label
 from ostraka.client.session.run_state import load_state
 from ostraka.common.errors import ErrorCode, OstrakaError
 from ostraka.common.mechanism import Confident
-from tests.client.driving import options, right, rows, run, run_of, session_of
+from ostraka.common.task import load_task, write_task
+from tests.client.driving import QUICK, options, right, rows, run, run_of, session_of
 from tests.client.federation import TEACHERS, Federation
 
 
@@ -115,3 +119,17 @@ def test_the_state_is_plain_json(federation: Federation) -> None:
     stored = json.loads((run_of(federation) / "session.json").read_text())
     assert [batch["status"] for batch in stored["batches"]] == ["released"] * 3
     assert stored["closed"] is True
+
+
+def test_the_ids_of_a_table_come_back_beside_the_labels(federation: Federation) -> None:
+    task = load_task(federation.site / "task.toml")
+    write_task(task.model_copy(update={"id": "leaf"}), federation.site / "task.toml")
+    pool = federation.root / "pool.csv"
+    values = task.load(federation.pool).X
+    table = pa.table({name: values[:, index] for index, name in enumerate(task.columns)})
+    names = [f"0{row}" for row in range(len(values))]
+    pyarrow.csv.write_csv(table.append_column("leaf", pa.array(names)), pool)
+    label(federation.site, pool, options(), run_of(federation), retry=QUICK)
+    with (run_of(federation) / "labels.csv").open(newline="") as file:
+        found = [(row["leaf"], row["label"], row["status"]) for row in csv.DictReader(file)]
+    assert found == [(f"0{row}", *rest) for row, *rest in right(len(values))]

@@ -9,7 +9,7 @@ from ostraka.common.datasets.classes import require_in_range
 from ostraka.common.datasets.dataset import require_finite
 from ostraka.common.datasets.label_columns import label_matrix
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task_input import TableInput, TensorInput
+from ostraka.common.task.input import TableInput, TensorInput
 
 
 def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
@@ -17,7 +17,7 @@ def check_columns(expected: TableInput | TensorInput, dataset: Dataset) -> None:
     if isinstance(expected, TensorInput):
         _check_shape(expected, dataset)
     elif dataset.columns != expected.names:
-        raise _column_mismatch(expected.names, dataset.columns)
+        raise column_mismatch(expected.names, dataset.columns)
 
 
 def check_labels(classes: tuple[str, ...], multi_label: bool, dataset: Dataset) -> None:
@@ -61,7 +61,7 @@ def _check_names(classes: tuple[str, ...], dataset: Dataset) -> None:
 
 def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
     """Raise `data.nan`, or `task.mismatch` naming column, row and range of the first value that is wrong."""
-    require_finite(dataset.X, dataset.columns, "The data")
+    require_finite(dataset.X, dataset.columns, "The data", incomplete=expected.takes_missing())
     low, high = (bound.astype(np.float32) for bound in expected.bounds())
     outside = (low > dataset.X) | (high < dataset.X)
     if outside.any():
@@ -69,7 +69,7 @@ def check_values(expected: TableInput | TensorInput, dataset: Dataset) -> None:
         raise _value_mismatch(
             dataset, row, column, f"the task's range is {low[column]:g} to {high[column]:g}"
         )
-    broken = expected.whole() & (np.trunc(dataset.X) != dataset.X)
+    broken = expected.whole() & (np.trunc(dataset.X) != dataset.X) & ~np.isnan(dataset.X)
     if broken.any():
         raise _value_mismatch(dataset, *_first(broken), "the task takes whole numbers")
 
@@ -86,7 +86,8 @@ def _check_shape(expected: TensorInput, dataset: Dataset) -> None:
     )
 
 
-def _column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> OstrakaError:
+def column_mismatch(expected: tuple[str, ...], found: tuple[str, ...]) -> OstrakaError:
+    """Return the refusal of columns that are not the task's, naming the first that differs."""
     index, (ours, named) = next(
         (index, pair) for index, pair in enumerate(zip_longest(found, expected)) if pair[0] != pair[1]
     )

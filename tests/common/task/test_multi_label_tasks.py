@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from ostraka.common.datasets import Dataset, from_arrays, save
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task import Column, TableInput, Task, infer_task, load_task, write_task
+from ostraka.common.task import NumberColumn, TableInput, Task, infer_task, load_task, write_task
 
 NAMES = ("cat", "dog", "fox")
-INPUT = TableInput(columns=(Column(name="a", min=0, max=9), Column(name="b", min=0, max=9)))
+INPUT = TableInput(columns=(NumberColumn(name="a", min=0, max=9), NumberColumn(name="b", min=0, max=9)))
 ANIMALS = Task(name="animals", classes=NAMES, multi_label=True, input=INPUT)
 KINDS = Task(name="kinds", classes=NAMES, input=INPUT)
 X = np.arange(8).reshape(4, 2)

@@ -3,13 +3,41 @@
 from collections.abc import Sequence
 
 import numpy as np
+from pydantic import ValidationError
 
 from ostraka.common.datasets import Dataset
 from ostraka.common.datasets.label_columns import default_names
 from ostraka.common.errors import ErrorCode, OstrakaError
-from ostraka.common.task_input import Column, Dtype, TableInput, TensorInput
+from ostraka.common.task.input import TableInput, TensorInput
+from ostraka.common.task.number_column import Dtype, NumberColumn
+from ostraka.common.task.task import Task
+from ostraka.common.task.task_file import first_problem
 
 Datasets = Sequence[Dataset]
+
+
+def infer_task(dataset: Dataset, name: str, *more: Dataset, label: str = "label") -> Task:
+    """Infer a task that fits these labelled records: their columns or shape, observed ranges and classes.
+
+    Multi-label records make a multi-label task; labels without names are called label0, label1, ...
+    The ranges become public with the task, so infer it from public records or correct them by hand. Raises
+    `data.missing` without labels, `data.label_range` where class indices leave a gap, `data.shape` where the
+    records differ in the number of labels, and `config.invalid` where no task can be made of what was found.
+    """
+    datasets = (dataset, *more)
+    try:
+        return Task(
+            name=name,
+            label=label,
+            classes=infer_classes(datasets),
+            multi_label=dataset.multi_label,
+            input=infer_input(datasets),
+        )
+    except ValidationError as exc:
+        raise OstrakaError(
+            ErrorCode.CONFIG_INVALID,
+            f"No task can be inferred from the data, {first_problem(exc)}: correct them.",
+        ) from exc
 
 
 def infer_classes(datasets: Datasets) -> tuple[str, ...]:
@@ -58,8 +86,8 @@ def _require_same_labels(datasets: Datasets) -> None:
         )
 
 
-def _column(name: str, whole: np.bool_, low: np.float32, high: np.float32) -> Column:
-    return Column(name=name, dtype="int32" if whole else "float32", min=float(low), max=float(high))
+def _column(name: str, whole: np.bool_, low: np.float32, high: np.float32) -> NumberColumn:
+    return NumberColumn(name=name, dtype="int32" if whole else "float32", min=float(low), max=float(high))
 
 
 def _dtype(whole: bool, low: np.float32, high: np.float32) -> Dtype:

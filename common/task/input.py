@@ -1,0 +1,169 @@
+"""Input of a task: named columns, or a numeric array of one shape."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.task.columns import Column
+from ostraka.common.task.named_column import Codes, NamedColumn
+from ostraka.common.task.number_column import Dtype, Number
+
+Preprocessing = Literal["none", "range"]
+MOST_VALUES = 10_000_000
+"""Of one record."""
+
+
+class TableInput(FrozenModel):
+    """Records as ordered, named columns."""
+
+    kind: Literal["table"] = "table"
+    preprocessing: Preprocessing = "none"
+    columns: Annotated[tuple[Column, ...], Field(min_length=1, max_length=100_000)]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        repeated = twice(self.names)
+        if repeated is not None:
+            raise ValueError(f"column '{repeated}' is named twice")
+        repeated = twice(self.features)
+        if repeated is not None:
+            raise ValueError(f"two columns make a feature '{repeated}': rename one of them")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that models take: one or more a column."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Names of the columns that are read as text, because their values may look like numbers."""
+        return tuple(column.name for column in self.columns if column.kind != "number")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one record as models take it."""
+        return (len(self.features),)
+
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and largest code by column, each of shape (C,)."""
+        codes = np.array([column.codes for column in self.columns], dtype=np.float64)
+        return codes[:, 0], codes[:, 1]
+
+    def whole(self) -> NDArray[np.bool_]:
+        """Which columns have whole numbers as codes only, shape (C,)."""
+        return np.array([column.whole for column in self.columns])
+
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """Which columns may lack values, shape (C,)."""
+        return np.array([column.takes_missing for column in self.columns])
+
+    def clipped(self, codes: Codes) -> Codes:
+        """Return the codes (N, C), those beyond a range that is clipped at its nearer end."""
+        clips = np.array([column.clips for column in self.columns])
+        if not clips.any():
+            return codes
+        low, high = (bound.astype(np.float32) for bound in self.bounds())
+        return np.where(clips, np.clip(codes, low, high), codes)
+
+    def encode(self, codes: Codes) -> Codes:
+        """Return the features (N, F) of codes (N, C), NaN where a value is missing that may be."""
+        filled = self._filled(codes)
+        scaled = scale(filled, *self.bounds()) if self.preprocessing == "range" else filled
+        if len(self.features) == len(self.columns) and not self._encoded:
+            return scaled
+        features = np.empty((len(codes), len(self.features)), np.float32)
+        first = np.cumsum([0] + [len(column.features) for column in self.columns])
+        as_they_are = [i for i in range(len(self.columns)) if i not in self._encoded]
+        features[:, first[as_they_are]] = scaled[:, as_they_are]
+        for index, column in self._encoded.items():
+            features[:, first[index] : first[index + 1]] = column.encode(filled[:, index], scaled[:, index])
+        return features
+
+    @cached_property
+    def _encoded(self) -> dict[int, NamedColumn]:
+        """Columns whose features are more than their scaled code, by index."""
+        return {i: c for i, c in enumerate(self.columns) if c.categories or c.indicates}
+
+    def _filled(self, codes: Codes) -> Codes:
+        """Return the codes with the constants of columns in which missing values have one."""
+        constants = [c.missing_code for c in self.columns]
+        if not np.isnan(codes).any():
+            return codes
+        filling = np.array([np.nan if code is None else code for code in constants], np.float32)
+        return np.where(np.isnan(codes), filling, codes)
+
+
+class TensorInput(FrozenModel):
+    """Records as numeric arrays of one shape, such as images, with one range for all values."""
+
+    kind: Literal["tensor"] = "tensor"
+    preprocessing: Preprocessing = "none"
+    shape: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1, max_length=8)]
+    dtype: Dtype = "float32"
+    range: tuple[Number, Number]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if math.prod(self.shape) > MOST_VALUES:
+            raise ValueError(f"a record has {math.prod(self.shape)} values, and at most {MOST_VALUES} may be")
+        if self.range[0] > self.range[1]:
+            raise ValueError(f"the range goes from {self.range[0]:g} to {self.range[1]:g}: swap them")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the flattened values, x0, x1, ..."""
+        return tuple(f"x{index}" for index in range(math.prod(self.shape)))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that models take: those of the flattened values."""
+        return self.names
+
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the range repeated for every value, each end of shape (F,)."""
+        features = math.prod(self.shape)
+        return np.full(features, self.range[0]), np.full(features, self.range[1])
+
+    def whole(self) -> NDArray[np.bool_]:
+        """Which values are whole numbers only, shape (F,)."""
+        return np.full(math.prod(self.shape), self.dtype != "float32")
+
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """Which values may be missing, shape (F,): none."""
+        return np.zeros(math.prod(self.shape), np.bool_)
+
+    def clipped(self, codes: Codes) -> Codes:
+        """Return the values as they are."""
+        return codes
+
+    def encode(self, codes: Codes) -> Codes:
+        """Return the features (N, F) of flat values (N, F)."""
+        return scale(codes, *self.bounds()) if self.preprocessing == "range" else codes
+
+
+def scale(codes: Codes, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
+    """Map ranges onto [0, 1], values beyond a range to its ends, and a range of one value to 0."""
+    least, most = low.astype(np.float32), high.astype(np.float32)
+    scaled = np.clip(codes, least, most)
+    scaled -= least
+    scaled /= np.where(most > least, most - least, np.float32(1))
+    return scaled
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """Return the first name that occurs more than once, or None."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)

@@ -1,0 +1,85 @@
+"""Records of a task read from a table: columns by name, whatever their order in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from ostraka.common.datasets import Dataset, from_arrays
+from ostraka.common.datasets.consent import COLUMN
+from ostraka.common.datasets.table_files import Frame, arrow_table
+from ostraka.common.datasets.table_labels import class_labels, label_columns, levels
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.checks import column_mismatch
+from ostraka.common.task.input import TableInput
+from ostraka.common.task.named_column import Codes, NamedColumn
+from ostraka.common.task.table_values import UnreadableValuesError, texts
+
+if TYPE_CHECKING:
+    from ostraka.common.task.task import Task
+
+
+def read_records(task: Task, frame: Frame, source: str, ignored: Collection[str] = ()) -> Dataset:
+    """Return the records of a table as `Task.read` does; values are not checked against their ranges."""
+    table = arrow_table(frame, source)
+    if not isinstance(task.input, TableInput):
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"{source} is a table, but the task takes records of shape {task.input.shape}: give an .npz.",
+        )
+    consent = task.takes_consent and COLUMN in table.column_names
+    _require_columns(task, table.column_names, consent=consent)
+    y, classes = (
+        (label_columns(table, task.classes, source, ignored), task.classes)
+        if task.multi_label
+        else class_labels(table, task.label, task.classes, source)
+    )
+    data = from_arrays(
+        _codes(task.input.columns, table, source),
+        y,
+        columns=task.columns,
+        classes=classes,
+        consent=levels(table) if consent else None,
+        source=source,
+        incomplete=True,
+    )
+    return data if task.id is None else data.with_ids(_ids(table, task.id, source))
+
+
+def _require_columns(task: Task, found: Sequence[str], *, consent: bool) -> None:
+    """Raise `task.mismatch` unless the table has the task's columns, and no column that it does not know."""
+    known = {*task.labels, *task.unused, *((COLUMN,) if consent else ())}
+    features = tuple(name for name in found if name not in known)
+    if set(features) != set(task.columns):
+        raise column_mismatch(task.columns, features)
+
+
+def _codes(columns: Sequence[NamedColumn], table: pa.Table, source: str) -> Codes:
+    """Return codes (N, C); raises `data.not_numeric` telling every column that cannot be read."""
+    codes = np.empty((table.num_rows, len(columns)), np.float32)
+    problems = []
+    for index, column in enumerate(columns):
+        try:
+            codes[:, index] = column.read(table[column.name])
+        except UnreadableValuesError as exc:
+            problems.append(f"column '{column.name}' ({column.kind}) {exc}")
+    if problems:
+        raise OstrakaError(
+            ErrorCode.DATA_NOT_NUMERIC,
+            f"{source} does not fit the task: {'; '.join(problems)}. Correct the data, or the task"
+            " at all sites.",
+        )
+    return codes
+
+
+def _ids(table: pa.Table, name: str, source: str) -> tuple[str, ...]:
+    if name not in table.column_names:
+        raise OstrakaError(
+            ErrorCode.TASK_MISMATCH,
+            f"{source} has no column '{name}', the task's id: add it, or take id out of the task.",
+            column=name,
+        )
+    return tuple("" if value is None else value for value in texts(table[name]).to_pylist())

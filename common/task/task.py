@@ -1,0 +1,164 @@
+"""A task: what is classified, by which features, after which public preprocessing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Collection
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from ostraka.common.datasets import Dataset, load
+from ostraka.common.datasets.consent import COLUMN
+from ostraka.common.datasets.dataset import require_finite
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.frozen_model import FrozenModel
+from ostraka.common.plan_fields import MOST_CLASSES
+from ostraka.common.task.checks import check_columns, check_labels, check_values
+from ostraka.common.task.input import TableInput, TensorInput, twice
+from ostraka.common.task.named_column import Codes, Name
+
+if TYPE_CHECKING:
+    from ostraka.common.datasets.table_files import Frame
+
+OPTIONAL: tuple[tuple[str, Any], ...] = (("multi_label", False), ("id", None), ("ignore", ()))
+"""Fields that are left out where nobody states them: digests stay as they are while fields are added."""
+
+
+class Task(FrozenModel):
+    """What is classified: features, classes and public preprocessing; its digest is part of every plan.
+
+    The `classes` of a multi-label task are its labels: a record has any number of them, and a table has a
+    column of 0 and 1 for each, named like it, instead of one column `label`. A table may have a column `id`,
+    which comes back beside the labels, and columns to `ignore`; none of them is ever a feature.
+    """
+
+    name: Name
+    label: Name = "label"
+    id: Name | None = None
+    ignore: Annotated[tuple[Name, ...], Field(max_length=100_000)] = ()
+    classes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MOST_CLASSES)]
+    multi_label: bool = False
+    input: Annotated[TableInput | TensorInput, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        repeated = twice(self.classes)
+        if repeated is not None:
+            raise ValueError(f"class '{repeated}' is named twice")
+        if isinstance(self.input, TableInput):
+            features = set(self.columns)
+            for name in self.labels:
+                if name in features:
+                    raise ValueError(f"column '{name}' is both a feature and the label")
+            for name in self.unused:
+                if name in features or name in self.labels:
+                    raise ValueError(f"column '{name}' is used and is the id, or one to ignore")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _stated(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialize(self)
+        return {k: v for k, v in fields.items() if (k, v) not in OPTIONAL and (k, v) != ("ignore", [])}
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the task as canonical JSON (sorted keys, no blanks, UTF-8); 32 bytes.
+
+        A field that nobody states is no key of it.
+        """
+        fields = self.model_dump(mode="json")
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).digest()
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in the order in which records hold them; of arrays x0, x1, ..."""
+        return self.input.names
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that models take, and queries hold."""
+        return self.input.features
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns of a table that hold labels."""
+        return self.classes if self.multi_label else (self.label,)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Columns that a table may have besides features and labels."""
+        return self.ignore if self.id is None else (self.id, *self.ignore)
+
+    @property
+    def takes_consent(self) -> bool:
+        """Whether a table's column `consent` holds consent levels: where the task does not name it."""
+        return COLUMN not in (*self.columns, *self.labels, *self.unused)
+
+    def load(self, path: Path | str, *, ignored: Collection[str] = ()) -> Dataset:
+        """Load a site's records for this task, labels looked up in its classes, and check them.
+
+        A table's column `consent` holds consent levels unless the task names it. The `ignored` labels of a
+        multi-label task are 0 whatever the file holds, also where it lacks them. The X of an .npz holds codes
+        (`ostraka.common.task.named_column`); an .npz with an array for each column instead is a table.
+
+        Raises:
+            OstrakaError: as `load` and `read`.
+        """
+        from ostraka.common.datasets.table_files import is_table, read_table
+
+        if isinstance(self.input, TableInput) and is_table(path):
+            text = (*self.input.texts, *self.unused)
+            return self.read(read_table(path, text), source=str(path), ignored=ignored)
+        if self.multi_label:
+            data = load(path, self.classes, consent=self.takes_consent, ignored=ignored, incomplete=True)
+        else:
+            data = load(path, self.label, self.classes, consent=self.takes_consent, incomplete=True)
+        return self._checked(data)
+
+    def read(self, table: Frame, *, source: str = "the table", ignored: Collection[str] = ()) -> Dataset:
+        """Return the records of a table in memory: of pyarrow, pandas, polars, or whatever speaks Arrow.
+
+        Columns may come in any order. Raises `task.mismatch` for columns that are missing or that the task
+        does not know, `data.not_numeric` telling at once of every column with values not of its kind, and
+        for labels, consent and ranges the codes of `load` and `check`.
+        """
+        from ostraka.common.task.table_records import read_records
+
+        return self._checked(read_records(self, table, source, ignored))
+
+    def _checked(self, data: Dataset) -> Dataset:
+        if data.X.shape[1] == len(self.columns):
+            data = data.with_codes(self.input.clipped(data.X))
+        self.check(data)
+        return data
+
+    def prepare(self, X: NDArray[Any]) -> Codes:
+        """Return the features that models take, float32 (Q, F), of codes (Q, ...): the public preprocessing.
+
+        "range" maps each declared range onto [0, 1], values beyond it to its ends, and a range of one value
+        to 0. Categories become a 0 or 1 each, missing values their constant, or 0 and an indicator of 1.
+        Raises `data.shape` and `data.nan`.
+        """
+        flat = np.asarray(X, dtype=np.float32).reshape(len(X), math.prod(X.shape[1:]))
+        if flat.shape[1] != len(self.columns):
+            raise OstrakaError(
+                ErrorCode.DATA_SHAPE,
+                f"Records have {flat.shape[1]} features but the task '{self.name}' has {len(self.columns)}: "
+                "give records of the task's columns.",
+            )
+        require_finite(flat, self.columns, "The data", incomplete=self.input.takes_missing())
+        return self.input.encode(flat)
+
+    def check(self, dataset: Dataset) -> None:
+        """Raise `task.mismatch`, `data.nan`, `data.shape` or `data.label_range` for the first problem."""
+        check_columns(self.input, dataset)
+        check_labels(self.classes, self.multi_label, dataset)
+        check_values(self.input, dataset)

@@ -1,0 +1,228 @@
+"""Tables as hospitals have them, read by their task."""
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from ostraka.common.datasets import Dataset, save
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, load_task, write_task
+
+TASK = Task.model_validate(
+    {
+        "name": "sepsis",
+        "label": "diagnosis",
+        "id": "patient",
+        "ignore": ["notes"],
+        "classes": ["no", "yes"],
+        "input": {
+            "kind": "table",
+            "preprocessing": "range",
+            "columns": [
+                {"name": "age", "dtype": "int32", "min": 0, "max": 100},
+                {"name": "crp", "min": 0, "max": 200, "clip": True, "missing": "indicator", "unit": "mg/l"},
+                {"name": "sex", "kind": "category", "values": ["f", "m"], "other": True, "missing": "other"},
+                {"name": "smoker", "kind": "boolean", "missing": False},
+                {"name": "admitted", "kind": "date", "min": "2020-01-01", "max": "2020-04-10"},
+            ],
+        },
+    }
+)
+CSV = """patient,admitted,sex,age,crp,smoker,notes,diagnosis
+007,2020-01-01,f,50,100,yes,"fine, so far",no
+A8,2020-04-10,m,100,,no,,yes
+A9,2020-02-20,x,0,250,,NA,no
+"""
+CODES = [[50, 100, 0, 1, 0], [100, np.nan, 1, 0, 100], [0, 200, 2, np.nan, 50]]
+FEATURES = ("age", "crp", "crp is missing", "sex=f", "sex=m", "sex=other", "smoker", "admitted")
+PREPARED: list[list[float]] = [
+    [0.5, 0.5, 0, 1, 0, 0, 1, 0],
+    [1, 0, 1, 0, 1, 0, 0, 1],
+    [0, 1, 0, 0, 0, 1, 0, 0.5],
+]
+
+
+def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "records.csv"
+    path.write_text(text, encoding=encoding)
+    return path
+
+
+def refused(table: Path | pa.Table, *named: str, code: ErrorCode) -> None:
+    with pytest.raises(OstrakaError) as caught:
+        TASK.load(table) if isinstance(table, Path) else TASK.read(table)
+    assert caught.value.code is code
+    assert "\n" not in caught.value.message
+    for part in named:
+        assert part in caught.value.message
+
+
+def test_a_table_becomes_codes_ids_and_labels(tmp_path: Path) -> None:
+    data = TASK.load(written(tmp_path, CSV))
+    np.testing.assert_array_equal(data.X, np.array(CODES, np.float32))
+    assert data.ids == ("007", "A8", "A9")
+    assert data.labels().tolist() == [0, 1, 0]
+    assert TASK.features == FEATURES
+    assert TASK.input.shape == (8,)
+    assert TASK.prepare(data.X).tolist() == PREPARED
+
+
+def test_records_come_back_from_an_npz(tmp_path: Path) -> None:
+    data = TASK.load(written(tmp_path, CSV))
+    save(data.take(np.array([2, 1])), tmp_path / "records.npz")
+    again = TASK.load(tmp_path / "records.npz")
+    np.testing.assert_array_equal(again.X, data.X[[2, 1]])
+    assert again.ids == ("A9", "A8")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (CSV.replace(",", ";").replace("fine; so far", "fine"), "utf-8"),
+        (CSV.replace(",", "\t").replace("fine\t so far", "fine"), "utf-8-sig"),
+        (CSV.replace(",", "|").replace("fine| so far", "très bien"), "cp1252"),
+        (CSV.replace("fine", "très bien"), "utf-16"),
+        (CSV.replace(",", ";").replace("fine; so far", "a;b").replace("100;yes", "100,0;yes"), "utf-8-sig"),
+        (CSV.replace("\n", "\r\n"), "utf-8"),
+    ],
+)
+def test_delimiter_encoding_and_decimal_point_are_told_from_the_file(
+    tmp_path: Path, text: str, encoding: str
+) -> None:
+    data = TASK.load(written(tmp_path, text, encoding))
+    np.testing.assert_array_equal(data.X, np.array(CODES, np.float32))
+
+
+def columns() -> dict[str, Any]:
+    return {
+        "patient": ["007", "A8", "A9"],
+        "admitted": [datetime.date(2020, 1, 1), datetime.date(2020, 4, 10), datetime.date(2020, 2, 20)],
+        "sex": ["f", "m", "x"],
+        "age": [50, 100, 0],
+        "crp": [100.0, None, 250.0],
+        "smoker": [True, False, None],
+        "notes": ["", "", ""],
+        "diagnosis": ["no", "yes", "no"],
+    }
+
+
+def as_parquet(folder: Path) -> Dataset:
+    table = pa.table(columns())
+    crp = pa.array([Decimal("100.0"), None, Decimal("250.0")], pa.decimal128(8, 2))
+    table = table.set_column(4, "crp", crp).set_column(2, "sex", table["sex"].dictionary_encode())
+    times = pa.array(columns()["admitted"]).cast(pa.timestamp("us"))
+    pyarrow.parquet.write_table(table.set_column(1, "admitted", times), folder / "records.parquet")
+    return TASK.load(folder / "records.parquet")
+
+
+def as_npz(folder: Path) -> Dataset:
+    days = [str(day) for day in columns()["admitted"]]
+    values = columns() | {"smoker": ["y", "n", ""], "admitted": days, "crp": [100, np.nan, 250]}
+    arrays: dict[str, Any] = {name: np.array(value) for name, value in values.items()}
+    np.savez(folder / "records.npz", **arrays)
+    return TASK.load(folder / "records.npz")
+
+
+FRAMES = {
+    "pandas": lambda folder: TASK.read(pd.DataFrame(columns())),
+    "polars": lambda folder: TASK.read(pl.DataFrame(columns())),
+    "pyarrow": lambda folder: TASK.read(pa.table(columns())),
+    "parquet": as_parquet,
+    "npz": as_npz,
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_tables_of_any_kind_are_the_same_records(tmp_path: Path, kind: str) -> None:
+    data = FRAMES[kind](tmp_path)
+    np.testing.assert_array_equal(data.X, np.array(CODES, np.float32))
+    assert data.ids == ("007", "A8", "A9")
+    assert data.labels().tolist() == [0, 1, 0]
+
+
+def test_a_pool_has_no_label_column_and_columns_in_any_order() -> None:
+    table = pa.table(columns())
+    data = TASK.read(table.select(table.column_names[-2::-1]))
+    np.testing.assert_array_equal(data.X, np.array(CODES, np.float32))
+    assert data.y is None
+
+
+def test_all_columns_that_do_not_fit_are_told_at_once(tmp_path: Path) -> None:
+    text = CSV.replace("f,50", "f,<50").replace("2020-04-10", "10.04.2020").replace("yes,", "perhaps,")
+    refused(
+        written(tmp_path, text),
+        "column 'age' (number) has '<50' in 1 row from row 0 on, no numbers",
+        "column 'smoker' (boolean) has 'perhaps' in 1 row from row 0 on",
+        "column 'admitted' (date) has '10.04.2020' in 1 row from row 1 on, no dates",
+        code=ErrorCode.DATA_NOT_NUMERIC,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "named", "code"),
+    [
+        ({"age": [50, None, 0]}, "row 1, column 'age'", ErrorCode.DATA_NAN),
+        ({"age": [50, 101, 0]}, "Column 'age' has 101 in row 1", ErrorCode.TASK_MISMATCH),
+        ({"age": [50.5, 1, 0]}, "whole numbers", ErrorCode.TASK_MISMATCH),
+        ({"crp": [np.inf, 1, 0]}, "no finite number in row 0", ErrorCode.DATA_NOT_NUMERIC),
+        ({"admitted": ["2019-12-31"] * 3}, "Column 'admitted' has -1", ErrorCode.TASK_MISMATCH),
+        ({"admitted": [None] * 3}, "column 'admitted'", ErrorCode.DATA_NAN),
+        ({"admitted": [1, 2, 3]}, "no dates", ErrorCode.DATA_NOT_NUMERIC),
+        ({"diagnosis": ["no", "yes", None]}, "no label in row 2", ErrorCode.DATA_NAN),
+        ({"diagnosis": ["no", "yes", "maybe"]}, "'maybe' in row 2", ErrorCode.DATA_LABEL_RANGE),
+        ({"weight": [1, 2, 3]}, "drop the column 'weight'", ErrorCode.TASK_MISMATCH),
+    ],
+)
+def test_values_that_are_off_are_refused(change: dict[str, Any], named: str, code: ErrorCode) -> None:
+    refused(pa.table(columns() | change), named, code=code)
+
+
+def test_a_table_without_its_ids_is_refused() -> None:
+    refused(
+        pa.table(columns()).drop_columns(["patient"]), "no column 'patient'", code=ErrorCode.TASK_MISMATCH
+    )
+
+
+def test_dates_may_have_a_format_of_their_own(tmp_path: Path) -> None:
+    fields = TASK.model_dump(mode="json")
+    fields["input"]["columns"][4] |= {"format": "%d.%m.%Y"}
+    german = CSV.replace("2020-01-01", "01.01.2020").replace("2020-04-10", "10.04.2020")
+    task, path = Task.model_validate(fields), written(tmp_path, german.replace("2020-02-20", "20.02.2020"))
+    np.testing.assert_array_equal(task.load(path).X, np.array(CODES, np.float32))
+
+
+def test_the_task_comes_back_from_its_file(tmp_path: Path) -> None:
+    write_task(TASK, tmp_path / "task.toml")
+    again = load_task(tmp_path / "task.toml")
+    assert again == TASK
+    assert again.digest == TASK.digest
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "named"),
+    [
+        (0, {"kind": "numbr"}, "choose one of number, boolean, category, date"),
+        (1, {"missing": 201}, "missing = 201: name a value in its range"),
+        (2, {"values": ["f", "f"]}, "names a value twice"),
+        (2, {"values": ["f", "other"]}, "'other' besides other = true"),
+        (2, {"values": ["indicator"], "missing": None}, "a word of `missing`"),
+        (2, {"missing": "q"}, "missing = 'q': name one of its values"),
+        (4, {"min": "2021-01-01"}, "swap them"),
+        (4, {"missing": "2019-01-01"}, "name a day in its range"),
+        (0, {"name": "sex=f"}, "two columns make a feature 'sex=f'"),
+        (0, {"name": "notes"}, "column 'notes' is used and is the id, or one to ignore"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(column: int, change: dict[str, Any], named: str) -> None:
+    fields = TASK.model_dump(mode="json")
+    fields["input"]["columns"][column] |= change
+    with pytest.raises(ValueError, match=named):
+        Task.model_validate(fields)
