@@ -45,6 +45,7 @@ _group("query", "ostraka.client.cli.query", "app", "Label a pool, retrain on it,
 _group(
     "site", "ostraka.deploy.site.cli", "app", "Make this site's keys, check it, and install its certificates."
 )
+_group("task", "ostraka.deploy.task.cli", "app", "Make, check and explain the task that all sites agree on.")
 _group("provision", "ostraka.deploy.provisioning.cli", "app", "Make kits of a federation; sign and revoke.")
 _group("simulate", "ostraka.deploy.simulation.cli", "simulate", "Play a whole round on this machine.")
 

@@ -34,7 +34,7 @@ def is_table(path: Path | str) -> bool:
     file = Path(path)
     if file.suffix != ".npz":
         return file.suffix in (".csv", ".parquet") and file.is_file()
-    return file.is_file() and "X" not in npz.names(file)
+    return file.is_file() and npz.names(file).isdisjoint(("X", "X_train"))
 
 
 def read_table(path: Path | str, text: Collection[str] = ()) -> pa.Table:

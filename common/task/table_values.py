@@ -43,9 +43,9 @@ def numbers(values: pa.ChunkedArray) -> Codes:
 
 def truth_values(values: pa.ChunkedArray) -> Codes:
     """Return 0 and 1 as float32 (N,): of truth values, 0 and 1, and words for yes and no."""
-    words = pc.utf8_lower(texts(values))
+    written = texts(values)
+    words, missing = pc.utf8_lower(written), is_missing(written)
     yes, no = (pc.is_in(words, pa.array(known, pa.string())) for known in (YES, NO))
-    missing = pc.is_null(_without_missing(texts(values)))
     wrong = pc.invert(pc.or_(missing, pc.or_(yes, no)))
     _refuse(words, wrong, f"neither yes nor no: write one of {', '.join((*YES, *NO))}")
     return np.where(_numpy(missing), np.nan, _numpy(yes)).astype(np.float32)
@@ -56,7 +56,7 @@ def places(values: pa.ChunkedArray, known: Sequence[str], *, other: bool) -> Cod
     words = texts(values)
     found = pc.index_in(words, pa.array(known, pa.string()))
     unknown = pc.is_null(found)
-    missing = pc.and_(unknown, pc.is_null(_without_missing(words)))
+    missing = pc.and_(unknown, is_missing(words))
     if not other:
         _refuse(words, pc.and_(unknown, pc.invert(missing)), f"none of {', '.join(known)}")
     codes = pc.fill_null(found, len(known)).to_numpy().astype(np.float32)
@@ -83,6 +83,11 @@ def texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
         whole = pc.all(pc.equal(pc.trunc(values), values)).as_py()
         values = values.cast(pa.int64()) if whole in (True, None) else values
     return pc.utf8_trim_whitespace(values.cast(pa.string()))
+
+
+def is_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which texts (N,) stand for a missing value."""
+    return pc.or_(pc.is_null(words), pc.is_in(words, pa.array(MISSING, pa.string())))
 
 
 def _parsed(values: pa.ChunkedArray, format: str | None) -> pa.ChunkedArray:
@@ -113,8 +118,7 @@ def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _without_missing(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    missing = pc.is_in(words, pa.array(MISSING, pa.string()))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), words)
+    return pc.if_else(is_missing(words), pa.scalar(None, pa.string()), words)
 
 
 def _is_text(kind: pa.DataType) -> bool:

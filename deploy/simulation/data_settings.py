@@ -18,6 +18,9 @@ class DataSettings(BaseModel):
 
     data: str = Field(default="digits", description="digits, or an .npz, .csv or .parquet file.")
     label: str = Field(default="label", description="Label column of a table; several with commas.")
+    task_file: str | None = Field(
+        default=None, description="The task of the records; default: proposed from all of them."
+    )
     task: TaskKind | None = Field(
         default=None, description="single or multilabel; default: whichever the data are."
     )

@@ -51,7 +51,7 @@ class Federation:
             self._configure(site)
 
     def place(self, split: Split) -> Task:
-        """Give every site its records and the task, which is inferred from all records.
+        """Give every site its records and the task, which is inferred from all records unless it is given.
 
         A simulation may look at everybody's records to declare their ranges; a real federation agrees on
         ranges from public knowledge.
@@ -60,7 +60,7 @@ class Federation:
         asked = replace(split.pool, y=split.truth)
         columns = self._settings.label_columns
         label = {"label": columns} if isinstance(columns, str) else {}
-        task = infer_task(split.test, name, split.labelled, asked, *split.shards, **label)
+        task = split.task or infer_task(split.test, name, split.labelled, asked, *split.shards, **label)
         for site, shard in zip(self._settings.sites, split.shards, strict=True):
             shared = {"shared": split.pool} if self._settings.label_dp == "pate-fm" else {}
             self._place(site, task, data=shard, **shared)

@@ -40,6 +40,8 @@ IMPORTED = (
     "sqlalchemy.dialects.sqlite",
     "tenseal",
 )
+THREADED = "polars"
+"""opendp imports it where it is installed, and the locks of its threads stay locked in a forked process."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,10 @@ def _run(entry: str) -> int:
 def main(end: int) -> None:
     """Import, and fork until the other end is closed; run in every forked process what it was started for."""
     exiting = FastExit()
+    sys.modules[THREADED] = None  # type: ignore[assignment]
     for name in IMPORTED:
         import_module(name)
+    del sys.modules[THREADED]
     gc.freeze()
     begun = ForkServer(socket.socket(fileno=end)).serve()
     if begun is not None:

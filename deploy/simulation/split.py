@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from ostraka.common.datasets import TEST_FRACTION, Dataset, digits, load, load_splits
 from ostraka.common.datasets.label_columns import default_names
+from ostraka.common.datasets.table_files import is_table, read_table
 from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import Task, load_task
+from ostraka.common.task.table_proposal import propose_task
 from ostraka.deploy.simulation.consent import with_consent
 from ostraka.deploy.simulation.settings import Settings
 from ostraka.deploy.simulation.shards import shard_rows
@@ -28,6 +31,7 @@ class Split:
             Where features are shared, these are the records of all parties.
         truth: int64 labels of the pool, (Q,), or (Q, k) where multi-label, which only the report may see.
         test: what students are measured on.
+        task: the task that says what the records hold, or None where it is inferred from arrays.
     """
 
     shards: tuple[Dataset, ...]
@@ -35,6 +39,7 @@ class Split:
     pool: Dataset
     truth: NDArray[np.int64]
     test: Dataset
+    task: Task | None = None
 
 
 def split_data(settings: Settings) -> Split:
@@ -47,7 +52,8 @@ def split_data(settings: Settings) -> Split:
     split that the data do not allow, and ``data.too_few`` where the records do not go round.
     """
     random = np.random.default_rng(settings.seed)
-    ours, theirs = _sources(settings, random)
+    task = _task(settings)
+    ours, theirs = _sources(settings, task, random)
     wanted = settings.drawn
     if wanted >= len(ours):
         raise _too_few(
@@ -66,6 +72,7 @@ def split_data(settings: Settings) -> Split:
         pool=replace(asked, y=None),
         truth=asked.labels(),
         test=ours.take(test),
+        task=task,
     )
 
 
@@ -73,17 +80,39 @@ def _shard(data: Dataset, settings: Settings, random: np.random.Generator) -> Da
     return data if settings.consent is None else with_consent(data, settings.consent, random)
 
 
-def _sources(settings: Settings, random: np.random.Generator) -> tuple[Dataset, Dataset]:
+def _task(settings: Settings) -> Task | None:
+    """Return the task that is given, or that the data's table makes; of a simulation everything is public."""
+    if settings.task_file is not None:
+        return load_task(settings.task_file)
+    if not is_table(settings.data):
+        return None
+    labels = settings.label_columns
+    return propose_task(
+        read_table(settings.data),
+        (labels,) if isinstance(labels, str) else labels,
+        Path(settings.data).stem,
+        source=settings.data,
+        public=True,
+    ).task()
+
+
+def _sources(settings: Settings, task: Task | None, random: np.random.Generator) -> tuple[Dataset, Dataset]:
     """Return the records that the querying party and the answering parties draw on."""
     if _has_test_records(settings.data):
         train, test = load_splits(settings.data, settings.label_columns)
         return test, train
-    whole = digits() if settings.data == DIGITS else load(settings.data, settings.label_columns)
+    whole = _records(settings, task)
     whole.labels()
     whole = replace(whole, classes=whole.classes or _class_names(whole))
     ours = settings.drawn + round(TEST_FRACTION * len(whole))
     order = random.permutation(len(whole))
     return whole.take(order[:ours]), whole.take(order[ours:])
+
+
+def _records(settings: Settings, task: Task | None) -> Dataset:
+    if task is not None:
+        return task.load(settings.data)
+    return digits() if settings.data == DIGITS else load(settings.data, settings.label_columns)
 
 
 def _class_names(data: Dataset) -> tuple[str, ...]:

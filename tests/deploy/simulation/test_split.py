@@ -23,7 +23,7 @@ def single(tmp_path: Path) -> str:
     """200 records whose first column is their number."""
     file = tmp_path / "single.csv"
     rows = "".join(f"{n},{n % 7},{'abc'[n % 3]}\n" for n in range(200))
-    file.write_text("id,x,kind\n" + rows)
+    file.write_text("number,x,kind\n" + rows)
     return str(file)
 
 
@@ -133,7 +133,7 @@ def test_consent_levels_are_given_out_whatever_the_split(single: str) -> None:
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"split": "column", "by": "y"}, r"no column 'y', but id, x;"),
+        ({"split": "column", "by": "y"}, r"no column 'y', but number, x;"),
         ({"split": "column", "by": "kind"}, "'kind' is the label"),
         ({"split": "column", "by": "x", "parties": 9, "teachers": 1}, "'x' has 7 values for 9 parties"),
     ],

@@ -1,0 +1,147 @@
+"""A first task proposed from a table of labelled records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from ostraka.common.datasets.table_labels import class_labels, label_columns
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.column_proposal import ColumnProposal, propose_column
+from ostraka.common.task.task import Task
+from ostraka.common.task.task_file import first_problem
+
+FEW = 20
+"""Different numbers that labels may have without looking like a quantity."""
+RECORDS_A_CLASS = 10
+
+
+@dataclass(frozen=True)
+class TaskProposal:
+    """A task whose ranges a person has to confirm.
+
+    Attributes:
+        fields: of the task, without the ranges of its columns.
+        ranges: the observed range of every column that has one, by name.
+        notes: one sentence for whatever a person should look at.
+    """
+
+    fields: Mapping[str, Any]
+    ranges: Mapping[str, Mapping[str, Any]]
+    notes: tuple[str, ...]
+
+    def with_ranges(self) -> dict[str, Any]:
+        """Return the fields with the observed ranges, which become public with the task."""
+        columns = [column | self.ranges.get(column["name"], {}) for column in self.fields["input"]["columns"]]
+        return {**self.fields, "input": {**self.fields["input"], "columns": columns}}
+
+    def task(self) -> Task:
+        """Return the task with the observed ranges; raise `config.invalid` where it makes none."""
+        try:
+            return Task.model_validate(self.with_ranges())
+        except ValidationError as exc:
+            raise OstrakaError(
+                ErrorCode.CONFIG_INVALID,
+                f"No task can be made of the table, {first_problem(exc)}: correct it.",
+            ) from exc
+
+
+def propose_task(
+    table: pa.Table, labels: Sequence[str], name: str, *, source: str, public: bool = False
+) -> TaskProposal:
+    """Propose a task for a table of records with one class, or with several labels of 0 and 1.
+
+    Args:
+        table: the records.
+        labels: the label column; several make a multi-label task.
+        name: of the task.
+        source: what the records are called in errors.
+        public: whether the records are public, so that rare categories may be told.
+
+    Raises:
+        OstrakaError: `data.missing` for a label column that is not there, `data.label_range` for labels that
+            look like a quantity or an id, `data.not_numeric` where no column can be a feature.
+    """
+    for label in labels:
+        _require_column(table, label, source)
+    rest = [column for column in table.column_names if column not in labels]
+    proposals = {column: propose_column(column, table[column], public=public) for column in rest}
+    ids = [column for column, proposal in proposals.items() if proposal.use == "id"]
+    ignored = [column for column, proposal in proposals.items() if proposal.use == "ignore"] + ids[1:]
+    features = {column: p for column, p in proposals.items() if p.use == "feature"}
+    if not features:
+        raise OstrakaError(
+            ErrorCode.DATA_NOT_NUMERIC,
+            f"{source} has no column that can be a feature: it needs numbers, dates, or values that repeat.",
+        )
+    fields: dict[str, Any] = {"name": name}
+    if len(labels) == 1:
+        fields |= {"label": labels[0]}
+    fields |= {"id": ids[0]} if ids else {}
+    fields |= {"ignore": ignored} if ignored else {}
+    fields |= {"classes": list(_classes(table, labels, source))}
+    fields |= {"multi_label": True} if len(labels) > 1 else {}
+    columns = [{"name": column, **proposal.fields} for column, proposal in features.items()]
+    fields["input"] = {"kind": "table", "preprocessing": "range", "columns": columns}
+    ranges = {column: proposal.range for column, proposal in features.items()}
+    return TaskProposal(fields, ranges, tuple(_notes(table, labels, proposals)))
+
+
+def _require_column(table: pa.Table, label: str, source: str) -> None:
+    if label in table.column_names:
+        return
+    close = get_close_matches(label, table.column_names, n=1)
+    meant = f"did you mean '{close[0]}'? " if close else ""
+    raise OstrakaError(
+        ErrorCode.DATA_MISSING,
+        f"{source} has no column '{label}': {meant}name its label column; it has"
+        f" {', '.join(table.column_names)}.",
+        column=label,
+    )
+
+
+def _classes(table: pa.Table, labels: Sequence[str], source: str) -> tuple[str, ...]:
+    if len(labels) > 1:
+        label_columns(table, tuple(labels), source, ())
+        return tuple(labels)
+    values = table[labels[0]]
+    different = len(pc.unique(values))
+    kind = values.type
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+        whole = pc.all(pc.equal(pc.trunc(values), values)).as_py()
+        if not whole or different > max(FEW, len(table) / RECORDS_A_CLASS):
+            raise _no_classes(source, labels[0], different, "look like a quantity, and only classes")
+    elif different > max(FEW, len(table) / 2):
+        raise _no_classes(source, labels[0], different, "look like ids or free text, and only classes")
+    return class_labels(table, labels[0], None, source)[1] or ()
+
+
+def _no_classes(source: str, label: str, different: int, what: str) -> OstrakaError:
+    return OstrakaError(
+        ErrorCode.DATA_LABEL_RANGE,
+        f"{source} has {different} different values in its label column '{label}': they {what} can be"
+        " learned; name another column, or put the values into groups.",
+        column=label,
+    )
+
+
+def _notes(table: pa.Table, labels: Sequence[str], proposals: Mapping[str, ColumnProposal]) -> Iterator[str]:
+    for column, proposal in proposals.items():
+        if proposal.note:
+            unused = ", and is ignored" if proposal.use == "ignore" else ""
+            yield f"Column '{column}' {proposal.note}{unused}."
+    if len(labels) == 1:
+        counted = pc.value_counts(table[labels[0]]).to_pylist()
+        single = [str(one["values"]) for one in counted if one["counts"] == 1]
+        if single:
+            yield f"Only one record has the class {', '.join(single)}."
+    columns = [name for name, proposal in proposals.items() if proposal.use == "feature"]
+    repeated = len(table) - len(table.select([*columns, *labels]).group_by([*columns, *labels]).aggregate([]))
+    if repeated:
+        yield f"{repeated} of {len(table)} records repeat another one."

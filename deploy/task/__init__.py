@@ -1,0 +1,1 @@
+"""`ostraka task`: make, check and explain the task that all sites agree on."""

@@ -1,0 +1,64 @@
+"""`ostraka task`: make, check and explain a task file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Make, check and explain task.toml, which all sites agree on.", no_args_is_help=True)
+Records = Annotated[Path, typer.Argument(help="Labelled records: a .csv, .parquet or .npz file.")]
+TaskFile = Annotated[Path, typer.Argument(help="The task file.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - is stdout.")]
+
+
+@app.command()
+def init(
+    records: Records,
+    label: Annotated[
+        list[str], typer.Option(help="Label column; give several for a task of several labels of 0 and 1.")
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write the task.")] = Path("task.toml"),
+    name: Annotated[str | None, typer.Option(help="Name of the task; default: of the records' file.")] = None,
+    from_public: Annotated[
+        bool,
+        typer.Option("--from-public", help="Take ranges and categories from these records: they are public."),
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Propose a task for a table of labelled records.
+
+    Names, kinds and class names are written; ranges are left open for a person to write, because ranges taken
+    from private records tell about them.
+    """
+    from ostraka.common.cli import write_json
+    from ostraka.deploy.task.draft import draft_task
+
+    draft = draft_task(records, tuple(label), name or records.stem, out, public=from_public)
+    if json != "-":
+        typer.echo(draft.sentences())
+    write_json(draft.summary(), json)
+
+
+@app.command()
+def check(task: TaskFile, records: Records, json: Json = None) -> None:
+    """Check that records fit a task."""
+    from ostraka.common.cli import write_json
+    from ostraka.deploy.task.check import check_records
+
+    checked = check_records(task, records)
+    if json != "-":
+        typer.echo(checked.sentence())
+    write_json(checked.summary(), json)
+
+
+@app.command()
+def show(task: TaskFile, json: Json = None) -> None:
+    """Explain a task: its classes, its columns, and the features that models take."""
+    from ostraka.common.cli import write_json
+    from ostraka.common.task import load_task
+    from ostraka.deploy.task.explanation import explain, summary
+
+    loaded = load_task(task)
+    if json != "-":
+        typer.echo(explain(loaded))
+    write_json(summary(loaded), json)

@@ -1,0 +1,132 @@
+"""Tasks proposed from tables as hospitals have them."""
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task.column_proposal import propose_column
+from ostraka.common.task.table_proposal import TaskProposal, propose_task
+
+RECORDS = 60
+TABLE = pa.table(
+    {
+        "patient_id": [f"P{row:03}" for row in range(RECORDS)],
+        "age": [20 + row for row in range(RECORDS)],
+        "crp": [0.5, None, 9.25] * 20,
+        "sex": ["f", "m"] * 29 + ["x", ""],
+        "smoker": ["yes", "no", "NA"] * 20,
+        "admitted": ["2020-01-01", "2021-12-31"] * 30,
+        "notes": [f"note {row % 55}" for row in range(RECORDS)],
+        "empty": pa.nulls(RECORDS),
+        "diagnosis": ["ill", "well", "well"] * 20,
+    }
+)
+
+
+def proposed(table: pa.Table = TABLE, *labels: str, public: bool = True) -> TaskProposal:
+    return propose_task(table, labels or ("diagnosis",), "t", source="records.csv", public=public)
+
+
+def test_the_proposal_of_a_table_reads_it() -> None:
+    task = proposed().task()
+    assert (task.id, task.ignore, task.classes) == ("patient_id", ("notes", "empty"), ("ill", "well"))
+    assert {column.name: column.kind for column in getattr(task.input, "columns", ())} == {
+        "age": "number",
+        "crp": "number",
+        "sex": "category",
+        "smoker": "boolean",
+        "admitted": "date",
+    }
+    data = task.read(TABLE)
+    assert len(data) == RECORDS
+    assert data.X[:3, 0].tolist() == [20, 21, 22]
+    assert np.isnan(data.X[:, 1]).sum() == 20
+    assert np.isnan(data.X[-1, 2])
+
+
+def test_of_private_records_ranges_stay_open_and_rare_values_untold() -> None:
+    proposal = proposed(public=False)
+    columns = {column["name"]: column for column in proposal.fields["input"]["columns"]}
+    assert columns["age"] == {"name": "age", "dtype": "int32"}
+    assert columns["sex"]["values"] == ["f", "m"]
+    assert columns["sex"]["other"] is True
+    assert {name for name, ends in proposal.ranges.items() if ends} == {"age", "crp", "admitted"}
+    assert any("'sex' has values that fewer than 10" in note for note in proposal.notes)
+
+
+@pytest.mark.parametrize(
+    ("values", "use", "fields", "note"),
+    [
+        ([1, 2, None], "feature", {"dtype": "int32", "missing": "indicator"}, ""),
+        ([1.5, 1.5], "feature", {"dtype": "float32"}, "one value only"),
+        ([2.0**25, 1], "feature", {"dtype": "float32"}, ""),
+        ([True, None], "feature", {"kind": "boolean", "missing": "indicator"}, ""),
+        (["Yes", "no"], "feature", {"kind": "boolean"}, ""),
+        ([datetime.date(2020, 1, 1)], "feature", {"kind": "date"}, "one value only"),
+        (["31.12.2020", "01.02.2021"], "feature", {"kind": "date", "format": "%d.%m.%Y"}, ""),
+        (["12/31/2020", "01/02/2021"], "feature", {"kind": "date", "format": "%m/%d/%Y"}, ""),
+        (["a", "b"] * 5, "feature", {"kind": "category", "values": ["a", "b"]}, ""),
+        ([*map(str, range(19)), "<0.6"], "feature", {"dtype": "int32"}, "'<0.6'"),
+        ([f"free {row}" for row in range(30)], "ignore", {}, "differs in every record"),
+        ([[1], [2]], "ignore", {}, "list"),
+        ([None, None], "ignore", {}, "is empty"),
+        (["", "NA"], "ignore", {}, "is empty"),
+    ],
+)
+def test_columns_are_told_by_their_values(
+    values: list[Any], use: str, fields: dict[str, Any], note: str
+) -> None:
+    proposal = propose_column("x", pa.chunked_array([values]), public=True)
+    assert (proposal.use, proposal.fields) == (use, fields)
+    assert note in proposal.note
+
+
+def test_whole_numbers_that_all_differ_are_ids_by_their_name() -> None:
+    values = pa.chunked_array([list(range(30))])
+    assert propose_column("caseID", values, public=True).use == "id"
+    assert propose_column("humid", values, public=True).use == "feature"
+
+
+@pytest.mark.parametrize(
+    ("change", "label", "told", "code"),
+    [
+        ({}, "diagnosi", "did you mean 'diagnosis'?", ErrorCode.DATA_MISSING),
+        ({}, "zzz", "has no column 'zzz': name its label column", ErrorCode.DATA_MISSING),
+        ({}, "age", "60 different values in its label column 'age': they look like a quantity", None),
+        ({}, "notes", "55 different values in its label column 'notes': they look like ids", None),
+        ({"diagnosis": [0.5, 1, 0.25] * 20}, "diagnosis", "look like a quantity", None),
+        ({"diagnosis": ["ill", "well", None] * 20}, "diagnosis", "no label in row 2", ErrorCode.DATA_NAN),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused(
+    change: dict[str, Any], label: str, told: str, code: ErrorCode | None
+) -> None:
+    columns = {name: TABLE[name] for name in TABLE.column_names} | change
+    with pytest.raises(OstrakaError, match=told.replace("?", r"\?")) as refused:
+        proposed(pa.table(columns), label)
+    assert refused.value.code is (code or ErrorCode.DATA_LABEL_RANGE)
+
+
+def test_a_table_without_features_is_refused() -> None:
+    with pytest.raises(OstrakaError, match="no column that can be a feature"):
+        proposed(TABLE.select(["notes", "diagnosis"]))
+
+
+def test_what_is_odd_is_noted() -> None:
+    rows = pa.concat_tables([TABLE, TABLE.slice(0, 2)])
+    labels = pa.chunked_array([[*TABLE["diagnosis"].to_pylist(), "ill", "rare"]])
+    notes = " ".join(proposed(rows.set_column(8, "diagnosis", labels)).notes)
+    assert "Only one record has the class rare." in notes
+    assert "1 of 62 records repeat another one." in notes
+    assert "Column 'empty' is empty, and is ignored." in notes
+
+
+def test_several_label_columns_make_a_multi_label_task() -> None:
+    table = pa.table({"x": [1.0, 2.0], "a": [0, 1], "b": [1, 1]})
+    task = proposed(table, "a", "b").task()
+    assert (task.multi_label, task.classes) == (True, ("a", "b"))
+    assert task.read(table).labels().tolist() == [[0, 1], [1, 1]]

@@ -1,0 +1,76 @@
+"""`ostraka task` as a person runs it on a table."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ostraka.common.errors import ErrorCode, OstrakaError
+from ostraka.common.task import load_task
+from ostraka.deploy.task.cli import app
+
+ROWS = "".join(
+    f"P{row};{20 + row};{'fm'[row % 2]};{'' if row % 5 else '1,5'};{'ill' if row % 3 else 'well'}\n"
+    for row in range(40)
+)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    path = tmp_path / "records.csv"
+    path.write_text("patient id;age;sex;crp;diagnosis\n" + ROWS, encoding="utf-8-sig")
+    return path
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def refused(told: str, *arguments: object) -> OstrakaError:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert isinstance(result.exception, OstrakaError)
+    assert told in result.exception.message
+    return result.exception
+
+
+def test_a_task_is_proposed_completed_checked_and_shown(records: Path, tmp_path: Path) -> None:
+    out = tmp_path / "task.toml"
+    told = run("init", records, "--label", "diagnosis", "--out", out)
+    assert "Open ranges: age, crp." in told
+    assert "Column 'patient id' is the records' id" in told
+    refused("the range of 'age', 'crp' is open", "check", out, records)
+    text = out.read_text()
+    text = text.replace('dtype = "int32" }', 'dtype = "int32", min = 0, max = 120 }')
+    out.write_text(text.replace('missing = "indicator" }', 'missing = "indicator", min = 0, max = 500 }'))
+    assert "40 records, 3 columns, 6 features; labels: 26 ill, 14 well" in run("check", out, records)
+    checked = json.loads(run("check", out, records, "--json", "-"))
+    assert (checked["records"], checked["labels"]) == (40, {"ill": 26, "well": 14})
+    shown = run("show", out)
+    for line in ("id: patient id", "category, one of f, m, other", "0 to 500, missing: a feature says so"):
+        assert line in shown
+    assert json.loads(run("show", out, "--json", "-"))["features"] == [
+        *("age", "sex=f", "sex=m", "sex=other", "crp", "crp is missing")
+    ]
+
+
+def test_public_records_give_ranges(records: Path, tmp_path: Path) -> None:
+    out = tmp_path / "task.toml"
+    summary = json.loads(
+        run("init", records, "--label", "diagnosis", "--out", out, "--from-public", "--json", "-")
+    )
+    assert (summary["open"], summary["columns"]) == ([], ["age", "sex", "crp"])
+    assert len(load_task(out).load(records)) == 40
+
+
+def test_what_cannot_be_done_is_refused_and_writes_nothing(records: Path, tmp_path: Path) -> None:
+    out = tmp_path / "task.toml"
+    refused("did you mean 'diagnosis'?", "init", records, "--label", "diagnose", "--out", out)
+    gone = refused("There is no data file", "init", tmp_path / "gone.csv", "--label", "x", "--out", out)
+    assert gone.code is ErrorCode.DATA_MISSING
+    assert not out.exists()
+    out.write_text("")
+    refused("exists: name another file", "init", records, "--label", "diagnosis", "--out", out)
+    refused("There is no task file", "show", tmp_path / "no.toml")
